@@ -1,0 +1,168 @@
+"""Jaxpr to callable: dead code away, text, executable, arrays in and out.
+
+Knows arrays and executables; knows nothing of transformations.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array, PlacedArray
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.primitive import remember
+from ..runtime import buffer as buffers
+from ..runtime import client
+from . import disk_cache
+from .common_subexpressions import without_repetition
+from .dead_code import without_dead_code
+from .lower import lower
+
+
+class Program:
+    """A compiled jaxpr: `run(arrays)` gives the list of output arrays.
+
+    Inputs that nothing needs are not passed to XLA. Outputs that are inputs, constants or literals
+    are passed through without a copy.
+    """
+
+    __slots__ = (
+        "_lock",
+        "_lowered",
+        "consts",
+        "donated",
+        "executables",
+        "jaxpr",
+        "kept",
+        "name",
+        "outputs",
+        "stripped",
+        "types",
+    )
+
+    def __init__(self, jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False) -> None:
+        self.jaxpr, self.name = jaxpr, jaxpr.name
+        self._lock = threading.Lock()
+        self._lowered: dict[str, Any] = {}
+        self.executables: dict[Any, Any] = {}
+        lean = without_repetition(without_dead_code(jaxpr))
+        position = {v: i for i, v in enumerate(jaxpr.invars)}
+        const_of = dict(zip(lean.constvars, lean.consts, strict=True))
+        computed: list[Any] = []
+        place: dict[Any, int] = {}
+        # each output: ("input", i), ("value", array) or ("result", i)
+        self.outputs: list[tuple[str, Any]] = []
+        for v in lean.outvars:
+            if type(v) is not Var:
+                self.outputs.append(("value", v))
+            elif v in position:
+                self.outputs.append(("input", position[v]))
+            elif v in const_of:
+                self.outputs.append(("value", const_of[v]))
+            else:
+                if v not in place:
+                    place[v] = len(computed)
+                    computed.append(v)
+                self.outputs.append(("result", place[v]))
+        used = {v for e in lean.equations for v in e.inputs if type(v) is Var}
+        self.kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
+        consts = [(v, c) for v, c in const_of.items() if v in used]
+        self.consts = [c for _, c in consts]
+        invars = [jaxpr.invars[i] for i in self.kept] + [v for v, _ in consts]
+        self.stripped = Jaxpr([], [], invars, lean.equations, computed, lean.name)
+        self.donated = [n for n, i in enumerate(self.kept) if i in set(donated)]
+        self.types = [(v.aval.shape, v.aval.dtype) for v in computed]
+
+    def lowered(self, platform: str) -> tuple[str, Any]:
+        """The StableHLO text for a platform, and its module."""
+        if platform not in self._lowered:
+            self._lowered[platform] = lower(self.stripped, donated=self.donated, platform=platform)
+        return self._lowered[platform]  # type: ignore[no-any-return]
+
+    def executable(self, device: Any, options: Any = None) -> Any:
+        """The executable for a device, compiled once."""
+        found = self.executables.get(device)
+        if found is None:
+            with self._lock:
+                found = self.executables.get(device)
+                if found is None:
+                    text, _ = self.lowered(device.platform)
+                    found = disk_cache.compile_or_load(text, self.types, device, options or {})
+                    self.executables[device] = found
+        return found
+
+    def run(self, args: Sequence[Array], device: Any = None) -> list[Array]:
+        """The outputs for arrays; committed arguments decide where it runs."""
+        placed = committed_device(self.name, args)
+        device = device or placed
+        where = device or client.default_device()
+        results: list[Any] = []
+        if self.types:
+            executable = self.executable(where)
+            inputs = [buffer_on(args[i], where) for i in self.kept]
+            inputs += [buffer_on(c, where) for c in self.consts]
+            results = executable.execute(inputs)
+        avals = [v.aval for v in self.stripped.outvars]
+        if placed is None and device is None:
+            arrays = [Array(None, a, r) for a, r in zip(avals, results, strict=True)]
+        else:
+            arrays = [PlacedArray(None, a, r, where) for a, r in zip(avals, results, strict=True)]
+        return [
+            arrays[what] if kind == "result" else args[what] if kind == "input" else what
+            for kind, what in self.outputs
+        ]
+
+
+def committed_device(name: str, args: Sequence[Array]) -> Any:
+    """The device that committed arguments are on, or `None`; two devices are an error."""
+    device = None
+    for i, a in enumerate(args):
+        if a.__class__ is PlacedArray:
+            if device is None:
+                device = a._device  # type: ignore[attr-defined]
+            elif device is not a._device:  # type: ignore[attr-defined]
+                raise ValueError(
+                    f"{name}: arguments are committed to different devices: {device} and "
+                    f"{a._device} (argument {i})\n"  # type: ignore[attr-defined]
+                    "  fix: move them to one with device_put(x, device)"
+                )
+    return device
+
+
+def buffer_on(array: Array, device: Any) -> Any:
+    """The array's buffer on a device; an uncommitted array keeps what was put on the default one."""
+    buffer = array._buffer
+    if buffer is None:
+        buffer = buffers.put(np.asarray(array.host()), device, alias=True)
+        if array.__class__ is PlacedArray or device is client.default_device():
+            array._buffer = buffer
+        return buffer
+    at = array._device if array.__class__ is PlacedArray else client.default_device()  # type: ignore[attr-defined]
+    if at is device:
+        return buffer
+    return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
+
+
+def program_of(jaxpr: Jaxpr) -> Program:
+    """The program of a jaxpr, made once."""
+    found = jaxpr.cache.get("program")
+    if found is None:
+        found = jaxpr.cache["program"] = Program(jaxpr)
+    return found  # type: ignore[no-any-return]
+
+
+_one_operation: dict[Any, Program] = {}
+
+
+def one_operation(primitive: Any, params: Any, avals: Sequence[Any], out: Any) -> Program:
+    """The program of one operation."""
+    key = (primitive, params, *avals)
+    found = _one_operation.get(key)
+    if found is None:
+        invars = [Var(a) for a in avals]
+        outvars = [Var(o) for o in (out if primitive.multiple else (out,))]
+        equation = Equation(primitive, invars, params, outvars)
+        jaxpr = Jaxpr([], [], invars, [equation], outvars, primitive.name)
+        found = remember(_one_operation, key, Program(jaxpr))
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,227 @@
+"""Arrays and tracers: the two kinds of value, and how Python and NumPy data become arrays.
+
+Knows where elements may be kept; the base trace knows how to move them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, errors
+from .aval import Aval, aval
+from .trace import current
+from .value import Value
+
+
+class Array(Value):
+    """An immutable array: on the host, on a device, or both. Made by weft's functions.
+
+    An uncommitted array (this class) may be moved to where it is needed; see `PlacedArray`.
+    """
+
+    __slots__ = ("__weakref__", "_buffer", "_host", "aval")
+
+    def __init__(self, host: Any, aval: Aval, buffer: Any = None) -> None:
+        self._host = host
+        self._buffer = buffer
+        self.aval = aval
+
+    def concrete(self) -> "Array":
+        return self
+
+    def host(self) -> Any:
+        """The elements as a NumPy array (or NumPy scalar) that must not be written to."""
+        host = self._host
+        return current.base.fetch(self) if host is None else host
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        host = np.asarray(self.host())
+        if dtype is not None and dtype != host.dtype:
+            if copy is False:
+                raise ValueError(f"__array__: converting {self.aval} to {dtype} needs a copy")
+            return host.astype(dtype)
+        if copy:
+            return host.copy()
+        if host.flags.writeable:
+            host = host.view()
+            host.flags.writeable = False
+        return host
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return current.base.to_dlpack(self, options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return current.base.dlpack_device(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (np.array(self.host()), self.aval.weak_type)
+
+    def __deepcopy__(self, memo: Any) -> "Array":
+        return self  # immutable
+
+    def __copy__(self) -> "Array":
+        return self
+
+    def __repr__(self) -> str:
+        return Value.operators.array_repr(self)
+
+    def __str__(self) -> str:
+        return Value.operators.array_str(self)
+
+    # --- placement ---
+
+    @property
+    def device(self) -> Any:
+        """The device that holds the array (the default one for an array on the host)."""
+        return current.base.device_of(self)
+
+    def devices(self) -> set[Any]:
+        """The devices that hold the array."""
+        return {self.device}
+
+    @property
+    def committed(self) -> bool:
+        """Whether the array stays where it was put."""
+        return False
+
+    def block_until_ready(self) -> "Array":
+        """Waits until the array has been computed, and gives it."""
+        current.base.wait(self)
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Begins copying to the host; on the CPU there is nothing to copy."""
+
+    def delete(self) -> None:
+        """Gives the memory back now; using the array afterwards is an error."""
+        current.base.delete(self)
+
+    def is_deleted(self) -> bool:
+        """Whether the memory was given back or donated."""
+        return current.base.is_deleted(self)
+
+    def is_ready(self) -> bool:
+        """Whether the array has been computed."""
+        return current.base.is_ready(self)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the memory; valid while the array lives."""
+        return current.base.pointer(self)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process holds all of the array."""
+        return True
+
+
+class PlacedArray(Array):
+    """An array committed to a device: computations with it run there."""
+
+    __slots__ = ("_device",)
+
+    def __init__(self, host: Any, aval: Aval, buffer: Any, device: Any) -> None:
+        super().__init__(host, aval, buffer)
+        self._device = device
+
+    @property
+    def committed(self) -> bool:
+        return True
+
+
+class Tracer(Value):
+    """A value that stands for an array while a function is traced."""
+
+    __slots__ = ("aval", "trace")
+    trace: Any
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        raise self.conversion_error("numpy.asarray", errors.TracerArrayConversionError)
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        """The error for a use that needs to know the value now."""
+        return error(f"{operation}: {self.aval} is traced: its elements are not known")
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval}>"
+
+    __str__ = __repr__
+
+    def block_until_ready(self) -> "Tracer":
+        """Gives the value itself: there is nothing to wait for."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Tracer":
+        return self
+
+
+def _unpickle(host: np.ndarray[Any, Any], weak_type: bool) -> Array:
+    return Array(host, aval(host.shape, host.dtype, weak_type))
+
+
+# --- making values ---
+
+_SCALARS = (bool, int, float, complex)
+_literals: dict[Any, Array] = {}
+
+
+def as_value(x: Any) -> Any:
+    """A value for `x`: itself, or an `Array` for a scalar or a NumPy array (which is copied)."""
+    if isinstance(x, Value):
+        return x
+    if type(x) in _SCALARS:
+        return scalar(x)
+    return from_host(x)
+
+
+def scalar(x: bool | int | float | complex) -> Array:
+    """A weak array for a Python scalar, in this thread's precision."""
+    kind = type(x)
+    if kind is float:
+        dtype = dtypes.default_float()
+    elif kind is int:
+        dtype = dtypes.default_int()
+    elif kind is bool:
+        return Array(np.bool_(x), aval((), dtypes.bool_))
+    else:
+        dtype = dtypes.default_complex()
+    return literal(x, dtype)
+
+
+def literal(x: Any, dtype: np.dtype[Any]) -> Array:
+    """A weak array for a Python scalar that takes `dtype`. Kept, because programs repeat them."""
+    key = (x, x.__class__, dtype)
+    array = _literals.get(key)
+    if array is None:
+        try:
+            host = dtype.type(x)
+        except OverflowError:
+            raise OverflowError(
+                f"the Python integer {x} does not fit {dtype.name}\n"
+                f"  fix: use a wider dtype, or a value in range"
+            ) from None
+        array = Array(host, aval((), dtype, True))
+        if x:  # 0.0 and -0.0 are one key; NaN is none
+            if len(_literals) > 4096:
+                _literals.clear()
+            _literals[key] = array
+    return array
+
+
+def from_host(x: Any, copy: bool = True) -> Array:
+    """An `Array` with a copy of a NumPy array, NumPy scalar, or what `numpy.asarray` takes."""
+    if isinstance(x, (list, tuple, dict, str)) or x is None:
+        raise TypeError(
+            f"expected an array or a scalar; got a {type(x).__name__}"
+            + (
+                "\n  fix: numpy.array(x) makes an array of it"
+                if isinstance(x, (list, tuple))
+                else ""
+            )
+        )
+    host = x if isinstance(x, np.generic) else np.asarray(x)
+    dtype = dtypes.canonicalize_dtype(host.dtype)
+    if host.dtype != dtype:
+        host = host.astype(dtype)
+    elif copy and not isinstance(host, np.generic):
+        host = host.copy()
+    return Array(host, aval(host.shape, dtype))

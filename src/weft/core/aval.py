@@ -1,0 +1,76 @@
+"""Abstract values: what is known of an array before it is computed. Equal avals are one object.
+
+Knows shapes and dtypes; knows nothing of values or traces.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+
+
+class Aval:
+    """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
+
+    A weak aval is that of a Python scalar: it takes the dtype of what it meets.
+    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written.
+    """
+
+    __slots__ = ("dtype", "ndim", "shape", "size", "text", "weak_type")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    weak_type: bool
+    ndim: int
+    size: int
+    text: str | None
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+    def update(
+        self,
+        shape: Iterable[int] | None = None,
+        dtype: Any = None,
+        weak_type: bool | None = None,
+    ) -> "Aval":
+        """The same aval with some of its parts exchanged."""
+        return aval(
+            self.shape if shape is None else tuple(shape),
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def strong(self) -> "Aval":
+        """The aval without its weak type."""
+        return aval(self.shape, self.dtype) if self.weak_type else self
+
+    def tangent(self) -> "Aval":
+        """The aval of a tangent: the same for inexact dtypes, float0 otherwise."""
+        dtype = dtypes.tangent_dtype(self.dtype)
+        return self if dtype is self.dtype else aval(self.shape, dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return aval, (self.shape, self.dtype, self.weak_type)
+
+
+_interned: dict[tuple[tuple[int, ...], np.dtype[Any], bool], Aval] = {}
+
+
+def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
+    """The one aval with this shape (a tuple of ints), dtype (a NumPy dtype) and weak type."""
+    try:
+        return _interned[shape, dtype, weak_type]
+    except KeyError:
+        return _intern(shape, dtype, weak_type)
+
+
+def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
+    shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
+    self = Aval()
+    self.shape, self.dtype, self.weak_type = shape, dtype, bool(weak_type)
+    self.ndim, self.size, self.text = len(shape), math.prod(shape), None
+    return _interned.setdefault((shape, dtype, self.weak_type), self)

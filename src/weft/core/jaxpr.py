@@ -1,0 +1,148 @@
+"""The intermediate representation: a list of equations over typed variables.
+
+Knows primitives by name only; knows nothing of how a jaxpr is made or run.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .aval import Aval
+from .printing import jaxpr_text
+
+
+class Var:
+    """A variable: a name for one value. Compared by identity."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var<{self.aval}>"
+
+
+class Equation:
+    """`outvars = primitive[params] inputs`.
+
+    `inputs` are variables or literals; a literal is an `Array` of no axes, standing for itself.
+    `params` is a tuple of (name, value) pairs.
+    """
+
+    __slots__ = ("inputs", "outvars", "params", "primitive", "source")
+
+    def __init__(
+        self,
+        primitive: Any,
+        inputs: Sequence[Any],
+        params: tuple[tuple[str, Any], ...],
+        outvars: Sequence[Var],
+        source: Any = None,
+    ) -> None:
+        self.primitive, self.inputs, self.params, self.outvars = primitive, inputs, params, outvars
+        self.source = source
+
+    def replace(self, inputs: Sequence[Any], outvars: Sequence[Var]) -> "Equation":
+        """The same operation between other variables."""
+        return Equation(self.primitive, inputs, self.params, outvars, self.source)
+
+
+class Jaxpr:
+    """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
+
+    `outvars` may hold literals. `cache` keeps what has been derived from the program (its
+    derivative, batched form, executable), so that it lives as long as the program.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "cache",
+        "consts",
+        "constvars",
+        "equations",
+        "invars",
+        "name",
+        "outvars",
+    )
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        consts: Sequence[Any],
+        invars: Sequence[Var],
+        equations: Sequence[Equation],
+        outvars: Sequence[Any],
+        name: str = "main",
+    ) -> None:
+        self.constvars, self.consts, self.invars = list(constvars), list(consts), list(invars)
+        self.equations, self.outvars, self.name = list(equations), list(outvars), name
+        self.cache: dict[Any, Any] = {}
+
+    @property
+    def in_avals(self) -> list[Aval]:
+        """The avals of `invars`."""
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[Aval]:
+        """The avals of `outvars`."""
+        return [v.aval for v in self.outvars]
+
+    @property
+    def eqns(self) -> list[Equation]:
+        """The equations."""
+        return self.equations
+
+    @property
+    def jaxpr(self) -> "Jaxpr":
+        """The program itself: a jaxpr carries its constants."""
+        return self
+
+    def without_consts(self) -> "Jaxpr":
+        """The same program with its constants as leading inputs."""
+        if not self.constvars:
+            return self
+        if "open" not in self.cache:
+            self.cache["open"] = Jaxpr(
+                [], [], [*self.constvars, *self.invars], self.equations, self.outvars, self.name
+            )
+        return self.cache["open"]  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return jaxpr_text(self)
+
+    def __repr__(self) -> str:
+        return jaxpr_text(self)
+
+    def pretty_print(self, typed: bool = True) -> str:
+        """The program as text; with types, or in the notation without them."""
+        return jaxpr_text(self, typed=typed)
+
+
+def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
+    """Interprets a jaxpr under `trace`, equation by equation."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    process = trace.process
+    for equation in jaxpr.equations:
+        outvars = equation.outvars
+        inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
+        if equation.primitive.multiple:
+            outs = process(
+                equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars)
+            )
+            env.update(zip(outvars, outs, strict=True))
+        else:
+            env[outvars[0]] = process(
+                equation.primitive, inputs, equation.params, outvars[0].aval
+            )
+    return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def subjaxprs(params: tuple[tuple[str, Any], ...]) -> Iterator[Jaxpr]:
+    """The jaxprs inside an equation's params."""
+    for _, value in params:
+        if isinstance(value, Jaxpr):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for v in value if isinstance(v, Jaxpr))

@@ -1,0 +1,214 @@
+"""A primitive: a name and six rules, side by side. Calling it applies it under the current trace.
+
+    rule        called as                                   gives
+    type        (*avals, **params)                          the output's aval
+    evaluate    (*ndarrays, **params)                       the output as an ndarray
+    lower       (block, *operands, out, **params)           the output's operand in the block
+    jvp         (primals, tangents, out, **params)          the output's tangent
+    transpose   (ct, *args, **params)                       a cotangent for each argument
+    batch       (args, batched, batch_size, **params)       the output, batched along axis 0
+
+What they agree on:
+
+- A primitive with `multiple=True` has several outputs: `type`, `evaluate`, `lower`, `jvp` and
+  `batch` give a sequence of them, and `out` and `ct` are sequences.
+- A zero tangent or cotangent is `None`, coming in and going out.
+- `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
+  gives has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
+- In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
+  that aval. For the other arguments the rule gives `None`.
+- In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
+  output carries it along axis 0 too.
+- `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that `type`
+  says. It must agree with `lower`: bit for bit on integers and booleans.
+- A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
+- Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
+- No parameter may be named: primals tangents out ct args batched batch_size block.
+
+Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
+`HigherOrder` for theirs.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .. import errors
+from .array import as_value
+from .aval import Aval
+from .source import note_user_line
+from .trace import current
+
+Rule = Callable[..., Any]
+R = TypeVar("R", bound=Rule)
+
+RULES = ("type", "evaluate", "lower", "jvp", "transpose", "batch")
+
+registry: dict[str, "Primitive"] = {}
+
+_CACHE_LIMIT = 4096  # signatures kept per primitive and cache
+
+
+class Primitive:
+    """A named operation on arrays.
+
+    Args:
+      name: what jaxprs print.
+      doc: one line that says what it does.
+      multiple: whether it has several outputs.
+      host_limit: up to this many elements (the largest of operands and output) NumPy runs it on the
+        CPU at once; larger ones go to XLA. `None` is always NumPy, 0 always XLA.
+    """
+
+    type_rule: Rule | None = None
+    evaluate_rule: Rule | None = None
+    lower_rule: Rule | None = None
+    jvp_rule: Rule | None = None
+    transpose_rule: Rule | None = None
+    batch_rule: Rule | None = None
+
+    def __init__(
+        self,
+        name: str,
+        doc: str = "",
+        *,
+        multiple: bool = False,
+        host_limit: int | None = 16384,
+        **rules: Rule | None,
+    ) -> None:
+        self.name, self.__doc__ = name, doc
+        self.multiple, self.host_limit = multiple, host_limit
+        self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
+        self.types: dict[Any, Any] = {}  # signature -> output aval(s)
+        self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
+        if name in registry:
+            raise ValueError(f"Primitive: the name {name!r} is taken by {registry[name].__doc__!r}")
+        registry[name] = self
+        for rule, function in rules.items():
+            if function is not None:
+                getattr(self, rule)(function)
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """Applies the primitive to values (or what can be made one) under the current trace."""
+        try:
+            values = [as_value(a) for a in args]
+            return current.trace.process(self, values, tuple(params.items()))
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def out(self, args: Any, params: Any) -> Any:
+        """The output's aval, or a tuple of them, for values and params."""
+        avals = [a.aval for a in args]
+        key = (params, *avals)
+        try:
+            return self.types[key]
+        except KeyError:
+            pass
+        except TypeError:
+            raise unhashable(self, params) from None
+        if self.type_rule is None:
+            raise errors.MissingRuleError(f"{self}: has no type rule")
+        out: Aval | tuple[Aval, ...] = self.type_rule(*avals, **dict(params))
+        if self.multiple:
+            out = tuple(out)  # type: ignore[arg-type]
+        return remember(self.types, key, out)
+
+    # Each decorator defines one rule.
+    def type(self, rule: R) -> R:
+        return self._define("type", rule)
+
+    def evaluate(self, rule: R) -> R:
+        return self._define("evaluate", rule)
+
+    def lower(self, rule: R) -> R:
+        return self._define("lower", rule)
+
+    def jvp(self, rule: R) -> R:
+        return self._define("jvp", rule)
+
+    def transpose(self, rule: R) -> R:
+        return self._define("transpose", rule)
+
+    def batch(self, rule: R) -> R:
+        return self._define("batch", rule)
+
+    def _define(self, kind: str, rule: R) -> R:
+        if hasattr(rule, "__code__") and rule.__code__.co_name in ("_", "<lambda>"):
+            # so that tracebacks and profiles say `tanh.jvp`
+            label = f"{self.name}.{kind}"
+            rule.__code__ = rule.__code__.replace(co_name=label, co_qualname=label)
+        setattr(self, kind + "_rule", rule)
+        return rule
+
+
+class HigherOrder(Primitive):
+    """A primitive with a jaxpr inside. Its rules besides `type`, `lower`, `transpose` and `batch`:
+
+        rule          called as                                gives
+        execute       (args, **params)                         output values, computed now
+        linearize     (mask, avals, **params)                  a Derivative: what to run and keep
+                                                               now, and the linear jaxpr
+        pushforward   (mask, avals, **params)                  a jaxpr: primals and active tangents
+                                                               to outputs and their tangents
+
+    `mask` says which arguments have a tangent. Its first parameter is a jaxpr (or a tuple of them),
+    on which everything derived is kept, so that it dies with it.
+    """
+
+    execute_rule: Rule | None = None
+    linearize_rule: Rule | None = None
+    pushforward_rule: Rule | None = None
+
+    def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
+        super().__init__(name, doc, multiple=True, host_limit=0, **rules)
+
+    def out(self, args: Any, params: Any) -> Any:
+        if self.type_rule is None:
+            raise errors.MissingRuleError(f"{self}: has no type rule")
+        return tuple(self.type_rule(*[a.aval for a in args], **dict(params)))
+
+    def execute(self, rule: R) -> R:
+        return self._define("execute", rule)
+
+    def linearize(self, rule: R) -> R:
+        return self._define("linearize", rule)
+
+    def pushforward(self, rule: R) -> R:
+        return self._define("pushforward", rule)
+
+
+def is_linear(arg: Any) -> bool:
+    """Whether an argument of a transpose rule is one to give a cotangent for."""
+    return type(arg) is Aval
+
+
+def remember(cache: dict[Any, Any], key: Any, value: Any) -> Any:
+    """Puts an entry in a bounded cache; a full one starts afresh."""
+    if len(cache) >= _CACHE_LIMIT:
+        cache.clear()
+    cache[key] = value
+    return value
+
+
+def forget_all() -> None:
+    """Empties what primitives have cached: a switch that changes meaning has been turned."""
+    for primitive in registry.values():
+        primitive.kernels.clear()
+        primitive.types.clear()
+        primitive.derivatives.clear()
+
+
+def unhashable(primitive: Primitive, params: Any) -> Exception:
+    """The error for a parameter that can't be a part of a key."""
+    for name, value in params:
+        try:
+            hash(value)
+        except TypeError:
+            return TypeError(
+                f"{primitive}: parameter {name!r} must be hashable; got {type(value).__name__} "
+                f"{value!r}\n  fix: pass a tuple"
+            )
+    return TypeError(f"{primitive}: unhashable parameters {params!r}")

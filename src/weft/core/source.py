@@ -1,0 +1,45 @@
+"""The user's line: the innermost frame outside weft, found only when something failed.
+
+Knows frames and code objects; nothing of traces.
+"""
+
+import os
+import sys
+from types import FrameType
+
+HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of code that isn't weft's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    return frame
+
+
+def user_line() -> str:
+    """`file.py:12, in function`, for messages."""
+    frame = user_frame()
+    if frame is None:
+        return "an unknown line"
+    code = frame.f_code
+    return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}, in {code.co_name}"
+
+
+def note_user_line(error: BaseException) -> None:
+    """Adds the user's line to an error, once, as a note (PEP 678)."""
+    if not any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
+        error.add_note(f"  at {user_line()}")
+
+
+def function_line(function: object) -> str:
+    """`name (file.py:12)` for a function, as well as it can be told."""
+    inner = function
+    while hasattr(inner, "__wrapped__") or hasattr(inner, "func"):
+        inner = getattr(inner, "__wrapped__", None) or getattr(inner, "func", None)
+    name = getattr(function, "__name__", None) or getattr(inner, "__name__", repr(function))
+    code = getattr(inner, "__code__", None)
+    if code is None:
+        return str(name)
+    return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"

@@ -1,0 +1,500 @@
+"""Values: what arrays and tracers share, the operators and methods of a NumPy array.
+
+What they mean is said by one hook: `Value.operators`, a module assigned once, by
+`weft.numpy.operators` at import. Here each is written out in a line, so that editors and type
+checkers see it. Knows nothing of how an operation is carried out.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import dtypes, errors
+from .aval import Aval
+
+
+class Value:
+    """What traced programs compute with: has an aval, and acts as a NumPy array does."""
+
+    __slots__ = ()
+    operators: ClassVar[Any] = None
+    aval: Aval
+
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # NumPy's operators leave the work to ours
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype gives way, as a Python scalar's does."""
+        return self.aval.weak_type
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.aval.size * self.aval.dtype.itemsize
+
+    def concrete(self) -> Any:
+        """The array behind the value, if it is known now."""
+        return None
+
+    # --- operators ---
+
+    def __add__(self, other: Any) -> Any:
+        return Value.operators.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return Value.operators.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return Value.operators.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return Value.operators.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return Value.operators.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return Value.operators.multiply(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return Value.operators.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return Value.operators.matmul(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return Value.operators.true_divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Value.operators.true_divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return Value.operators.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return Value.operators.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return Value.operators.remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return Value.operators.remainder(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return Value.operators.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Value.operators.power(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return Value.operators.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return Value.operators.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return Value.operators.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return Value.operators.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return Value.operators.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return Value.operators.bitwise_xor(other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return Value.operators.left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return Value.operators.left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return Value.operators.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return Value.operators.right_shift(other, self)
+
+    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+        return Value.operators.equal(self, other)
+
+    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+        return Value.operators.not_equal(self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return Value.operators.less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return Value.operators.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return Value.operators.greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return Value.operators.greater_equal(self, other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return Value.operators.divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return Value.operators.divmod(other, self)
+
+    def __neg__(self) -> Any:
+        return Value.operators.negative(self)
+
+    def __pos__(self) -> Any:
+        return Value.operators.positive(self)
+
+    def __abs__(self) -> Any:
+        return Value.operators.absolute(self)
+
+    def __invert__(self) -> Any:
+        return Value.operators.invert(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return Value.operators.round(self, ndigits or 0)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Value.operators.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"item assignment: weft arrays are immutable; got an assignment to items of {self.aval}\n"
+            "  fix: y = x.at[index].set(value), which gives a new array"
+        )
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError(
+            f"item deletion: weft arrays are immutable; got a deletion of items of {self.aval}\n"
+            "  fix: y = numpy.delete(x, index), which gives a new array"
+        )
+
+    def __len__(self) -> int:
+        if not self.aval.ndim:
+            raise TypeError(f"len: expected an array with at least one axis; got {self.aval}")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.ndim:
+            raise TypeError(f"iteration: expected an array with at least one axis; got {self.aval}")
+        return iter(Value.operators.unstack(self))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).any())
+
+    # --- conversions: they need to know the value now ---
+
+    def __bool__(self) -> bool:
+        return bool(_one_element(self, "bool", errors.TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        return int(_one_element(self, "int", errors.ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        return float(_one_element(self, "float", errors.ConcretizationTypeError))
+
+    def __complex__(self) -> complex:
+        return complex(_one_element(self, "complex", errors.ConcretizationTypeError))
+
+    def __index__(self) -> int:
+        if self.aval.ndim or not dtypes.is_integer(self.aval.dtype):
+            raise TypeError(f"index: expected an integer scalar; got {self.aval}")
+        return int(_one_element(self, "index", errors.TracerIntegerConversionError))
+
+    def item(self, *index: int) -> Any:
+        """One element as a Python scalar."""
+        return _known(self, "item", errors.ConcretizationTypeError).item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
+        return _known(self, "tolist", errors.ConcretizationTypeError).tolist()
+
+    def __format__(self, spec: str) -> str:
+        if spec and self.aval.ndim == 0 and (array := self.concrete()) is not None:
+            return format(array.item(), spec)
+        return format(str(self), spec)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return Value.operators.namespace(api_version)
+
+    # --- properties and methods of a NumPy array ---
+
+    @property
+    def at(self) -> Any:
+        """`x.at[index].set(y)` and its like: updates that give a new array."""
+        return Value.operators.at(self)
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes reversed."""
+        return Value.operators.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes exchanged."""
+        return Value.operators.matrix_transpose(self)
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return Value.operators.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return Value.operators.imag(self)
+
+    @property
+    def flat(self) -> Any:
+        """The elements in row-major order."""
+        return Value.operators.ravel(self)
+
+    def astype(self, dtype: Any) -> Any:
+        """The array converted to another dtype."""
+        return Value.operators.astype(self, dtype)
+
+    def view(self, dtype: Any = None) -> Any:
+        """The bits of the array read as another dtype."""
+        return Value.operators.view(self, dtype=dtype)
+
+    def reshape(self, *shape: Any, order: Any = "C") -> Any:
+        """The elements in another shape."""
+        return Value.operators.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def ravel(self, order: Any = "C") -> Any:
+        """The elements along one axis."""
+        return Value.operators.ravel(self, order=order)
+
+    def flatten(self, order: Any = "C") -> Any:
+        """The elements along one axis."""
+        return Value.operators.ravel(self, order=order)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The array with its axes permuted."""
+        return Value.operators.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        """The array with two axes exchanged."""
+        return Value.operators.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The array without axes of length one."""
+        return Value.operators.squeeze(self, axis=axis)
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """Sum over axes."""
+        return Value.operators.sum(
+            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
+        )
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """Product over axes."""
+        return Value.operators.prod(
+            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
+        )
+
+    def mean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: Any = False,
+        where: Any = None,
+    ) -> Any:
+        """Mean over axes."""
+        return Value.operators.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        where: Any = None,
+    ) -> Any:
+        """Standard deviation over axes."""
+        return Value.operators.std(
+            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
+        )
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        where: Any = None,
+    ) -> Any:
+        """Variance over axes."""
+        return Value.operators.var(
+            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
+        )
+
+    def min(
+        self,
+        axis: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """Minimum over axes."""
+        return Value.operators.min(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+    def max(
+        self,
+        axis: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        """Maximum over axes."""
+        return Value.operators.max(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+    def ptp(self, axis: Any = None, keepdims: Any = False) -> Any:
+        """Maximum minus minimum over axes."""
+        return Value.operators.ptp(self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: Any = False) -> Any:
+        """Index of the minimum."""
+        return Value.operators.argmin(self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: Any = None, keepdims: Any = False) -> Any:
+        """Index of the maximum."""
+        return Value.operators.argmax(self, axis=axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+        """Whether any element is true, over axes."""
+        return Value.operators.any(self, axis=axis, keepdims=keepdims, where=where)
+
+    def all(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+        """Whether all elements are true, over axes."""
+        return Value.operators.all(self, axis=axis, keepdims=keepdims, where=where)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None) -> Any:
+        """Running sum along an axis."""
+        return Value.operators.cumsum(self, axis=axis, dtype=dtype)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None) -> Any:
+        """Running product along an axis."""
+        return Value.operators.cumprod(self, axis=axis, dtype=dtype)
+
+    def sort(self, axis: Any = -1) -> Any:
+        """The elements sorted along an axis."""
+        return Value.operators.sort(self, axis=axis)
+
+    def argsort(self, axis: Any = -1) -> Any:
+        """The indices that sort along an axis."""
+        return Value.operators.argsort(self, axis=axis)
+
+    def searchsorted(self, values: Any, side: Any = "left") -> Any:
+        """Where values would go to keep a sorted array sorted."""
+        return Value.operators.searchsorted(self, values, side=side)
+
+    def take(self, indices: Any, axis: Any = None, mode: Any = None) -> Any:
+        """Elements at indices along an axis."""
+        return Value.operators.take(self, indices, axis=axis, mode=mode)
+
+    def repeat(self, repeats: Any, axis: Any = None, total_repeat_length: Any = None) -> Any:
+        """Each element repeated."""
+        return Value.operators.repeat(
+            self, repeats, axis=axis, total_repeat_length=total_repeat_length
+        )
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """The elements moved into an interval."""
+        return Value.operators.clip(self, min=min, max=max)
+
+    def round(self, decimals: Any = 0) -> Any:
+        """The elements rounded to decimals."""
+        return Value.operators.round(self, decimals)
+
+    def dot(self, other: Any) -> Any:
+        """The dot product."""
+        return Value.operators.dot(self, other)
+
+    def conj(self) -> Any:
+        """The complex conjugate."""
+        return Value.operators.conjugate(self)
+
+    def conjugate(self) -> Any:
+        """The complex conjugate."""
+        return Value.operators.conjugate(self)
+
+    def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+        """The diagonal of two axes."""
+        return Value.operators.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
+
+    def trace(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+        """The sum of a diagonal."""
+        return Value.operators.trace(self, offset=offset, axis1=axis1, axis2=axis2)
+
+    def nonzero(self, size: Any = None, fill_value: Any = None) -> Any:
+        """The indices of elements that aren't zero."""
+        return Value.operators.nonzero(self, size=size, fill_value=fill_value)
+
+    def choose(self, choices: Any, mode: Any = "raise") -> Any:
+        """One of several arrays for each element."""
+        return Value.operators.choose(self, choices, mode=mode)
+
+    def compress(self, condition: Any, axis: Any = None) -> Any:
+        """The slices of an axis where a condition holds."""
+        return Value.operators.compress(condition, self, axis=axis)
+
+    def copy(self) -> Any:
+        """A copy of the array."""
+        return Value.operators.copy(self)
+
+
+def _known(value: Value, operation: str, error: type[Exception]) -> Any:
+    array = value.concrete()
+    if array is None:
+        raise value.conversion_error(operation, error)  # type: ignore[attr-defined]
+    return array.host()
+
+
+def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
+    if value.aval.size != 1:
+        raise ValueError(f"{operation}: expected an array of one element; got {value.aval}")
+    return _known(value, operation, error).item()

@@ -1,0 +1,541 @@
+"""Dtypes: which exist, how they promote, what kind each is. Pure tables over NumPy and ml_dtypes.
+
+Knows nothing of arrays beyond their attributes `dtype` and `weak_type`.
+
+A *weak* type is that of a Python scalar: it has a kind (`int*`, `float*`, `complex*`) but no
+opinion on width, so that `x * 2` keeps the dtype of `x`. With 64-bit types switched off (the
+default; see `weft.config.enable_x64`) the canonical form of a 64-bit dtype is its 32-bit partner.
+
+The promotion lattice; a result is the least type above both operands, and there is none if the
+paths do not meet:
+
+    bool → int* → uint8 → uint16 → uint32 → uint64 ─┐
+             │       ╲       ╲        ╲             ├→ float* → bfloat16 ─┬→ float32 → float64
+             └────→ int8 → int16 → int32 → int64 ───┘     │   └ float16 ──┘      │         │
+             └→ int4, uint4 (nothing above)               └→ complex* ───→ complex64 → complex128
+                                                          └→ each float8 (nothing above)
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .config import thread
+
+# Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
+# fmt: off
+bool_           = np.dtype(np.bool_)
+int4            = np.dtype(ml_dtypes.int4)
+int8            = np.dtype(np.int8)
+int16           = np.dtype(np.int16)
+int32           = np.dtype(np.int32)
+int64           = np.dtype(np.int64)
+uint4           = np.dtype(ml_dtypes.uint4)
+uint8           = np.dtype(np.uint8)
+uint16          = np.dtype(np.uint16)
+uint32          = np.dtype(np.uint32)
+uint64          = np.dtype(np.uint64)
+float8_e4m3b11fnuz = np.dtype(ml_dtypes.float8_e4m3b11fnuz)
+float8_e4m3fn   = np.dtype(ml_dtypes.float8_e4m3fn)
+float8_e4m3fnuz = np.dtype(ml_dtypes.float8_e4m3fnuz)
+float8_e5m2     = np.dtype(ml_dtypes.float8_e5m2)
+float8_e5m2fnuz = np.dtype(ml_dtypes.float8_e5m2fnuz)
+bfloat16        = np.dtype(ml_dtypes.bfloat16)
+float16         = np.dtype(np.float16)
+float32         = np.dtype(np.float32)
+float64         = np.dtype(np.float64)
+complex64       = np.dtype(np.complex64)
+complex128      = np.dtype(np.complex128)
+float0          = np.dtype([("float0", np.void, 0)])   # tangents of integers: no bits at all
+# fmt: on
+
+FLOAT8: tuple[np.dtype[Any], ...] = (
+    float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz
+)  # fmt: skip
+SIGNED: tuple[np.dtype[Any], ...] = (int4, int8, int16, int32, int64)
+UNSIGNED: tuple[np.dtype[Any], ...] = (uint4, uint8, uint16, uint32, uint64)
+FLOATS: tuple[np.dtype[Any], ...] = (*FLOAT8, bfloat16, float16, float32, float64)
+COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
+DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
+"""Every dtype that an array can have (float0 apart, which only tangents have)."""
+
+_BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0 = 1, 2, 4, 8, 16, 32
+_KIND: dict[Any, int] = {
+    bool_: _BOOL,
+    **dict.fromkeys(SIGNED, _SIGNED),
+    **dict.fromkeys(UNSIGNED, _UNSIGNED),
+    **dict.fromkeys(FLOATS, _FLOAT),
+    **dict.fromkeys(COMPLEX, _COMPLEX),
+    float0: _FLOAT0,
+}
+_NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
+_SAME: dict[Any, np.dtype[Any]] = {
+    d: d for d in (*DTYPES, float0)
+}  # also maps equal twins (longlong) to ours
+
+
+# ---- canonical form ----
+
+_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({}, {})
+
+
+def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
+    """The dtype that an array asked for with `dtype` has.
+
+    Args:
+      dtype: a NumPy dtype or scalar type, a name, one of Python's bool, int, float, complex, or
+        anything with an attribute `dtype`.
+      x64: whether 64-bit types exist; the current setting if None.
+    Returns: one of `DTYPES`, or `float0`.
+    Raises: TypeError: not a dtype, or one that arrays can't have.
+    Example:
+      >>> canonicalize_dtype("float64", x64=False), canonicalize_dtype(int, x64=True)
+      (dtype('float32'), dtype('int64'))
+    """
+    if x64 is None:
+        x64 = thread.x64
+    try:
+        return _CANONICAL[x64][dtype]
+    except (KeyError, TypeError):  # TypeError: unhashable, such as the list that spells float0
+        pass
+    own = named_dtype(dtype)
+    found = own if x64 else _NARROW.get(own, own)
+    if isinstance(dtype, (np.dtype, type, str)):
+        _CANONICAL[x64][dtype] = found
+    return found
+
+
+def named_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype that `dtype` names, whatever the x64 setting.
+
+    Example:
+      >>> named_dtype("float64"), named_dtype(np.dtype(">f4"))
+      (dtype('float64'), dtype('float32'))
+    """
+    if isinstance(dtype, np.dtype) and dtype in _SAME:
+        return _SAME[dtype]
+    if dtype is None:
+        raise TypeError("None is not a dtype; pass one, such as 'float32', or leave it out")
+    attribute = getattr(dtype, "dtype", None)
+    try:
+        # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
+        own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
+    found = _SAME.get(own.newbyteorder("="))
+    if found is None:
+        raise TypeError(
+            f"arrays of dtype {own} are not supported; supported: "
+            + ", ".join(d.name for d in DTYPES)
+        )
+    return found
+
+
+def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
+    """`canonicalize_dtype` for a dtype that the user wrote: warns if it can't be honoured.
+
+    The warning points at the user's line, and so comes once a line under Python's default filter.
+    Python's own `int`, `float` and `complex` mean "the default width" and never warn.
+
+    Example:
+      >>> requested_dtype("float16", "zeros")
+      dtype('float16')
+    """
+    found = canonicalize_dtype(dtype)
+    if thread.x64 or dtype in (int, float, complex) or not isinstance(dtype, (np.dtype, type, str)):
+        return found
+    own = named_dtype(dtype)
+    if own != found:
+        warnings.warn(
+            f"{operation}: dtype {own} was asked for, and truncated to {found}, because 64-bit "
+            "types are off. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
+            'config.update("enable_x64", True) before arrays are made.',
+            UserWarning,
+            stacklevel=_levels_to_user(),
+        )
+    return found
+
+
+def _levels_to_user() -> int:
+    """How far above our caller the first frame outside this package is, for `stacklevel`."""
+    package = __name__.partition(".")[0]
+    level = 1
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != package and not module.startswith(package + "."):
+            return level
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def default_int() -> np.dtype[Any]:
+    """The dtype of a Python int: int32, or int64 when 64-bit types are on."""
+    return int64 if thread.x64 else int32
+
+
+def default_float() -> np.dtype[Any]:
+    """The dtype of a Python float: float32, or float64 when 64-bit types are on."""
+    return float64 if thread.x64 else float32
+
+
+def default_complex() -> np.dtype[Any]:
+    """The dtype of a Python complex: complex64, or complex128 when 64-bit types are on."""
+    return complex128 if thread.x64 else complex64
+
+
+# ---- kinds ----
+
+
+def _kind(dtype: Any) -> int:
+    try:
+        return _KIND[dtype]
+    except (KeyError, TypeError):  # not a canonical np.dtype: a scalar type, a name, …
+        return _KIND[named_dtype(dtype)]
+
+
+def is_bool(dtype: Any) -> bool:
+    """Whether `dtype` is bool."""
+    return _kind(dtype) == _BOOL
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether `dtype` is a signed or unsigned integer (bool is not).
+
+    Example:
+      >>> is_integer(int4), is_integer("uint8"), is_integer(bool)
+      (True, True, False)
+    """
+    return _kind(dtype) & (_SIGNED | _UNSIGNED) != 0
+
+
+def is_signed(dtype: Any) -> bool:
+    """Whether `dtype` is a signed integer."""
+    return _kind(dtype) == _SIGNED
+
+
+def is_unsigned(dtype: Any) -> bool:
+    """Whether `dtype` is an unsigned integer."""
+    return _kind(dtype) == _UNSIGNED
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether `dtype` is a real floating-point type, bfloat16 and the float8s included.
+
+    Example:
+      >>> is_float(bfloat16), is_float(complex64), is_float(float0)
+      (True, False, False)
+    """
+    return _kind(dtype) == _FLOAT
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether `dtype` is complex."""
+    return _kind(dtype) == _COMPLEX
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether `dtype` is floating-point or complex: what can be differentiated."""
+    return _kind(dtype) & (_FLOAT | _COMPLEX) != 0
+
+
+_ABSTRACT: dict[int, type[np.generic]] = {
+    _SIGNED: np.signedinteger,
+    _UNSIGNED: np.unsignedinteger,
+    _FLOAT: np.floating,
+    _COMPLEX: np.complexfloating,
+}
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4 and uint4 belong.
+
+    Example:
+      >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
+      (True, True)
+    """
+    if not _is_abstract(a):
+        a = np.dtype(a)
+        if not _is_abstract(b):
+            return bool(a == np.dtype(b))
+        a = _ABSTRACT.get(_KIND.get(a, 0), a)
+    elif not _is_abstract(b):
+        return False
+    return bool(np.issubdtype(a, b))
+
+
+def _is_abstract(dtype: Any) -> bool:
+    """Whether `dtype` is a NumPy class of dtypes, such as np.floating, not one dtype."""
+    return isinstance(dtype, type) and dtype in _ABSTRACT_CLASSES
+
+
+_ABSTRACT_CLASSES = frozenset(
+    {base for dtype in (*DTYPES, np.dtype(str)) for base in dtype.type.__mro__[1:]}
+) - {object, int, float, complex, str}
+
+
+def scalar_type_of(x: Any) -> type:
+    """Which of Python's bool, int, float, complex describes a value or dtype.
+
+    Example:
+      >>> scalar_type_of(bfloat16), scalar_type_of(np.int8(3)), scalar_type_of(1j)
+      (<class 'float'>, <class 'int'>, <class 'complex'>)
+    """
+    kind = _kind(dtype_and_weak(x)[0])
+    if kind == _FLOAT0:
+        raise TypeError("float0 has no scalar type: it holds no value")
+    return {_BOOL: bool, _FLOAT: float, _COMPLEX: complex}.get(kind, int)
+
+
+_REAL: dict[np.dtype[Any], np.dtype[Any]] = {complex64: float32, complex128: float64}
+
+
+def real_of(dtype: Any) -> np.dtype[Any]:
+    """The dtype of the real part: complex64 → float32, complex128 → float64, others unchanged."""
+    dtype = named_dtype(dtype)
+    return _REAL.get(dtype, dtype)
+
+
+def complex_of(dtype: Any) -> np.dtype[Any]:
+    """The smallest complex dtype that holds `dtype`.
+
+    Example:
+      >>> complex_of(float64), complex_of(bfloat16), complex_of(complex64)
+      (dtype('complex128'), dtype('complex64'), dtype('complex64'))
+    """
+    own = named_dtype(dtype)
+    if is_complex(own):
+        return own
+    if is_float(own):
+        return complex128 if own == float64 else complex64
+    if own == float0:
+        raise TypeError("float0 has no complex partner: it holds no value")
+    return default_complex()
+
+
+def tangent_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of a derivative: `dtype` itself when inexact, else float0.
+
+    Example:
+      >>> tangent_dtype(float16), tangent_dtype(int32) == float0
+      (dtype('float16'), True)
+    """
+    found = named_dtype(dtype)
+    return found if _KIND[found] & (_FLOAT | _COMPLEX) else float0
+
+
+def bit_width(dtype: Any) -> int:
+    """Bits of one element: 4 for int4, 8 for bool and float8, 128 for complex128, 0 for float0."""
+    dtype = named_dtype(dtype)
+    return 4 if dtype in (int4, uint4) else dtype.itemsize * 8
+
+
+_FINFO: Callable[[Any], Any] = ml_dtypes.finfo  # untyped there
+_IINFO: Callable[[Any], Any] = ml_dtypes.iinfo
+
+
+@cache
+def finfo(dtype: Any) -> Any:
+    """Limits of a floating-point dtype: eps, max, tiny, …; of the real part if it is complex.
+
+    Example:
+      >>> float(finfo(bfloat16).eps), finfo(complex64).bits
+      (0.0078125, 32)
+    """
+    own = real_of(dtype)
+    if not is_float(own):
+        raise ValueError(f"finfo: {_shown(own, False)} is not floating-point; use iinfo")
+    return _FINFO(own)
+
+
+@cache
+def iinfo(dtype: Any) -> Any:
+    """Limits of an integer dtype: min, max, bits.
+
+    Example:
+      >>> iinfo(int4).min, iinfo("uint16").max
+      (-8, 65535)
+    """
+    own = named_dtype(dtype)
+    if not is_integer(own):
+        raise ValueError(f"iinfo: {_shown(own, False)} is not an integer type; use finfo")
+    return _IINFO(own)
+
+
+# ---- promotion ----
+
+# Edges of the lattice in the module docstring. Between names, since `np.dtype(int) == int`.
+_ABOVE: dict[str, tuple[str, ...]] = {
+    "bool": ("int*",),
+    "int*": ("uint8", "int8", "int4", "uint4"),
+    "uint8": ("uint16", "int16"),
+    "uint16": ("uint32", "int32"),
+    "uint32": ("uint64", "int64"),
+    "uint64": ("float*",),
+    "int8": ("int16",),
+    "int16": ("int32",),
+    "int32": ("int64",),
+    "int64": ("float*",),
+    "float*": ("bfloat16", "float16", "complex*", *(dtype.name for dtype in FLOAT8)),
+    "bfloat16": ("float32",),
+    "float16": ("float32",),
+    "float32": ("float64", "complex64"),
+    "float64": ("complex128",),
+    "complex*": ("complex64",),
+    "complex64": ("complex128",),
+}
+_WEAK: dict[str, Callable[[], np.dtype[Any]]] = {
+    "int*": default_int,
+    "float*": default_float,
+    "complex*": default_complex,
+}
+_BY_NAME = {dtype.name: dtype for dtype in DTYPES}
+
+
+@cache
+def _all_above(node: str) -> frozenset[str]:
+    """`node` and everything that it promotes to."""
+    return frozenset({node}).union(*(_all_above(n) for n in _ABOVE.get(node, ())))
+
+
+def _weak_node(dtype: np.dtype[Any]) -> str:
+    kind = _KIND[dtype]
+    return {_BOOL: "bool", _FLOAT: "float*", _COMPLEX: "complex*"}.get(kind, "int*")
+
+
+_PROMOTED: tuple[dict[Any, tuple[np.dtype[Any], bool]], ...] = ({}, {})  # x64 off, on
+
+
+def promote(
+    dtype_a: np.dtype[Any], weak_a: bool, dtype_b: np.dtype[Any], weak_b: bool
+) -> tuple[np.dtype[Any], bool]:
+    """The common type of two operands, as (dtype, weak); canonical under the current x64 setting.
+
+    Raises: TypeError: there is none; one operand has to be converted explicitly.
+    Example:
+      >>> promote(int8, False, uint8, False)
+      (dtype('int16'), False)
+      >>> promote(bfloat16, False, float32, True)  # x + 1.0
+      (dtype(bfloat16), False)
+    """
+    # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
+    x64 = thread.x64
+    try:
+        return _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b]
+    except KeyError:
+        pass
+    result = _join(named_dtype(dtype_a), weak_a, named_dtype(dtype_b), weak_b)
+    _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b] = result
+    return result
+
+
+def _join(
+    a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool
+) -> tuple[np.dtype[Any], bool]:
+    if float0 in (a, b):
+        raise TypeError(
+            f"no operation takes float0 (operands: {_shown(a, weak_a)} and {_shown(b, weak_b)}): "
+            "it is the type of a derivative with respect to an integer, and holds no value"
+        )
+    # Two weak operands meet as if they were strong, so that a weak int8 stays one.
+    both_weak = weak_a and weak_b
+    node_a = _weak_node(a) if weak_a and not both_weak else a.name
+    node_b = _weak_node(b) if weak_b and not both_weak else b.name
+    common = _all_above(node_a) & _all_above(node_b)
+    for node in common:
+        if common <= _all_above(node):
+            if node in _WEAK:
+                return _WEAK[node](), True
+            dtype = canonicalize_dtype(_BY_NAME[node])
+            return dtype, both_weak and dtype != bool_
+    raise TypeError(
+        f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
+        "8-bit floats are never promoted implicitly; convert one of them with astype"
+    )
+
+
+def _shown(dtype: np.dtype[Any], weak: bool) -> str:
+    if dtype == float0:
+        return "float0"
+    return f"weak {dtype.name}" if weak else dtype.name
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """The common dtype of two dtypes; Python's int, float and complex count as weak.
+
+    Example:
+      >>> promote_types("int16", "float16"), promote_types("uint8", int)
+      (dtype('float16'), dtype('uint8'))
+    """
+    return promote(*_type_and_weak(a), *_type_and_weak(b))[0]
+
+
+def dtype_and_weak(x: Any) -> tuple[np.dtype[Any], bool]:
+    """The (canonical dtype, weak type) of an array, scalar, weft value, dtype or Python type.
+
+    Example:
+      >>> dtype_and_weak(np.int8(1)), dtype_and_weak(True)
+      ((dtype('int8'), False), (dtype('bool'), False))
+    """
+    python = type(x)
+    if python in _PYTHON:
+        return canonicalize_dtype(python), python is not bool
+    if isinstance(x, (type, str, np.dtype)):
+        return _type_and_weak(x)
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None:
+        return canonicalize_dtype(dtype), bool(getattr(x, "weak_type", False))
+    for base in _PYTHON:  # subclasses, such as IntEnum
+        if isinstance(x, base):
+            return canonicalize_dtype(base), base is not bool
+    if isinstance(x, (list, tuple)):
+        try:
+            return canonicalize_dtype(x), False  # a spelled-out structured dtype: float0
+        except TypeError:
+            pass
+    raise TypeError(f"{type(x).__name__} {x!r} is neither an array, a scalar nor a dtype")
+
+
+_PYTHON = (bool, int, float, complex)
+
+
+def _type_and_weak(dtype: Any) -> tuple[np.dtype[Any], bool]:
+    return canonicalize_dtype(dtype), dtype is int or dtype is float or dtype is complex
+
+
+def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
+    """`promote` for any number of arrays, scalars and dtypes.
+
+    Example:
+      >>> result_type_and_weak(np.float16(1), 2.0)
+      (dtype('float16'), False)
+    """
+    if not args:
+        raise ValueError("result_type: at least one array or dtype is needed")
+    result = dtype_and_weak(args[0])
+    for x in args[1:]:
+        result = promote(*result, *dtype_and_weak(x))
+    return result
+
+
+def result_type(*args: Any) -> np.dtype[Any]:
+    """The dtype of an operation on these arrays, scalars and dtypes.
+
+    Args:
+      args: arrays, NumPy or Python scalars, dtypes, weft values.
+    Raises: TypeError: no common type.
+    Example:
+      >>> result_type(np.int32(1), np.float16(2), 3.0)
+      dtype('float16')
+    """
+    return result_type_and_weak(*args)[0]

@@ -1,0 +1,9 @@
+class WeftError(Exception): pass
+class ConcretizationTypeError(TypeError): pass
+class TracerBoolConversionError(ConcretizationTypeError): pass
+class TracerArrayConversionError(TypeError): pass
+class TracerIntegerConversionError(TypeError): pass
+class NonConcreteBooleanIndexError(IndexError): pass
+class UnexpectedTracerError(RuntimeError): pass
+class DeletedArrayError(RuntimeError): pass
+class MissingRuleError(NotImplementedError): pass

@@ -1,0 +1,214 @@
+"""The derivative of one operation, found once for each signature and kept.
+
+A `Derivative` has two programs: `forward`, from the primals to the outputs and what the linear
+part needs (the residuals), and `linear`, from residuals and tangents to the outputs' tangents.
+Reverse mode is `linear`, transposed. Knows jvp rules; knows no trace that uses it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes, errors
+from ..compiler.dead_code import live_equations
+from ..core.aval import Aval
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.primitive import Primitive, remember
+from ..core.trace import current
+from .plan import Plan
+from .stage import StageTrace
+from .transpose import transpose
+
+Mask = tuple[bool, ...]
+
+
+class Derivative:
+    """What to run now, and the linear map that it leaves.
+
+    Attributes:
+      forward: primals -> outputs, then residuals.
+      outs: how many outputs.
+      out_mask: which outputs have a tangent; the others' is zero.
+      linear: (residuals, tangents of the active arguments) -> tangents in `out_mask`.
+    """
+
+    __slots__ = (
+        "_linear_plan",
+        "_transposed",
+        "forward",
+        "linear",
+        "mask",
+        "only_linear",
+        "out_mask",
+        "outs",
+    )
+
+    def __init__(
+        self, mask: Mask, forward: Jaxpr, outs: int, out_mask: Mask, linear: Jaxpr
+    ) -> None:
+        self.mask, self.forward, self.outs, self.out_mask = mask, Plan(forward), outs, out_mask
+        self.linear = linear
+        self.only_linear: Any = None
+        self._linear_plan: Plan | None = None
+        self._transposed: dict[Mask, tuple[Plan, Mask]] = {}
+
+    def push(self, residuals: Sequence[Any], tangents: Sequence[Any], trace: Any) -> list[Any]:
+        """Tangents out, for `out_mask`."""
+        if self._linear_plan is None:
+            self._linear_plan = Plan(self.linear)
+        return self._linear_plan.run([*residuals, *tangents], trace)
+
+    def pull(self, residuals: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
+        """A cotangent, or `None`, for each active argument; `cts` are for `out_mask`."""
+        if len(cts) == 1:
+            known = _ONE
+            given: Sequence[Any] = cts
+        else:
+            known = tuple(ct is not None for ct in cts)
+            given = [ct for ct in cts if ct is not None]
+        plan_and_mask = self._transposed.get(known)
+        if plan_and_mask is None:
+            jaxpr, nonzero = transpose(self.linear, len(residuals), known)
+            plan_and_mask = self._transposed[known] = (Plan(jaxpr), nonzero)
+        plan, nonzero = plan_and_mask
+        results = plan.run([*residuals, *given], trace)
+        if all(nonzero):
+            return results
+        waiting = iter(results)
+        return [next(waiting) if there else None for there in nonzero]
+
+
+_ONE = (True,)
+
+
+def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mask) -> Any:
+    """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
+    avals = tuple([a.aval for a in args])
+    rule = getattr(primitive, "linearize_rule", None)
+    if rule is not None or hasattr(primitive, "execute_rule"):
+        cache = cache_of(params)
+    else:
+        cache = primitive.derivatives
+    key = (primitive, params, mask, avals)
+    try:
+        return cache[key]
+    except KeyError:
+        pass
+    if rule is not None:
+        found = rule(mask, avals, **dict(params))
+    else:
+        found = derive(primitive, avals, params, mask)
+    return remember(cache, key, found)
+
+
+def cache_of(params: Any) -> dict[Any, Any]:
+    """Where what is derived from a higher-order operation is kept: on its first jaxpr."""
+    inner = params[0][1]
+    return (inner[0] if isinstance(inner, tuple) else inner).cache  # type: ignore[no-any-return]
+
+
+def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask) -> Any:
+    """The derivative of a first-order primitive, from its jvp rule."""
+
+    def pushed(trace: StageTrace, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        out = trace.process(primitive, primals, params)
+        if primitive.jvp_rule is None:
+            outs = out if primitive.multiple else [out]
+            if any(dtypes.is_inexact(o.aval.dtype) for o in outs):
+                raise errors.MissingRuleError(
+                    f"{primitive}: is not differentiable; got a derivative to take in arguments "
+                    f"{[i for i, m in enumerate(mask) if m]}\n"
+                    "  fix: lax.stop_gradient(x) around the argument if its derivative is to be zero"
+                )
+            return out, [None] * len(outs) if primitive.multiple else None
+        return out, primitive.jvp_rule(primals, tangents, out, **dict(params))
+
+    return split(pushed, avals, mask, primitive.multiple, str(primitive))
+
+
+def split(
+    pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
+) -> Any:
+    """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
+
+    Args:
+      pushed: called as (trace, primals, tangents), gives outputs and their tangents.
+    """
+    trace = StageTrace("differentiation", name)
+    primals = [trace.input(a) for a in avals]
+    tangents = [
+        trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)
+    ]
+    outside = current.trace
+    current.trace = trace
+    try:
+        out, t_out = pushed(trace, primals, tangents)
+        outs, t_outs = (list(out), list(t_out)) if multiple else ([out], [t_out])
+        for o, t in zip(outs, t_outs, strict=True):
+            if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
+                raise TypeError(
+                    f"{name}: its jvp rule must give a tangent like the output, {o.aval}; got {t.aval}"
+                )
+        out_mask = tuple(t is not None for t in t_outs)
+        whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
+    finally:
+        trace.equations = None
+        current.trace = outside
+    if not any(out_mask):
+        return None
+    n = len(avals)
+    return cut(whole, n, len(outs), mask, out_mask)
+
+
+def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Derivative:
+    """A derivative from a program (primals, tangents) -> (outputs, tangents)."""
+    linear_vars = set(whole.invars[n:])
+    known: list[Equation] = []
+    linear: list[Equation] = []
+    for e in whole.equations:
+        if any(type(v) is Var and v in linear_vars for v in e.inputs):
+            linear.append(e)
+            linear_vars.update(e.outvars)
+        else:
+            known.append(e)
+    outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
+    wanted = {v for v in t_outvars if type(v) is Var}
+    linear = live_equations(linear, wanted)
+    residuals: list[Var] = []
+    seen: set[Var] = set()
+    for atom in [v for e in linear for v in e.inputs] + list(t_outvars):
+        if type(atom) is Var and atom not in linear_vars and atom not in seen:
+            seen.add(atom)
+            residuals.append(atom)
+    needed = seen | {v for v in outvars if type(v) is Var}
+    known = live_equations(known, needed)
+    forward = Jaxpr(
+        whole.constvars, whole.consts, whole.invars[:n], known, [*outvars, *residuals]
+    )
+    linear_jaxpr = Jaxpr([], [], [*residuals, *whole.invars[n:]], linear, t_outvars)
+    return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
+
+
+def residual_plan(d: Derivative, name: str) -> Plan:
+    """From the arguments to the residuals alone, for an operation whose active arguments are
+    tangents: possible only if it is linear in them."""
+    if d.only_linear is None:
+        forward = d.forward.jaxpr
+        residuals = forward.outvars[d.outs :]
+        wanted = {v for v in residuals if type(v) is Var}
+        equations = live_equations(forward.equations, wanted)
+        unknown = {v for v, m in zip(forward.invars, d.mask, strict=True) if m}
+        if not unknown.isdisjoint(wanted):
+            raise TypeError(
+                f"{name}: a custom derivative rule must be linear in the tangents; {name} isn't\n"
+                "  fix: use the tangent only in sums, products with primals and other linear functions"
+            )
+        d.only_linear = Plan(
+            Jaxpr(
+                forward.constvars,
+                forward.consts,
+                [v for v, m in zip(forward.invars, d.mask, strict=True) if not m],
+                equations,
+                residuals,
+            )
+        )
+    return d.only_linear  # type: ignore[no-any-return]

@@ -1,0 +1,56 @@
+"""The policy of the two eager tiers: NumPy at once (tier 0), or a one-operation executable (tier 1).
+
+Knows primitives, sizes and the switch; computes nothing.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..config import thread
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+
+
+class _Machine:
+    """What the policy knows of the machine, found at the first operation."""
+
+    accelerated: bool | None = None
+    find_accelerator: Callable[[], bool] = staticmethod(lambda: False)
+
+
+machine = _Machine()
+
+
+def runs_on_host(primitive: Primitive, avals: Sequence[Aval], outs: Sequence[Aval]) -> bool:
+    """Whether NumPy carries an operation out at once.
+
+    `host_limit` of the primitive is the number of elements (of the largest operand or output) up
+    to which NumPy is the faster one: `None` means always, 0 never. The switch `eager_tier` pins
+    "host" or "xla"; with an accelerator everything runs there.
+
+    Measured (benchmarks/eager.py): NumPy wins for add and multiply up to a million elements, for
+    exp and tanh up to some ten thousand, for sin always (XLA's sine isn't vectorised).
+    """
+    if primitive.evaluate_rule is None or primitive.host_limit == 0:
+        return False
+    tier = thread.eager_tier
+    if tier != "auto":
+        return tier == "host"
+    if machine.accelerated is None:
+        machine.accelerated = machine.find_accelerator()
+    if machine.accelerated:
+        return False
+    limit = primitive.host_limit
+    return limit is None or max([a.size for a in (*avals, *outs)], default=0) <= limit
+
+
+def host_kernel(
+    primitive: Primitive, params: Any, avals: Sequence[Aval], out: Any
+) -> Callable[..., Any] | None:
+    """The NumPy function that carries the operation out, or `None` for tier 1."""
+    outs = out if primitive.multiple else (out,)
+    if not runs_on_host(primitive, avals, outs):
+        return None
+    rule = primitive.evaluate_rule
+    return functools.partial(rule, **dict(params)) if params else rule  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""Do it now: the evaluating trace, where every thread begins. Also moves arrays between memories.
+
+Fills the first of the two hooks: the base trace.
+"""
+
+import contextvars
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..compiler import program
+from ..config import config
+from ..core.array import Array, PlacedArray, Tracer
+from ..core.primitive import Primitive, forget_all, remember
+from ..core.trace import Trace, _Current, current
+from ..runtime import buffer as buffers
+from ..runtime import client
+from . import eager_tiers
+from .stage import leaked
+
+
+class EvaluateTrace(Trace):
+    """Carries every operation out at once, by NumPy or by XLA (see `eager_tiers`)."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
+        try:
+            kernel, out = primitive.kernels[(params, *[a.aval for a in args])]
+        except KeyError:
+            kernel, out = self.prepare(primitive, args, params)
+        if kernel is None:
+            return self.execute(primitive, args, params, out)
+        hosts = []
+        for a in args:
+            if a.__class__ is not Array:
+                return self.process_placed(primitive, args, params, out)
+            host = a._host
+            hosts.append(self.fetch(a) if host is None else host)
+        result = quietly()(kernel, *hosts)
+        if primitive.multiple:
+            return [Array(r, o) for r, o in zip(result, out, strict=True)]
+        return Array(result, out)
+
+    def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
+        """Finds, once for each signature, what to run and what comes out."""
+        for a in args:
+            if isinstance(a, Tracer):
+                raise leaked(a.trace, primitive.name, a)
+        out = primitive.out(args, params)
+        avals = [a.aval for a in args]
+        kernel = eager_tiers.host_kernel(primitive, params, avals, out)
+        if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
+            return kernel, out
+        return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
+
+    def process_placed(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
+        """An operation with arguments that are committed to a device."""
+        for a in args:
+            if isinstance(a, Tracer):
+                raise leaked(a.trace, primitive.name, a)
+        return self.execute(primitive, args, params, out)
+
+    def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
+        """Tier 1: by a compiled program of this one operation."""
+        for a in args:
+            if isinstance(a, Tracer):
+                raise leaked(a.trace, primitive.name, a)
+        rule = getattr(primitive, "execute_rule", None)
+        if rule is not None:
+            return rule(args, **dict(params))
+        if primitive.lower_rule is None:
+            raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
+        outs = program.one_operation(primitive, params, [a.aval for a in args], out).run(args)
+        return outs if primitive.multiple else outs[0]
+
+    # --- where elements are ---
+
+    def fetch(self, array: Array) -> Any:
+        """The elements on the host; kept on the array."""
+        if array._buffer is None:
+            raise errors.DeletedArrayError(
+                f"a {array.aval} array has been deleted or donated: its memory is gone\n"
+                "  fix: don't use an array after passing it in donate_argnums or calling delete()"
+            )
+        host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
+        array._host = host
+        return host
+
+    def device_of(self, array: Array) -> Any:
+        """The device of an array."""
+        if isinstance(array, PlacedArray):
+            return array._device
+        return client.default_device()
+
+    def wait(self, array: Array) -> None:
+        """Waits for an array; errors of its computation appear here."""
+        if array._buffer is not None:
+            buffers.block_until_ready(array._buffer)
+        elif array._host is None:
+            self.fetch(array)
+
+    def is_ready(self, array: Array) -> bool:
+        """Whether an array has been computed."""
+        return array._host is not None or bool(buffers.is_ready(array._buffer))
+
+    def delete(self, array: Array) -> None:
+        """Gives an array's memory back."""
+        if array._buffer is not None:
+            buffers.delete(array._buffer)
+        array._buffer = array._host = None
+
+    def is_deleted(self, array: Array) -> bool:
+        """Whether an array's memory is gone."""
+        if array._host is not None:
+            return False
+        return array._buffer is None or bool(buffers.is_deleted(array._buffer))
+
+    def pointer(self, array: Array) -> int:
+        """The address of an array's memory."""
+        if array._host is not None:
+            return int(np.asarray(array._host).ctypes.data)
+        return int(buffers.unsafe_pointer(array._buffer))
+
+    def to_dlpack(self, array: Array, options: dict[str, Any]) -> Any:
+        """A DLPack capsule of an array; zero-copy on the CPU."""
+        host = np.asarray(array.host())
+        if not host.flags.writeable:  # NumPy exports read-only memory to newer consumers only
+            if options.get("max_version") is None:
+                host = host.copy()
+        return host.__dlpack__(**{k: v for k, v in options.items() if v is not None})
+
+    def dlpack_device(self, array: Array) -> tuple[int, int]:
+        """DLPack's name of the device: (1, 0) is the CPU."""
+        return (1, 0)
+
+
+def quietly() -> Any:
+    """A runner of NumPy kernels that gives no warnings of overflow or NaN, as XLA doesn't.
+
+    NumPy's error state is a context variable: a context of our own costs 50 ns a call; entering
+    `numpy.errstate` for every operation would cost 800.
+    """
+    run = current.quiet
+    if run is None:
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        run = current.quiet = context.run
+    return run
+
+
+_Current.base = _Current.trace = EvaluateTrace()
+eager_tiers.machine.find_accelerator = client.has_accelerator  # type: ignore[method-assign]
+config.on_change(forget_all)

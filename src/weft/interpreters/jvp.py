@@ -1,0 +1,144 @@
+"""Push tangents forward, operation by operation. Uses the same derivatives as `linearize`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Tracer
+from ..core.jaxpr import run
+from ..core.primitive import remember
+from ..core.trace import Trace, current
+from .derivative import cache_of, derivative
+from .stage import leaked
+
+
+class JvpTracer(Tracer):
+    """A primal and its tangent."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: Any, primal: Any, tangent: Any) -> None:
+        self.trace, self.primal, self.tangent, self.aval = trace, primal, tangent, primal.aval
+
+    def concrete(self) -> Any:
+        return self.primal.concrete()
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
+            return self.primal.conversion_error(operation, error)
+        return error(
+            f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
+            "  fix: weft.numpy functions instead of NumPy's; lax.stop_gradient(x) first if no "
+            "derivative is wanted"
+        )
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval}>with<primal={self.primal}, tangent={self.tangent}>"
+
+    __str__ = __repr__
+
+
+class JvpTrace(Trace):
+    """Runs primals and tangents under the trace outside it."""
+
+    __slots__ = ("closed", "function", "made_at", "outside", "transform")
+
+    def __init__(self, outside: Any, transform: str = "jvp", function: Any = None) -> None:
+        self.outside, self.closed = outside, False
+        self.transform, self.function, self.made_at = transform, function, None
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        primals, tangents, mask = self.split(args)
+        outside = self.outside
+        if not tangents:
+            return outside.process(primitive, primals, params, out)
+        if self.closed:
+            raise leaked(self, primitive.name)
+        rule = getattr(primitive, "pushforward_rule", None)
+        if rule is not None:
+            cache = cache_of(params)
+            key = ("pushforward", primitive, params, mask)
+            if key not in cache:
+                remember(cache, key, rule(mask, [p.aval for p in primals], **dict(params)))
+            jaxpr, out_mask = cache[key]
+            results = run(jaxpr, [*primals, *tangents], outside)
+            n = len(out_mask)
+            outs, t_outs = results[:n], results[n:]
+        else:
+            d = derivative(primitive, args, params, mask)
+            if d is None:
+                return outside.process(primitive, primals, params, out)
+            results = d.forward.run(primals, outside)
+            n, out_mask = d.outs, d.out_mask
+            outs = results[:n]
+            t_outs = d.push(results[n:], tangents, outside)
+        if not primitive.multiple:
+            return JvpTracer(self, outs[0], t_outs[0])
+        waiting = iter(t_outs)
+        return [
+            JvpTracer(self, o, next(waiting)) if m else o
+            for o, m in zip(outs, out_mask, strict=True)
+        ]
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], tuple[bool, ...]]:
+        """Primals, the tangents that there are, and which arguments have one."""
+        primals, tangents, mask = [], [], []
+        for a in args:
+            if a.__class__ is JvpTracer and a.trace is self:
+                primals.append(a.primal)
+                active = dtypes.is_inexact(a.aval.dtype)
+                mask.append(active)
+                if active:
+                    tangents.append(a.tangent)
+            else:
+                primals.append(a)
+                mask.append(False)
+        return primals, tangents, tuple(mask)
+
+    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        """A function with a derivative rule of its own."""
+        primals, tangents, mask = self.split(args)
+        if not tangents:
+            return self.outside.process_custom(primitive, function, rules, primals)
+        if rules.jvp is None:
+            raise TypeError(
+                f"{rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
+                "custom_vjp function: only its reverse-mode rule is known\n"
+                "  fix: use custom_jvp, which serves both modes"
+            )
+        waiting = iter(tangents)
+        outside = current.trace
+        current.trace = self.outside
+        try:
+            outs, t_outs = rules.jvp(primals, [next(waiting) if m else None for m in mask])
+        finally:
+            current.trace = outside
+        return [
+            o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)
+        ]
+
+
+def jvp(
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    about: Any = None,
+) -> tuple[list[Any], list[Any]]:
+    """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
+    trace = JvpTrace(current.trace, "jvp", about)
+    args = [
+        p if t is None else JvpTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
+    ]
+    outside = current.trace
+    current.trace = trace
+    try:
+        results = function(*args)
+    finally:
+        current.trace = outside
+        trace.closed = True
+    outs, t_outs = [], []
+    for r in results:
+        mine = r.__class__ is JvpTracer and r.trace is trace
+        outs.append(r.primal if mine else r)
+        t_outs.append(r.tangent if mine else None)
+    return outs, t_outs

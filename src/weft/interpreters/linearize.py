@@ -1,0 +1,284 @@
+"""Compute the primals outside, keep the linear part: what reverse mode walks backwards.
+
+The tape is a list of nodes, one for each operation that touched an active value: its `Derivative`
+and residuals. `LinearMap` runs it forwards (tangents) or backwards (cotangents).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Tracer
+from ..core.aval import Aval
+from ..core.trace import Trace, current
+from ..primitives.structural import add, zeros
+from .derivative import derivative, residual_plan
+from .stage import leaked
+
+
+class Node:
+    """One operation on the tape: what was kept, and where its active arguments came from."""
+
+    __slots__ = ("avals", "inputs", "linear", "residuals")
+
+    def __init__(self, linear: Any, residuals: Any, inputs: Any, avals: Sequence[Aval]) -> None:
+        self.linear, self.residuals, self.inputs, self.avals = linear, residuals, inputs, avals
+
+
+class LinearizeTracer(Tracer):
+    """A primal, and the place of its tangent on the tape (a node and an output of it).
+
+    Inside a custom derivative rule a tangent is a tracer without a primal.
+    """
+
+    __slots__ = ("index", "node", "primal")
+
+    def __init__(self, trace: Any, primal: Any, node: Node, index: int, aval: Aval) -> None:
+        self.trace, self.primal, self.node, self.index, self.aval = trace, primal, node, index, aval
+
+    def concrete(self) -> Any:
+        return None if self.primal is None else self.primal.concrete()
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        inner = self.primal
+        if operation != "numpy.asarray" and isinstance(inner, Tracer):
+            return inner.conversion_error(operation, error)
+        return error(
+            f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
+            "  fix: weft.numpy functions instead of NumPy's; lax.stop_gradient(x) first if no "
+            "derivative is wanted"
+        )
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval}>with<primal={self.primal}>"
+
+    __str__ = __repr__
+
+
+class LinearizeTrace(Trace):
+    """Runs primals under the trace outside it, and writes down a tape."""
+
+    __slots__ = ("closed", "function", "made_at", "outside", "tape", "transform")
+
+    def __init__(self, outside: Any, transform: str = "grad", function: Any = None) -> None:
+        self.outside, self.tape, self.closed = outside, [], False
+        self.transform, self.function, self.made_at = transform, function, None
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        primals, inputs, mask = [], [], []
+        pure = False
+        for a in args:
+            if a.__class__ is LinearizeTracer and a.trace is self:
+                if a.primal is None:
+                    pure = True
+                primals.append(a.primal)
+                active = dtypes.is_inexact(a.aval.dtype)
+                mask.append(active)
+                if active:
+                    inputs.append((a.node, a.index))
+            else:
+                primals.append(a)
+                mask.append(False)
+        if not inputs:
+            return self.outside.process(primitive, primals, params, out)
+        if self.closed:
+            raise leaked(self, primitive.name)
+        active_mask = tuple(mask)
+        d = derivative(primitive, args, params, active_mask)
+        if pure:
+            return self.record_pure(primitive, d, args, primals, active_mask, inputs, params)
+        if d is None:
+            return self.outside.process(primitive, primals, params, out)
+        results = d.forward.run(primals, self.outside)
+        n = d.outs
+        if not primitive.multiple:
+            primal = results[0]
+            node = Node(d, results[1:], inputs, (primal.aval,))
+            self.tape.append(node)
+            return LinearizeTracer(self, primal, node, 0, primal.aval)
+        outs, residuals = results[:n], results[n:]
+        node = Node(d, residuals, inputs, [])
+        return self.wrap(node, outs, d.out_mask)
+
+    def wrap(self, node: Node, outs: Sequence[Any], out_mask: Sequence[bool]) -> list[Any]:
+        """Puts a node on the tape and gives its outputs as tracers, where they have a tangent."""
+        self.tape.append(node)
+        avals: list[Aval] = []
+        wrapped = []
+        for o, has_tangent in zip(outs, out_mask, strict=True):
+            if has_tangent:
+                wrapped.append(LinearizeTracer(self, o, node, len(avals), o.aval))
+                avals.append(o.aval)
+            else:
+                wrapped.append(o)
+        node.avals = avals
+        return wrapped
+
+    def record_pure(
+        self, primitive: Any, d: Any, args: Any, primals: Any, mask: Any, inputs: Any, params: Any
+    ) -> Any:
+        """An operation on tangents, inside a custom rule: it must be linear in them."""
+        for a, m in zip(args, mask, strict=True):
+            if m and a.primal is not None:
+                raise TypeError(
+                    f"{primitive}: a custom derivative rule mixes a tangent with a value that is "
+                    "being differentiated at the same time"
+                )
+        out = primitive.out(args, params)
+        outs = out if primitive.multiple else [out]
+        if d is None:
+            raise TypeError(
+                f"{primitive}: a custom derivative rule must be linear in the tangents; {primitive} isn't"
+            )
+        rest = [p for p, m in zip(primals, mask, strict=True) if not m]
+        residuals = residual_plan(d, primitive.name).run(rest, self.outside)
+        node = Node(d, residuals, inputs, [o for o, m in zip(outs, d.out_mask, strict=True) if m])
+        self.tape.append(node)
+        tracers = [LinearizeTracer(self, None, node, i, o) for i, o in enumerate(node.avals)]
+        return tracers if primitive.multiple else tracers[0]
+
+    # --- custom derivatives ---
+
+    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        """A function with a derivative rule of its own."""
+        mine = [a.__class__ is LinearizeTracer and a.trace is self for a in args]
+        primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
+        if not any(
+            m and dtypes.is_inexact(a.aval.dtype) for a, m in zip(args, mine, strict=True)
+        ):
+            return self.outside.process_custom(primitive, function, rules, primals)
+        inputs = [
+            (a.node, a.index) if m and dtypes.is_inexact(a.aval.dtype) else None
+            for a, m in zip(args, mine, strict=True)
+        ]
+        if rules.jvp is not None:
+            tangents = [
+                LinearizeTracer(self, None, a.node, a.index, a.aval.strong()) if i else None
+                for a, i in zip(args, inputs, strict=True)
+            ]
+            outs, t_outs = rules.jvp(primals, tangents)
+            return [
+                LinearizeTracer(self, o, t.node, t.index, o.aval)
+                if t.__class__ is LinearizeTracer and t.trace is self
+                else o
+                for o, t in zip(outs, t_outs, strict=True)
+            ]
+        outside = current.trace
+        current.trace = self.outside
+        try:
+            outs, residuals = rules.forward(primals)
+        finally:
+            current.trace = outside
+        live = [i for i in inputs if i is not None]
+        mask = [i is not None for i in inputs]
+        out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
+        pullback = CustomPullback(rules, [a.aval for a in args], mask, [o.aval for o in outs])
+        return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
+
+
+class CustomPullback:
+    """The linear map of a custom_vjp function: known backwards only."""
+
+    __slots__ = ("in_avals", "mask", "out_avals", "rules")
+
+    def __init__(self, rules: Any, in_avals: Any, mask: Any, out_avals: Any) -> None:
+        self.rules, self.in_avals, self.mask, self.out_avals = rules, in_avals, mask, out_avals
+
+    def push(self, residuals: Any, tangents: Any, trace: Any) -> Any:
+        raise TypeError(
+            f"{self.rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
+            "custom_vjp function: only its reverse-mode rule is known\n"
+            "  fix: use custom_jvp, which serves both modes"
+        )
+
+    def pull(self, residuals: Any, cts: Any, trace: Any) -> list[Any]:
+        waiting = iter(cts)
+        full = [
+            next(waiting) if dtypes.is_inexact(a.dtype) else None for a in self.out_avals
+        ]
+        results = self.rules.backward(residuals, full, self.out_avals, self.in_avals)
+        return [r for r, m in zip(results, self.mask, strict=True) if m]
+
+
+class LinearMap:
+    """The derivative at a point: a tape, with its inputs and outputs."""
+
+    __slots__ = ("in_avals", "inputs", "out_avals", "outputs", "tape")
+
+    def __init__(
+        self, tape: list[Node], inputs: list[Node], in_avals: Any, outputs: Any, out_avals: Any
+    ) -> None:
+        self.tape, self.inputs, self.in_avals = tape, inputs, in_avals
+        self.outputs, self.out_avals = outputs, out_avals
+
+    def push(self, tangents: Sequence[Any]) -> list[Any]:
+        """Output tangents (`None` for zero) for input tangents, under the current trace."""
+        trace = current.trace
+        known: dict[Node, Any] = {n: (t,) for n, t in zip(self.inputs, tangents, strict=True)}
+        for node in self.tape:
+            ins = [known[n][i] if n in known else None for n, i in node.inputs]
+            if all(t is None for t in ins):
+                continue
+            full = [
+                zeros(n.avals[i]) if t is None else t
+                for t, (n, i) in zip(ins, node.inputs, strict=True)
+            ]
+            known[node] = node.linear.push(node.residuals, full, trace)
+        return [
+            known[o[0]][o[1]] if o is not None and o[0] in known else None for o in self.outputs
+        ]
+
+    def pull(self, cts: Sequence[Any]) -> list[Any]:
+        """Input cotangents (`None` for zero) for output cotangents, under the current trace."""
+        trace = current.trace
+        process = trace.process
+        pending: dict[Node, list[Any]] = {}
+
+        def accumulate(node: Node, index: int, ct: Any) -> None:
+            slots = pending.get(node)
+            if slots is None:
+                slots = pending[node] = [None] * len(node.avals)
+            before = slots[index]
+            slots[index] = ct if before is None else process(add, (before, ct), (), ct.aval)
+
+        for out, ct in zip(self.outputs, cts, strict=True):
+            if out is not None and ct is not None:
+                accumulate(*out, ct)
+        for node in reversed(self.tape):
+            slots = pending.pop(node, None)
+            if slots is None:
+                continue
+            for (source, index), ct in zip(
+                node.inputs, node.linear.pull(node.residuals, slots, trace), strict=True
+            ):
+                if ct is not None:
+                    accumulate(source, index, ct)
+        return [pending[n][0] if n in pending else None for n in self.inputs]
+
+
+def linearize(
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    transform: str = "grad",
+    about: Any = None,
+) -> tuple[list[Any], LinearMap]:
+    """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
+    trace = LinearizeTrace(current.trace, transform, about)
+    nodes = [Node(None, (), (), (p.aval.strong(),)) for p in primals]
+    args = [LinearizeTracer(trace, p, n, 0, p.aval) for p, n in zip(primals, nodes, strict=True)]
+    outside = current.trace
+    current.trace = trace
+    try:
+        results = function(*args)
+    finally:
+        current.trace = outside
+        trace.closed = True
+    outs, places = [], []
+    for r in results:
+        mine = r.__class__ is LinearizeTracer and r.trace is trace
+        outs.append(r.primal if mine else r)
+        places.append((r.node, r.index) if mine else None)
+    tape, trace.tape = trace.tape, []
+    return outs, LinearMap(
+        tape, nodes, [p.aval for p in primals], places, [o.aval for o in outs]
+    )

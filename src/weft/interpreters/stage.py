@@ -1,0 +1,184 @@
+"""Write it down: a trace that records equations into a jaxpr.
+
+Knows how to record; knows nothing of what the equations mean.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import errors
+from ..core.array import Array, Tracer
+from ..core.aval import Aval
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.source import function_line, user_line
+from ..core.trace import Trace, current
+
+
+class StageTracer(Tracer):
+    """Stands for one variable of the jaxpr being written."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, trace: "StageTrace", aval: Aval, var: Var) -> None:
+        self.trace, self.aval, self.var = trace, aval, var
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        return error(self.trace.why_unknown(self, operation))
+
+
+class StageTrace(Trace):
+    """Records every operation as an equation; operations that the caller wants done now too."""
+
+    __slots__ = ("captured", "equations", "function", "inputs", "made_at", "names", "transform")
+
+    def __init__(self, transform: str = "trace", function: Any = None) -> None:
+        self.equations: list[Equation] | None = []
+        self.captured: dict[int, tuple[StageTracer, Any]] = {}
+        self.inputs: list[StageTracer] = []
+        self.names: Sequence[str] = ()
+        self.transform, self.function, self.made_at = transform, function, None
+
+    def input(self, aval: Aval) -> StageTracer:
+        """A new input of the program."""
+        tracer = StageTracer(self, aval, Var(aval))
+        self.inputs.append(tracer)
+        return tracer
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        equations = self.equations
+        if equations is None:
+            raise leaked(self, primitive.name)
+        inputs = []
+        for a in args:
+            if a.__class__ is StageTracer and a.trace is self:
+                inputs.append(a.var)
+            elif a.__class__ is Array and not a.aval.ndim:
+                inputs.append(a)
+            else:
+                inputs.append(self.capture(a).var)
+        if out is None:
+            out = primitive.out(args, params)
+        if primitive.multiple:
+            outvars = [Var(o) for o in out]
+            equations.append(Equation(primitive, inputs, params, outvars))
+            return [StageTracer(self, v.aval, v) for v in outvars]
+        var = Var(out)
+        equations.append(Equation(primitive, inputs, params, (var,)))
+        return StageTracer(self, out, var)
+
+    def capture(self, x: Any) -> StageTracer:
+        """The constant that stands for a value from outside."""
+        key = id(x)
+        if key not in self.captured:
+            check_open(x)
+            self.captured[key] = (StageTracer(self, x.aval, Var(x.aval)), x)
+        return self.captured[key][0]
+
+    def atom(self, x: Any) -> Any:
+        """The variable or literal for a value."""
+        if x.__class__ is StageTracer and x.trace is self:
+            return x.var
+        if x.__class__ is Array and not x.aval.ndim:
+            return x
+        return self.capture(x).var
+
+    def finish(self, outputs: Sequence[Any], name: str = "main") -> Jaxpr:
+        """The jaxpr from the inputs to `outputs`; the trace is closed."""
+        outs = [self.atom(o) for o in outputs]
+        equations, self.equations = self.equations, None
+        captured = self.captured.values()
+        jaxpr = Jaxpr(
+            [t.var for t, _ in captured],
+            [x for _, x in captured],
+            [t.var for t in self.inputs],
+            equations or [],
+            outs,
+            name,
+        )
+        self.captured = {}
+        return jaxpr
+
+    def why_unknown(self, tracer: StageTracer, operation: str) -> str:
+        """What to say to a use of a traced value that needs its elements."""
+        lines = [
+            f"{operation}: the elements of a traced {tracer.aval} are not known while "
+            f"{function_line(self.function)} is traced by {self.transform}"
+        ]
+        depends = self.depends_on(tracer)
+        if depends:
+            lines.append(f"  the value depends on the argument{'s' * (len(depends) > 1)} "
+                         + ", ".join(depends))
+        cure = {
+            "bool": "lax.cond or numpy.where instead of if; lax.while_loop instead of while",
+            "numpy.asarray": "weft.numpy functions instead of NumPy's",
+        }.get(operation, "keep it an array")
+        lines.append(f"  fix: {cure}; or make the argument static (static_argnums, static_argnames)")
+        return "\n".join(lines)
+
+    def depends_on(self, tracer: StageTracer) -> list[str]:
+        """The names of the inputs that a value was computed from."""
+        wanted = {tracer.var}
+        for equation in reversed(self.equations or []):
+            if not wanted.isdisjoint(equation.outvars):
+                wanted.update(v for v in equation.inputs if type(v) is Var)
+        return [
+            self.names[i] if i < len(self.names) else f"#{i}"
+            for i, t in enumerate(self.inputs)
+            if t.var in wanted
+        ]
+
+
+def check_open(x: Any) -> None:
+    """Refuses a tracer whose trace has ended."""
+    if isinstance(x, Tracer):
+        trace = x.trace
+        if getattr(trace, "equations", ()) is None or getattr(trace, "closed", False):
+            raise leaked(trace, "this operation", x)
+
+
+def leaked(trace: Any, operation: str, tracer: Any = None) -> errors.UnexpectedTracerError:
+    """The error for a tracer used after its trace has ended."""
+    what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
+    where = function_line(trace.function) if trace.function is not None else "a function"
+    return errors.UnexpectedTracerError(
+        f"{operation}: {what} from {trace.transform} of {where} is used after that trace has ended\n"
+        f"  created: while {where} was traced{f' at {trace.made_at}' if trace.made_at else ''}\n"
+        f"  used: {user_line()}\n"
+        "  fix: return the value from the function instead of keeping it in a variable outside"
+    )
+
+
+def stage(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[Aval],
+    *,
+    name: str = "main",
+    transform: str = "trace",
+    about: Any = None,
+    names: Sequence[str] = (),
+) -> Jaxpr:
+    """Traces `function` on abstract arguments; gives the jaxpr of its list of outputs.
+
+    Args:
+      avals: the arguments' avals.
+      transform, about, names: for messages: which transformation traces, the user's function, and
+        what its arguments are called.
+    """
+    trace = StageTrace(transform, about if about is not None else function)
+    trace.names = names
+    trace.made_at = None
+    args = [trace.input(a) for a in avals]
+    outside = current.trace
+    current.trace = trace
+    collecting = gc.isenabled()
+    if collecting:
+        gc.disable()  # nothing recorded is garbage: 10-15 % of tracing time
+    try:
+        outputs = function(*args)
+        return trace.finish(outputs, name)
+    finally:
+        trace.equations = None
+        current.trace = outside
+        if collecting:
+            gc.enable()

@@ -1,0 +1,99 @@
+"""Run a linear program backwards: from output cotangents to input cotangents.
+
+Knows transpose rules; knows nothing of derivatives.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import errors
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.trace import current
+from ..primitives.structural import add
+from .stage import StageTrace
+
+
+def transpose(
+    jaxpr: Jaxpr, n_known: int, ct_mask: Sequence[bool]
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """The transposed program: (known inputs, given cotangents) -> cotangents that aren't zero.
+
+    Args:
+      jaxpr: linear in its inputs after the first `n_known`.
+      ct_mask: which outputs have a cotangent; the others' is zero.
+    Returns: the program, and which linear inputs it gives a cotangent for.
+    """
+    trace = StageTrace("transposition", jaxpr.name)
+    known = [trace.input(v.aval) for v in jaxpr.invars[:n_known]]
+    cts = [
+        trace.input(v.aval.strong()) if there else None
+        for v, there in zip(jaxpr.outvars, ct_mask, strict=True)
+    ]
+    outside = current.trace
+    current.trace = trace
+    try:
+        results = backward(jaxpr, known, cts, trace)
+        nonzero = tuple(r is not None for r in results)
+        return trace.finish([r for r in results if r is not None], jaxpr.name + "_t"), nonzero
+    finally:
+        trace.equations = None
+        current.trace = outside
+
+
+def backward(
+    jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any
+) -> list[Any]:
+    """Cotangents for the inputs after the known ones, under the current trace.
+
+    Equations that no linear input enters are computed first, forwards.
+    """
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    env.update(zip(jaxpr.invars, known, strict=False))
+    inputs = jaxpr.invars[len(known) :]
+    linear = set(inputs)
+    tape: list[Equation] = []
+    for e in jaxpr.equations:
+        if any(type(v) is Var and v in linear for v in e.inputs):
+            linear.update(e.outvars)
+            tape.append(e)
+        else:
+            _forward(e, env, trace)
+    pending: dict[Var, Any] = {}
+
+    def accumulate(v: Any, ct: Any) -> None:
+        if ct is not None and type(v) is Var and v in linear:
+            before = pending.get(v)
+            pending[v] = (
+                ct if before is None else trace.process(add, (before, ct), (), ct.aval)
+            )
+
+    for v, ct in zip(jaxpr.outvars, cts, strict=True):
+        accumulate(v, ct)
+    for e in reversed(tape):
+        primitive = e.primitive
+        cts_out = [pending.pop(v, None) for v in e.outvars]
+        if all(ct is None for ct in cts_out):
+            continue
+        if primitive.transpose_rule is None:
+            raise errors.MissingRuleError(
+                f"{primitive}: reverse-mode differentiation needs its transpose, and it is not "
+                "linear (or has no transpose rule)"
+            )
+        args = [
+            v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs
+        ]
+        ct_in = primitive.transpose_rule(
+            cts_out if primitive.multiple else cts_out[0], *args, **dict(e.params)
+        )
+        for v, ct in zip(e.inputs, ct_in, strict=True):
+            accumulate(v, ct)
+    return [pending.get(v) for v in inputs]
+
+
+def _forward(e: Equation, env: dict[Var, Any], trace: Any) -> None:
+    values = [env[v] if type(v) is Var else v for v in e.inputs]
+    if e.primitive.multiple:
+        outs = trace.process(e.primitive, values, e.params, tuple(v.aval for v in e.outvars))
+        env.update(zip(e.outvars, outs, strict=True))
+    else:
+        env[e.outvars[0]] = trace.process(e.primitive, values, e.params, e.outvars[0].aval)

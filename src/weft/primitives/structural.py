@@ -1,0 +1,399 @@
+"""The primitives that interpreters and other families need: closed under transposition.
+
+A broadcast's transpose is a sum, a sum's a broadcast; reshape, transpose and convert mirror
+themselves. Knows nothing of any interpretation.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from ..stablehlo.attributes import ints
+
+
+def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
+    """The axes of an array that aren't among `axes`."""
+    taken = set(axes)
+    return tuple(i for i in range(ndim) if i not in taken)
+
+
+def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
+    """NumPy's broadcasting of shapes, with an error that names the operands."""
+    shape = avals[0].shape
+    if all(a.shape == shape for a in avals):
+        return shape
+    ndim = max(a.ndim for a in avals)
+    result = []
+    for axis in range(-ndim, 0):
+        lengths = {a.shape[axis] for a in avals if a.ndim >= -axis} - {1}
+        if len(lengths) > 1:
+            raise TypeError(
+                f"{name}: shapes don't broadcast together: {', '.join(map(str, avals))} "
+                f"differ on axis {axis}\n"
+                "  fix: axes are aligned from the right and must be equal or 1; reshape or add "
+                "axes with x[:, None]"
+            )
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)
+
+
+# --- add ---
+
+add = Primitive("add", "Sum of two arrays.", host_limit=2_000_000)
+
+
+@add.type
+def _(x: Aval, y: Aval) -> Aval:
+    if x.dtype != y.dtype:
+        raise TypeError(
+            f"add: operands must have one dtype; got {x} and {y}\n"
+            "  fix: convert one with .astype, or use weft.numpy.add, which promotes"
+        )
+    shape = broadcast_shape("add", (x, y))
+    return x.update(shape=shape, weak_type=x.weak_type and y.weak_type)
+
+
+add.evaluate(np.add)
+
+
+@add.lower
+def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    return block.elementwise("or" if out.dtype == np.bool_ else "add", (x, y), out)
+
+
+@add.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    dx, dy = tangents
+    if dx is None or dy is None:
+        return widen(dy if dx is None else dx, out.shape)
+    return add(dx, dy)
+
+
+@add.transpose
+def _(ct: Any, x: Any, y: Any) -> Any:
+    return (
+        unbroadcast(ct, x) if type(x) is Aval else None,
+        unbroadcast(ct, y) if type(y) is Aval else None,
+    )
+
+
+@add.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return add(*align(args, batched))
+
+
+def align(args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """Gives batched operands of an elementwise operation one rank, so that they broadcast with
+    the batch in front."""
+    rank = max(a.ndim - b for a, b in zip(args, batched, strict=True))
+    return [
+        reshape(a, shape=(a.shape[0], *(1,) * (rank - a.ndim + 1), *a.shape[1:]))
+        if b and a.ndim - 1 < rank
+        else a
+        for a, b in zip(args, batched, strict=True)
+    ]
+
+
+# --- broadcast_in_dim ---
+
+broadcast_in_dim = Primitive(
+    "broadcast_in_dim",
+    "Axis i of the operand becomes axis dims[i] of `shape`; what has length one is repeated.",
+    host_limit=None,
+)
+
+
+@broadcast_in_dim.type
+def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
+    if len(dims) != x.ndim:
+        raise ValueError(
+            f"broadcast_in_dim: {x} needs {x.ndim} broadcast dimensions; got {tuple(dims)}"
+        )
+    if list(dims) != sorted(set(dims)) or any(not 0 <= d < len(shape) for d in dims):
+        raise ValueError(
+            f"broadcast_in_dim: dimensions must increase within {tuple(shape)}; got {tuple(dims)}"
+        )
+    for n, d in zip(x.shape, dims, strict=True):
+        if n not in (1, shape[d]):
+            raise ValueError(
+                f"broadcast_in_dim: {x} does not fit shape {tuple(shape)} at dimensions {tuple(dims)}"
+            )
+    return x.update(shape=shape)
+
+
+@broadcast_in_dim.evaluate
+def _(x: Any, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    middle = [1] * len(shape)
+    for n, d in zip(x.shape, dims, strict=True):
+        middle[d] = n
+    return np.broadcast_to(x.reshape(middle), shape)
+
+
+@broadcast_in_dim.lower
+def _(block: Any, x: Any, out: Aval, shape: Any, dims: Any) -> Any:
+    return block.broadcast(x, dims, shape)
+
+
+@broadcast_in_dim.jvp
+def _(primals: Any, tangents: Any, out: Any, *, shape: Any, dims: Any) -> Any:
+    return broadcast_in_dim(tangents[0], shape=shape, dims=dims)
+
+
+@broadcast_in_dim.transpose
+def _(ct: Any, x: Aval, *, shape: Any, dims: Any) -> Any:
+    repeated = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
+    axes = tuple(sorted({*others(dims, len(shape)), *repeated}))
+    ct = reduce_sum(ct, axes=axes) if axes else ct
+    return (reshape(ct, shape=x.shape) if ct.shape != x.shape else ct,)
+
+
+@broadcast_in_dim.batch
+def _(args: Any, batched: Any, batch_size: int, *, shape: Any, dims: Any) -> Any:
+    return broadcast_in_dim(
+        args[0], shape=(batch_size, *shape), dims=(0, *(d + 1 for d in dims))
+    )
+
+
+# --- reduce_sum ---
+
+reduce_sum = Primitive("reduce_sum", "Sum over `axes`.", host_limit=262_144)
+
+
+@reduce_sum.type
+def _(x: Aval, *, axes: tuple[int, ...]) -> Aval:
+    check_axes("reduce_sum", x, axes)
+    return x.update(shape=tuple(x.shape[a] for a in others(axes, x.ndim)))
+
+
+@reduce_sum.evaluate
+def _(x: Any, *, axes: tuple[int, ...]) -> Any:
+    dtype = x.dtype
+    if dtype.itemsize <= 2 and dtypes.is_inexact(dtype):
+        return np.add.reduce(x.astype(np.float32), axis=axes).astype(dtype)
+    return np.add.reduce(x, axis=axes, dtype=dtype)
+
+
+@reduce_sum.lower
+def _(block: Any, x: Any, out: Aval, axes: Any) -> Any:
+    return block.reduce("or" if out.dtype == np.bool_ else "add", 0, x, axes, out)
+
+
+@reduce_sum.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
+    return reduce_sum(tangents[0], axes=axes)
+
+
+@reduce_sum.transpose
+def _(ct: Any, x: Aval, *, axes: Any) -> Any:  # every summed element gets the whole cotangent
+    return (broadcast_in_dim(ct, shape=x.shape, dims=others(axes, x.ndim)),)
+
+
+@reduce_sum.batch
+def _(args: Any, batched: Any, batch_size: int, *, axes: Any) -> Any:
+    return reduce_sum(args[0], axes=tuple(a + 1 for a in axes))
+
+
+def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
+    """Refuses axes that are out of range or repeated."""
+    for axis in axes:
+        if not 0 <= axis < x.ndim:
+            raise ValueError(
+                f"{name}: axis {axis} is out of range for {x}, which has {x.ndim} axes"
+            )
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: axes are repeated in {tuple(axes)}")
+
+
+# --- transpose ---
+
+transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
+
+
+@transpose.type
+def _(x: Aval, *, permutation: tuple[int, ...]) -> Aval:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise ValueError(
+            f"transpose: permutation {tuple(permutation)} doesn't name each axis of {x} once"
+        )
+    return x.update(shape=tuple(x.shape[i] for i in permutation))
+
+
+@transpose.evaluate
+def _(x: Any, *, permutation: tuple[int, ...]) -> Any:
+    return x.transpose(permutation)
+
+
+@transpose.lower
+def _(block: Any, x: Any, out: Aval, permutation: Any) -> Any:
+    return block.op("transpose", x, out=out, attributes=f"permutation = {ints(permutation)}")
+
+
+@transpose.jvp
+def _(primals: Any, tangents: Any, out: Any, *, permutation: Any) -> Any:
+    return transpose(tangents[0], permutation=permutation)
+
+
+@transpose.transpose
+def _(ct: Any, x: Aval, *, permutation: Any) -> Any:
+    inverse = tuple(int(i) for i in np.argsort(permutation))
+    return (transpose(ct, permutation=inverse),)
+
+
+@transpose.batch
+def _(args: Any, batched: Any, batch_size: int, *, permutation: Any) -> Any:
+    return transpose(args[0], permutation=(0, *(i + 1 for i in permutation)))
+
+
+# --- reshape ---
+
+reshape = Primitive("reshape", "The same elements, in row-major order, in another shape.", host_limit=None)
+
+
+@reshape.type
+def _(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+    out = x.update(shape=shape)
+    if out.size != x.size or any(n < 0 for n in shape):
+        raise TypeError(
+            f"reshape: {x} has {x.size} elements; shape {tuple(shape)} has {out.size}\n"
+            "  fix: the products of the lengths must be equal; one length may be -1"
+        )
+    return out
+
+
+@reshape.evaluate
+def _(x: Any, *, shape: tuple[int, ...]) -> Any:
+    return x.reshape(shape)
+
+
+@reshape.lower
+def _(block: Any, x: Any, out: Aval, shape: Any) -> Any:
+    return block.reshape(x, shape)
+
+
+@reshape.jvp
+def _(primals: Any, tangents: Any, out: Any, *, shape: Any) -> Any:
+    return reshape(tangents[0], shape=shape)
+
+
+@reshape.transpose
+def _(ct: Any, x: Aval, *, shape: Any) -> Any:
+    return (reshape(ct, shape=x.shape),)
+
+
+@reshape.batch
+def _(args: Any, batched: Any, batch_size: int, *, shape: Any) -> Any:
+    return reshape(args[0], shape=(batch_size, *shape))
+
+
+# --- convert_element_type ---
+
+convert_element_type = Primitive(
+    "convert_element_type", "The elements converted to another dtype.", host_limit=262_144
+)
+
+
+@convert_element_type.type
+def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Aval:
+    return x.update(dtype=dtype, weak_type=weak_type)
+
+
+@convert_element_type.evaluate
+def _(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
+    if x.dtype == dtype:
+        return x
+    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
+        x = x.real
+    if dtypes.is_integer(dtype) and dtypes.is_float(x.dtype):
+        # XLA: towards zero, NaN is 0, what is out of range goes to the nearest end
+        low, high = dtypes.iinfo(dtype).min, dtypes.iinfo(dtype).max
+        wide = np.trunc(x.astype(np.float64))
+        inside = np.where(np.isnan(wide), 0.0, np.clip(wide, float(low), float(high)))
+        whole = np.where(wide >= float(high), high, np.where(wide <= float(low), low, 0))
+        edge = (wide >= float(high)) | (wide <= float(low))
+        exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
+        return np.where(edge, whole.astype(exact.dtype), exact).astype(dtype)
+    return x.astype(dtype)
+
+
+@convert_element_type.lower
+def _(block: Any, x: Any, out: Aval, dtype: Any, weak_type: bool = False) -> Any:
+    if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(out.dtype) and out.dtype != np.bool_:
+        x = block.op("real", x, out=x.aval.update(dtype=dtypes.real_of(x.aval.dtype)))
+    return block.convert(x, out.dtype)
+
+
+@convert_element_type.jvp
+def _(primals: Any, tangents: Any, out: Any, *, dtype: Any, weak_type: bool = False) -> Any:
+    if not dtypes.is_inexact(dtype):
+        return None
+    return convert_element_type(tangents[0], dtype=dtype)
+
+
+@convert_element_type.transpose
+def _(ct: Any, x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
+    return (convert_element_type(ct, dtype=x.dtype),)
+
+
+@convert_element_type.batch
+def _(args: Any, batched: Any, batch_size: int, *, dtype: Any, weak_type: bool = False) -> Any:
+    return convert_element_type(args[0], dtype=dtype, weak_type=weak_type)
+
+
+# --- what rules are written with ---
+
+
+def widen(x: Any, shape: tuple[int, ...]) -> Any:
+    """NumPy's broadcasting of one array to a shape."""
+    if x.shape == shape:
+        return x
+    offset = len(shape) - x.ndim
+    return broadcast_in_dim(x, shape=shape, dims=tuple(range(offset, len(shape))))
+
+
+def unbroadcast(ct: Any, x: Aval) -> Any:
+    """The transpose of `widen`: sums what was repeated."""
+    if ct.shape == x.shape:
+        return ct
+    offset = ct.ndim - x.ndim
+    axes = tuple(range(offset)) + tuple(
+        offset + i for i, n in enumerate(x.shape) if n == 1 and ct.shape[offset + i] != 1
+    )
+    ct = reduce_sum(ct, axes=axes) if axes else ct
+    return reshape(ct, shape=x.shape) if ct.shape != x.shape else ct
+
+
+def full(aval: Aval, value: Any) -> Any:
+    """An array of one number."""
+    one = literal(value, aval.dtype)
+    if not aval.ndim:
+        return one if aval.weak_type else Array(one._host, aval)
+    return broadcast_in_dim(one, shape=aval.shape, dims=()) if aval.weak_type else strong_full(aval, one)
+
+
+def strong_full(aval: Aval, one: Array) -> Any:
+    """An array of one number, of a dtype that doesn't give way."""
+    return broadcast_in_dim(Array(one._host, aval.update(shape=())), shape=aval.shape, dims=())
+
+
+def zeros(aval: Aval) -> Any:
+    """An array of zeros."""
+    return full(aval, 0)
+
+
+def instantiate(ct: Any, aval: Aval) -> Any:
+    """A cotangent or tangent, with `None` made into zeros."""
+    return zeros(aval.strong()) if ct is None else ct
+
+
+def move_axis(x: Any, source: int, destination: int) -> Any:
+    """One axis moved to another place."""
+    if source == destination:
+        return x
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(destination, source)
+    return transpose(x, permutation=tuple(order))

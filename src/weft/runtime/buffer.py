@@ -1,0 +1,257 @@
+"""Moves arrays to devices, between them and back. Knows NumPy arrays; knows no programs' meaning."""
+
+import ctypes
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import versions
+from .client import Device, process
+from .executable import BufferType, Executable, RawBuffer, compile_text
+from .failures import DELETED, DeletedBufferError, XlaRuntimeError, code_of, fork_error, text_of
+
+ALIGNMENT = 64
+"""XLA uses the memory of a NumPy array in place if it begins at a multiple of this."""
+
+
+def aligned_empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
+    """Like `numpy.empty`, in memory that `put(…, alias=True)` need not copy."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> RawBuffer:
+    """Copies a NumPy array (any strides, any byte order) to a device.
+
+    Args:
+      alias: the array will not be written to any more: its memory may be used in place.
+    Raises: TypeError: XLA has no such dtype.
+    """
+    if process.forked:
+        raise fork_error()
+    dtype = host.dtype
+    if not dtype.isnative:  # XLA would read the bytes in the wrong order
+        dtype = dtype.newbyteorder("=")
+        host = host.astype(dtype)
+    try:
+        return device.transfer(
+            BufferType(host.shape, dtype),
+            device.sharding,
+            [host],
+            [device.raw],
+            True,
+            not alias,
+            enable_x64=True,
+        )
+    except RuntimeError as error:
+        if "NumPy dtype" in str(error):
+            raise TypeError(f"put: arrays of dtype {dtype} can't be put on a device") from None
+        raise XlaRuntimeError(f"put: {text_of(error)}", code_of(error)) from None
+
+
+def copy_to(
+    buffer: RawBuffer, device: Device, shape: Sequence[int], dtype: np.dtype[Any]
+) -> RawBuffer:
+    """Copies a buffer to a device (to its own one, too), without waiting for it."""
+    if process.forked:
+        raise fork_error()
+    try:
+        if device.client is not device_of(buffer).client:
+            return put(to_host(buffer, shape, dtype), device)
+        return device.transfer(
+            BufferType(tuple(shape), dtype),
+            device.sharding,
+            [buffer],
+            [device.raw],
+            True,
+            True,
+            enable_x64=True,
+        )
+    except RuntimeError as error:
+        raise _failure("copy_to", error, buffer) from None
+
+
+def device_of(buffer: RawBuffer) -> Device:
+    """The device that holds a buffer."""
+    return process.by_sharding[id(buffer._sharding)]
+
+
+def to_host(
+    buffer: RawBuffer, shape: Sequence[int], dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    """Waits for a buffer and gives its elements as a NumPy array that can't be written to.
+
+    On the CPU the array shares the buffer's memory. Ctrl-C interrupts the wait.
+    """
+    if process.forked:
+        _require_ready(buffer)
+    try:
+        buffer.block_until_ready()  # Ctrl-C works here, not in memoryview
+        return np.asarray(memoryview(buffer))
+    except RuntimeError as error:
+        raise _failure("to_host", error, buffer) from None
+    except BufferError:  # a dtype that Python's buffer protocol has no letter for, or no CPU memory
+        return _to_host_otherwise(buffer, tuple(shape), dtype)
+
+
+def _to_host_otherwise(
+    buffer: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    if buffer.is_deleted():
+        raise DeletedBufferError(DELETED)
+    lib = versions.load()
+    if lib.has_to_np_array:
+        host, _ = buffer._to_np_array_did_copy()
+    elif buffer.platform() != "cpu":
+        with versions.without_jax():
+            host, _ = buffer._single_device_array_to_np_array_did_copy()
+    elif dtype.name in _PACKED:
+        host = _unpacked(buffer, shape, dtype)
+    else:
+        host = _through_pointer(buffer, shape, dtype)
+    host.flags.writeable = False
+    return host  # type: ignore[no-any-return]
+
+
+# --- reading without the help of jaxlib 0.10 ---
+
+_PACKED = {
+    "int2": ("i2", "i8"),
+    "int4": ("i4", "i8"),
+    "uint2": ("ui2", "ui8"),
+    "uint4": ("ui4", "ui8"),
+    "float4_e2m1fn": ("f4E2M1FN", "f32"),
+}
+"""Dtypes with several elements a byte on the device: as what they are converted to be read."""
+
+_unpackers: dict[Any, Executable] = {}
+_unpackers_lock = threading.Lock()
+
+
+def _unpacked(
+    buffer: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    """Converts on the device to a type with whole bytes, and back here."""
+    narrow, wide = _PACKED[dtype.name]
+    wide_dtype = np.dtype({"i8": "int8", "ui8": "uint8", "f32": "float32"}[wide])
+    device = device_of(buffer)
+    key = shape, narrow, device
+    with _unpackers_lock:
+        program = _unpackers.get(key)
+        if program is None:
+            dims = "".join(f"{n}x" for n in shape)
+            source, target = f"tensor<{dims}{narrow}>", f"tensor<{dims}{wide}>"
+            text = (
+                f"func.func public @main(%0: {source}) -> {target} {{\n"
+                f"  %1 = stablehlo.convert %0 : ({source}) -> {target}\n"
+                f"  return %1 : {target}\n}}"
+            )
+            if len(_unpackers) >= 64:
+                _unpackers.clear()
+            program = _unpackers[key] = compile_text(text, [(shape, wide_dtype)], device)
+    (converted,) = program.execute([buffer])
+    return to_host(converted, shape, wide_dtype).astype(dtype)
+
+
+def _through_pointer(
+    buffer: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    size = math.prod(shape) * dtype.itemsize
+    if not size:
+        return np.empty(shape, dtype)
+    capsule = dlpack_capsule(buffer)
+    memory = (ctypes.c_char * size).from_address(_pointer(capsule))
+    memory._owner = buffer, capsule
+    return np.ndarray(shape, dtype, memory)
+
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype = ctypes.c_void_p
+_get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def _pointer(capsule: Any) -> int:
+    """The address of the elements: the first field of a DLTensor."""
+    tensor = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(ctypes.c_void_p))
+    return tensor[0] or 0
+
+
+# --- the state of a buffer ---
+
+
+def block_until_ready(buffer: RawBuffer) -> None:
+    """Waits until the buffer has been computed. Ctrl-C interrupts the wait.
+
+    Raises: XlaRuntimeError: its computation failed. DeletedBufferError.
+    """
+    if process.forked:
+        _require_ready(buffer)
+    try:
+        buffer.block_until_ready()
+    except RuntimeError as error:
+        raise _failure("block_until_ready", error, buffer) from None
+
+
+def is_ready(buffer: RawBuffer) -> bool:
+    """Whether the buffer has been computed (or its computation failed)."""
+    if buffer.is_deleted():  # jaxlib 0.10 would end the process with a segmentation fault
+        raise DeletedBufferError(DELETED)
+    return bool(buffer.is_ready())
+
+
+def is_deleted(buffer: RawBuffer) -> bool:
+    """Whether the memory was given back or donated."""
+    return bool(buffer.is_deleted())
+
+
+def delete(buffer: RawBuffer) -> None:
+    """Gives the memory back (when what still reads it has ended). Twice is once."""
+    buffer.delete()
+
+
+def on_device_size(buffer: RawBuffer) -> int:
+    """The size in bytes, as the device stores the buffer."""
+    try:
+        return int(buffer.on_device_size_in_bytes())
+    except RuntimeError as error:
+        raise _failure("on_device_size", error, buffer) from None
+
+
+def dlpack_capsule(buffer: RawBuffer) -> Any:
+    """The buffer as a DLPack capsule, which shares its memory and keeps it."""
+    if buffer.is_deleted():
+        raise DeletedBufferError(DELETED)
+    try:
+        return versions.load().xla.buffer_to_dlpack_managed_tensor(buffer)
+    except RuntimeError as error:
+        raise _failure("dlpack", error, buffer) from None
+
+
+def unsafe_pointer(buffer: RawBuffer) -> int:
+    """The address of the memory; valid while the buffer lives and is not donated."""
+    if buffer.is_deleted():
+        raise DeletedBufferError(DELETED)
+    lib = versions.load()
+    try:
+        return _pointer(lib.xla.buffer_to_dlpack_managed_tensor(buffer))
+    except RuntimeError:  # a dtype that DLPack does not know
+        with versions.without_jax():
+            return int(buffer.unsafe_buffer_pointer())
+
+
+def _require_ready(buffer: RawBuffer) -> None:
+    """In a forked child: what is there can be read; waiting would be for ever."""
+    if not buffer.is_deleted() and not buffer.is_ready():
+        raise fork_error()
+
+
+def _failure(operation: str, error: RuntimeError, buffer: RawBuffer) -> RuntimeError:
+    if buffer.is_deleted():
+        return DeletedBufferError(f"{operation}: {DELETED}")
+    return XlaRuntimeError(f"{operation}: {text_of(error)}", code_of(error))

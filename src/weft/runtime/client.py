@@ -1,0 +1,286 @@
+"""Devices, and the XLA clients that own them, made at the first need. Knows no programs.
+
+Private to this folder: `Device.raw`, `.device_list`, `.sharding`, `.transfer`, `.lib`, and `process`.
+"""
+
+import atexit
+import os
+import threading
+from typing import Any
+
+from . import plugins, versions
+from .failures import PlatformError, fork_error
+
+
+def cpu_devices_wanted() -> int | None:
+    """How many devices the CPU is divided into (None: as XLA_FLAGS says, by default 1)."""
+    text = os.environ.get("WEFT_CPU_DEVICES", "")
+    if not text:
+        return None  # XLA itself reads --xla_force_host_platform_device_count
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"WEFT_CPU_DEVICES: expected a positive number of devices; got {text!r}")
+    return int(text)
+
+
+class Device:
+    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`."""
+
+    __slots__ = (
+        "client",
+        "device_kind",
+        "device_list",
+        "id",
+        "lib",
+        "local_hardware_id",
+        "platform",
+        "process_index",
+        "raw",
+        "sharding",
+        "transfer",
+    )
+
+    def __init__(self, raw: Any, client: "Client", lib: versions.Jaxlib) -> None:
+        self.id: int = raw.id
+        self.platform = client.platform
+        self.device_kind: str = raw.device_kind
+        self.process_index: int = raw.process_index
+        self.local_hardware_id: int | None = raw.local_hardware_id
+        self.client = client
+        self.lib = lib
+        self.raw = raw
+        self.device_list = lib.xla.DeviceList((raw,))
+        self.sharding = lib.xla.GSPMDSharding(self.device_list, lib.hlo.HloSharding.replicate())
+        self.transfer = lib.xla.batched_device_put
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """What the allocator says of the memory (None where it says nothing, as on the CPU)."""
+        stats = self.raw.memory_stats()
+        return None if stats is None else dict(stats)
+
+    def __repr__(self) -> str:
+        name = {"cpu": "Cpu", "gpu": "Gpu", "tpu": "Tpu"}.get(self.platform, self.platform.title())
+        return f"{name}Device(id={self.id})"
+
+    def __str__(self) -> str:
+        return f"{self.platform.upper()}_{self.id}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _device, (self.platform, self.id)
+
+
+def _device(platform: str, id: int) -> Device:
+    for device in devices(platform):
+        if device.id == id:
+            return device
+    raise PlatformError(f"this process has no device {id} of platform {platform!r}")
+
+
+class Client:
+    """An XLA client: one platform's devices, of all processes."""
+
+    __slots__ = ("devices", "lib", "local_devices", "name", "platform", "process_index", "raw")
+
+    def __init__(self, name: str, raw: Any, lib: versions.Jaxlib) -> None:
+        self.name = name
+        self.platform = platform_of(name)
+        self.raw = raw
+        self.lib = lib
+        self.process_index: int = raw.process_index()
+        interned = {device.id: Device(device, self, lib) for device in raw.devices()}
+        self.devices = list(interned.values())
+        self.local_devices = [interned[device.id] for device in raw.local_devices()]
+
+    def __repr__(self) -> str:
+        return f"Client({self.name!r}, {len(self.devices)} devices)"
+
+
+def platform_of(name: str) -> str:
+    """'gpu' for 'cuda' and 'rocm'; other names stay."""
+    return "gpu" if name in ("cuda", "rocm") else name
+
+
+class Process:
+    """What this process has opened. There is one, `process`."""
+
+    __slots__ = ("by_sharding", "clients", "connection", "default", "forked", "lock", "unreachable")
+
+    def __init__(self) -> None:
+        self.clients: dict[str, Client] = {}
+        self.default: Client | None = None
+        self.by_sharding: dict[int, Device] = {}  # the id of each device's sharding
+        self.unreachable: dict[str, str] = {}  # a platform that failed, and why
+        self.connection: Any = None  # runtime.distributed fills it
+        self.forked = False  # read before every call that could hang in a forked child
+        self.lock = threading.RLock()
+
+    def client(self, name: str) -> Client:
+        """The client of 'cpu' or of a plugin, opened once; raises PlatformError if it can't be."""
+        if self.forked:
+            raise fork_error()
+        client = self.clients.get(name)
+        if client is None:
+            with self.lock:
+                client = self.clients.get(name)
+                if client is None:
+                    client = self._open(name)
+        return client
+
+    def _open(self, name: str) -> Client:
+        if name in self.unreachable:
+            raise PlatformError(self.unreachable[name])
+        lib = versions.load()
+        try:
+            if name == "cpu":
+                raw = self._open_cpu(lib)
+            else:
+                raw = plugins.make_client(plugins.find(name), self.connection)
+        except PlatformError as error:
+            self.unreachable[name] = str(error)
+            raise
+        if not self.clients:
+            os.register_at_fork(after_in_child=self._poison)
+            # Memory of NumPy's that buffers share is released lazily: not after NumPy is gone.
+            atexit.register(lib.xla.collect_garbage)
+        client = Client(name, raw, lib)
+        self.by_sharding.update((id(device.sharding), device) for device in client.devices)
+        self.clients[name] = client
+        return client
+
+    def _open_cpu(self, lib: versions.Jaxlib) -> Any:
+        wanted = cpu_devices_wanted()
+        connection = self.connection
+        if connection is None:
+            return lib.xla.get_tfrt_cpu_client(asynchronous=True, num_devices=wanted)
+        return lib.xla.get_tfrt_cpu_client(
+            asynchronous=True,
+            distributed_client=connection.raw,
+            node_id=connection.process_index,
+            num_nodes=connection.process_count,
+            collectives=lib.xla.make_gloo_tcp_collectives(distributed_client=connection.raw),
+            num_devices=wanted,
+        )
+
+    def _poison(self) -> None:
+        self.forked = True
+        self.lock = threading.RLock()  # the other threads, which may have held it, are gone
+
+
+process = Process()
+
+
+def _candidates() -> list[str]:
+    """The platforms that this process may use, the preferred one first; loads nothing."""
+    known = [*(plugin.name for plugin in plugins.discover()), "cpu"]
+    wanted = plugins.platforms_wanted()
+    if not wanted:
+        return known
+    names = []
+    for want in wanted:
+        found = [name for name in known if want in (name, platform_of(name))]
+        if not found:
+            raise PlatformError(
+                f"WEFT_PLATFORM: no platform {want!r} here; installed: {', '.join(sorted(known))}"
+            )
+        names += found
+    return names
+
+
+def _default() -> Client:
+    """The client that is used when none is named, chosen once."""
+    if process.default is None or process.forked:
+        process.default = _choose()
+    return process.default
+
+
+def _choose() -> Client:
+    """The first platform if the user named it, else the first one that can be opened."""
+    names = _candidates()
+    if not plugins.platforms_wanted():
+        for name in names[:-1]:
+            known_to_fail = name in process.unreachable
+            try:
+                return process.client(name)
+            except PlatformError as error:
+                if not known_to_fail:
+                    plugins.warn_unreachable(error)
+        return process.client("cpu")
+    return process.client(names[0])
+
+
+def _client(platform: str | None) -> Client:
+    if platform is None:
+        return _default()
+    names = _candidates()
+    for name in names:
+        if platform in (name, platform_of(name)):
+            return process.client(name)
+    fix = (
+        "WEFT_PLATFORM leaves it out"
+        if plugins.platforms_wanted()
+        else "install its PJRT plugin, or name one with WEFT_PJRT_PLUGIN=name:path"
+    )
+    raise PlatformError(
+        f"no platform {platform!r}; this process has: {', '.join(sorted(names))}\n  fix: {fix}"
+    )
+
+
+def devices(platform: str | None = None) -> list[Device]:
+    """All devices of a platform ('cpu', 'gpu', 'tpu', or a plugin's name), of all processes.
+
+    Args:
+      platform: None means the preferred platform of this process.
+    Raises: PlatformError (a RuntimeError): there is no such platform.
+    """
+    return list(_client(platform).devices)
+
+
+def local_devices(platform: str | None = None, process_index: int | None = None) -> list[Device]:
+    """The devices of a platform that belong to this process (or to the one named)."""
+    client = _client(platform)
+    if process_index is None or process_index == client.process_index:
+        return list(client.local_devices)
+    return [device for device in client.devices if device.process_index == process_index]
+
+
+def default_device() -> Device:
+    """The device that is used when none is named."""
+    return _default().local_devices[0]
+
+
+def default_backend() -> str:
+    """The platform that is used when none is named: 'cpu', 'gpu' or 'tpu'."""
+    return _default().platform
+
+
+def device_count(platform: str | None = None) -> int:
+    """How many devices a platform has, in all processes."""
+    return len(_client(platform).devices)
+
+
+def local_device_count(platform: str | None = None) -> int:
+    """How many devices a platform has in this process."""
+    return len(_client(platform).local_devices)
+
+
+def process_index(platform: str | None = None) -> int:
+    """The number of this process among those that compute together."""
+    return _client(platform).process_index
+
+
+def process_count(platform: str | None = None) -> int:
+    """How many processes compute together."""
+    _client(platform)
+    return 1 if process.connection is None else int(process.connection.process_count)
+
+
+def is_loaded() -> bool:
+    """Whether some device has been opened (asking opens none)."""
+    return bool(process.clients)
+
+
+def has_accelerator() -> bool:
+    """Whether a GPU, TPU or the like is preferred and reachable. Loads nothing if none is installed."""
+    names = _candidates()
+    if names[0] == "cpu":
+        return False
+    return _default().platform != "cpu"

@@ -1,0 +1,143 @@
+"""Joins several processes into one set of devices: XLA's own service, thinly. Knows no arrays.
+
+The processes meet at an address, where process 0 keeps the service. A process that dies takes the
+others with it: XLA aborts them when its heartbeat has been missed.
+"""
+
+from typing import Any
+
+from . import versions
+from .client import process
+from .failures import PlatformError, code_of, text_of
+
+
+class Service:
+    """The meeting point, kept by process 0 while the others compute."""
+
+    __slots__ = ("address", "raw")
+
+    def __init__(self, raw: Any, address: str) -> None:
+        self.raw = raw
+        self.address = address
+
+    def shutdown(self) -> None:
+        """Ends the service, after every process has left."""
+        if self.raw is not None:
+            self.raw.shutdown()
+            self.raw = None
+
+
+class Connection:
+    """This process's membership. Also a small store of strings that all processes share."""
+
+    __slots__ = ("process_count", "process_index", "raw")
+
+    def __init__(self, raw: Any, process_index: int, process_count: int) -> None:
+        self.raw = raw
+        self.process_index = process_index
+        self.process_count = process_count
+
+    def put(self, key: str, value: str) -> None:
+        """Stores a string under a key that is not taken yet."""
+        self.raw.key_value_set(key, value)
+
+    def get(self, key: str, timeout: float) -> str:
+        """The string under a key; waits until some process has stored it.
+
+        Raises: TimeoutError.
+        """
+        try:
+            return str(self.raw.blocking_key_value_get(key, round(timeout * 1000)))
+        except RuntimeError as error:
+            raise _failure(f"get({key!r})", error, timeout) from None
+
+    def barrier(self, name: str, timeout: float) -> None:
+        """Waits until all processes have come here. A name serves once.
+
+        Raises: TimeoutError.
+        """
+        try:
+            self.raw.wait_at_barrier(name, round(timeout * 1000))
+        except RuntimeError as error:
+            raise _failure(f"barrier({name!r})", error, timeout) from None
+
+    def shutdown(self) -> None:
+        """Leaves, when all processes are ready to. Process 0 then ends the service."""
+        self.raw.shutdown()
+
+
+def start_service(
+    address: str,
+    process_count: int,
+    *,
+    heartbeat_timeout: int = 100,
+    shutdown_timeout: int = 300,
+) -> Service:
+    """Opens the meeting point in process 0; `address` is `[::]:port` or `host:port`."""
+    xla = versions.load().xla
+    try:
+        raw = xla.get_distributed_runtime_service(
+            address,
+            process_count,
+            heartbeat_timeout=heartbeat_timeout,
+            shutdown_timeout=shutdown_timeout,
+        )
+    except RuntimeError as error:
+        raise PlatformError(f"start_service: {address}: {text_of(error)}") from None
+    return Service(raw, address)
+
+
+def connect(
+    address: str,
+    process_index: int,
+    process_count: int,
+    *,
+    init_timeout: int = 300,
+    heartbeat_timeout: int = 100,
+    shutdown_timeout: int = 300,
+) -> Connection:
+    """Joins the processes at `address`: devices that are opened afterwards are those of all.
+
+    Raises: PlatformError: devices are open already, or there is no service.
+    """
+    if not 0 <= process_index < process_count:
+        raise ValueError(f"connect: process {process_index} is not one of {process_count}")
+    if process.clients:
+        raise PlatformError(
+            "connect: devices are open already\n  fix: initialize before the first computation"
+        )
+    if process.connection is not None:
+        raise PlatformError("connect: this process is connected already")
+    xla = versions.load().xla
+    try:
+        raw = xla.get_distributed_runtime_client(
+            address,
+            process_index,
+            init_timeout=init_timeout,
+            heartbeat_timeout=heartbeat_timeout,
+            shutdown_timeout=shutdown_timeout,
+            use_compression=True,
+        )
+        raw.connect()
+    except RuntimeError as error:
+        raise PlatformError(f"connect: {address}: {text_of(error)}") from None
+    process.connection = Connection(raw, process_index, process_count)
+    return process.connection
+
+
+def connection() -> Connection | None:
+    """This process's membership, if it has connected."""
+    return process.connection
+
+
+def disconnect() -> None:
+    """Leaves the other processes. Devices that are open stay; those of others are out of reach."""
+    if process.connection is not None:
+        process.connection.shutdown()
+        process.connection = None
+
+
+def _failure(operation: str, error: RuntimeError, timeout: float) -> Exception:
+    if "DEADLINE_EXCEEDED" in code_of(error) or "DEADLINE_EXCEEDED" in str(error):
+        return TimeoutError(f"{operation}: other processes did not come within {timeout:g} s")
+    return PlatformError(f"{operation}: {text_of(error)}")

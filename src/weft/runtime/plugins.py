@@ -1,0 +1,190 @@
+"""Finds and opens the PJRT plugins of accelerators. Knows no arrays.
+
+`discover` looks at what is installed and imports none of it (the `__init__` of the CUDA wheels
+imports `jax`, and must never run).
+"""
+
+import ctypes
+import functools
+import glob
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import versions
+from .failures import PlatformError, text_of
+
+
+def platforms_wanted() -> list[str]:
+    """The platforms that `WEFT_PLATFORM` allows, in order of preference; empty: any."""
+    return [name.strip() for name in os.environ.get("WEFT_PLATFORM", "").split(",") if name.strip()]
+
+
+def plugins_named() -> list[str]:
+    """The plugins that `WEFT_PJRT_PLUGIN` names, as `name:path`."""
+    text = os.environ.get("WEFT_PJRT_PLUGIN", "")
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+class Plugin(NamedTuple):
+    """An installed plugin."""
+
+    name: str
+    """The platform's name for XLA: 'cuda', 'tpu', …"""
+    path: str
+    """The shared library."""
+    package: str = ""
+    """The package with the kernels that XLA calls by name; empty: none."""
+
+
+@functools.cache
+def discover() -> list[Plugin]:
+    """The plugins that are installed, the preferred one first. Loads nothing."""
+    found = []
+    for item in plugins_named():
+        name, colon, path = item.partition(":")
+        if not (name and colon and path):
+            raise ValueError(f"WEFT_PJRT_PLUGIN: expected name:path; got {item!r}")
+        if name == "cpu":
+            raise ValueError("WEFT_PJRT_PLUGIN: the CPU needs no plugin; choose another name")
+        found.append(Plugin(name, path))
+    for folder in _folders("jax_plugins"):
+        for library in sorted(folder.glob("xla_cuda*/xla_cuda_plugin.so"), reverse=True):
+            version = library.parent.name.removeprefix("xla_")
+            found.append(Plugin("cuda", str(library), f"jax_{version}_plugin"))
+    for folder in _folders("libtpu"):
+        library = folder / "libtpu.so"
+        if library.exists() and glob.glob("/dev/accel*") + glob.glob("/dev/vfio/[0-9]*"):
+            found.append(Plugin("tpu", str(library)))
+    first: dict[str, Plugin] = {}
+    for plugin in found:
+        first.setdefault(plugin.name, plugin)
+    return list(first.values())
+
+
+def _folders(package: str) -> list[Path]:
+    """The folders of an installed package, which is not imported."""
+    spec = importlib.util.find_spec(package)
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+
+
+def find(name: str) -> Plugin:
+    """The plugin for a platform."""
+    for plugin in discover():
+        if plugin.name == name:
+            return plugin
+    raise PlatformError(f"no plugin for platform {name!r} is installed")
+
+
+def make_client(plugin: Plugin, connection: Any = None) -> Any:
+    """Loads a plugin and opens its devices.
+
+    Args:
+      connection: what `distributed.connect` made, for several processes.
+    Raises: PlatformError: the library can't be loaded, or there is no device.
+    """
+    xla = versions.load().xla
+    options: dict[str, Any] = {}
+    try:
+        if plugin.name == "cuda":
+            _load_cuda_libraries()
+            options = versions.cuda_options()
+        # XLA ends the process if it is asked for a library that is not there
+        if not Path(plugin.path).is_file():
+            raise PlatformError(f"platform {plugin.name!r}: there is no file {plugin.path}")
+        api = xla.load_pjrt_plugin(plugin.name, plugin.path, None)
+        if not xla.pjrt_plugin_initialized(plugin.name):
+            xla.initialize_pjrt_plugin(plugin.name)
+        raw_connection = None
+        if connection is not None:
+            options |= {
+                "node_id": connection.process_index,
+                "num_nodes": connection.process_count,
+            }
+            raw_connection = connection.raw
+        client = xla.get_c_api_client(plugin.name, options, raw_connection)
+    except PlatformError:
+        raise
+    except (RuntimeError, OSError, ValueError) as error:
+        reason = text_of(error).partition("\n")[0]
+        raise PlatformError(f"platform {plugin.name!r} could not be opened: {reason}") from None
+    if plugin.package:
+        _register_cuda_kernels(api, plugin.package)
+    return client
+
+
+def warn_unreachable(error: PlatformError) -> None:
+    """The one line that says why an installed accelerator is not used."""
+    warnings.warn(
+        f"weft: {error}; the next platform is used (WEFT_PLATFORM=cpu silences this)",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+# --- CUDA ---
+
+_CUDA_LIBRARIES = (
+    "libcudart libnvrtc libnvJitLink libcublasLt libcublas libnccl libcupti libcusparse "
+    "libcusolver libcufft libnvshmem_host libcudnn"
+).split()
+"""What the plugin looks up by name, in an order in which each finds what it needs itself."""
+
+
+def _load_cuda_libraries() -> None:
+    """Loads NVIDIA's wheels, if they are installed, so that the plugin finds these copies."""
+    for folder in _folders("nvidia"):
+        for name in _CUDA_LIBRARIES:
+            for library in sorted(folder.glob(f"*/lib/{name}.so*"), reverse=True):
+                try:
+                    ctypes.CDLL(str(library))
+                except OSError:
+                    continue  # the plugin will say what it misses, if it misses it
+                break
+
+
+@functools.cache
+def compile_options(name: str) -> dict[str, object]:
+    """What XLA must be told to compile for a plugin's platform."""
+    if name == "cuda":
+        for folder in _folders("nvidia"):
+            for toolkit in (folder / "cu13", folder / "cuda_nvcc"):
+                if (toolkit / "nvvm" / "libdevice").is_dir():
+                    return {"xla_gpu_cuda_data_dir": str(toolkit)}
+    return {}
+
+
+_CUDA_KERNELS = ("_solver", "_linalg", "_prng", "_sparse", "_rnn", "_hybrid")
+
+
+def _register_cuda_kernels(api: Any, package: str) -> None:
+    """Tells XLA of the kernels that are called by name. They must be of jaxlib's own version."""
+    try:
+        extension = importlib.import_module(f"{package}.cuda_plugin_extension")
+        version = importlib.metadata.version(package.replace("_", "-"))
+    except (ImportError, importlib.metadata.PackageNotFoundError):
+        return  # programs that need them get XLA's error that there is no such target
+    jaxlib = versions.load().version
+    if version != jaxlib:
+        warnings.warn(
+            f"weft: {package} {version} does not fit jaxlib {jaxlib}: linear algebra on the GPU is "
+            f"off (pip install {package.replace('_', '-')}=={jaxlib})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return
+    for name, value in extension.ffi_types().items():
+        extension.register_custom_type(api, name, value)
+    for name, value in extension.ffi_handlers().items():
+        extension.register_custom_call_target(api, name, value, "CUDA", 1, 0)
+    for module in _CUDA_KERNELS:
+        try:
+            kernels = importlib.import_module(f"{package}.{module}").registrations()
+        except ImportError:
+            continue
+        for name, value in kernels.items():
+            extension.register_custom_call_target(api, name, value, "CUDA", 1, 0)

@@ -1,0 +1,111 @@
+"""Loads jaxlib, at the first need, and answers every question about which one it is.
+
+The only place where jaxlib is imported. Nothing here, and nothing it loads, imports `jax`.
+"""
+
+import functools
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+OLDEST = (0, 10, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Jaxlib:
+    """The parts of jaxlib that weft uses, and how this version behaves."""
+
+    version: str
+    version_info: tuple[int, ...]
+    xla: Any
+    """`jaxlib._jax`: clients, buffers, executables."""
+    hlo: Any
+    """`jaxlib._hlo`: shapes, shardings, HLO modules."""
+    block_after_collectives: bool
+    """Two programs with collectives in flight at once would deadlock: wait after each launch."""
+    has_to_np_array: bool
+    """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
+
+    def result_handler(self, aval: Any, sharding: Any) -> Any:
+        """What turns one output of an execution into a buffer; can be used again and again."""
+        if self.version_info < (0, 11):  # there the checks are Python code, which is jax's
+            return self.xla.array_result_handler(aval, sharding, True, True)
+        return self.xla.array_result_handler(aval, sharding, True)
+
+    def register_handler(self, target: str, handlers: Any, platform: str = "Host") -> None:
+        """Makes a typed FFI handler known to XLA under the name `target`."""
+        self.xla.register_custom_call_target(target, handlers, platform, 1, 0)
+
+
+def is_loaded() -> bool:
+    """Whether jaxlib is loaded (asking does not load it)."""
+    return "jaxlib._jax" in sys.modules
+
+
+@functools.cache
+def load() -> Jaxlib:
+    """jaxlib, loaded at the first call."""
+    # XLA reads this once, while it is loaded. 3 leaves fatal messages only: XLA also logs every
+    # error that it raises, and raising is enough.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        xla = importlib.import_module("jaxlib._jax")
+        hlo = importlib.import_module("jaxlib._hlo")
+        version = importlib.import_module("jaxlib.version").__version__
+    except ImportError as error:
+        raise ImportError(
+            f"weft compiles with XLA, from the package jaxlib, which can't be imported: {error}\n"
+            f"  fix: pip install 'jaxlib>={'.'.join(map(str, OLDEST))}'"
+        ) from error
+    info = parse(version)
+    if info < OLDEST:
+        raise ImportError(
+            f"weft needs jaxlib {'.'.join(map(str, OLDEST))} or newer; found {version}\n"
+            f"  fix: pip install --upgrade jaxlib"
+        )
+    if "jax" not in sys.modules:
+        # Process-wide, and jax wants them. Without: 0.2-0.5 us less a call, and no cost that
+        # grows with the depth of the stack (5 us at 200 frames).
+        xla.set_tracebacks_enabled(False)
+    return Jaxlib(
+        version=version,
+        version_info=info,
+        xla=xla,
+        hlo=hlo,
+        block_after_collectives=info < (0, 12),
+        has_to_np_array=info >= (0, 11),
+    )
+
+
+def cuda_options() -> dict[str, Any]:
+    """The options of a CUDA client, from the environment variables that jaxlib documents."""
+    load()
+    options = importlib.import_module("jaxlib.xla_client").generate_pjrt_gpu_plugin_options()
+    return dict(options)
+
+
+def parse(version: str) -> tuple[int, ...]:
+    """(0, 10, 2) for '0.10.2' and for '0.10.2.dev20260101'."""
+    numbers = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+@contextmanager
+def without_jax() -> Iterator[None]:
+    """Around the few calls of jaxlib 0.10 that would import `jax`: makes that fail, fast."""
+    if "jax" in sys.modules:
+        yield
+        return
+    sys.modules["jax"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["jax"]

@@ -1,0 +1,61 @@
+"""StableHLO's attributes and constants as text. Knows NumPy arrays; knows nothing of tracing."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def ints(values: Iterable[int]) -> str:
+    """`array<i64: 0, 1>`: a list of integers."""
+    inside = ", ".join(str(int(v)) for v in values)
+    return f"array<i64: {inside}>" if inside else "array<i64>"
+
+
+def bools(values: Iterable[bool]) -> str:
+    """`array<i1: true, false>`: a list of booleans."""
+    inside = ", ".join("true" if v else "false" for v in values)
+    return f"array<i1: {inside}>" if inside else "array<i1>"
+
+
+def matrix(rows: Any) -> str:
+    """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`: a table of integers."""
+    table = np.asarray(rows, np.int64)
+    shape = "x".join(map(str, table.shape))
+    if not table.size:
+        return f"dense<> : tensor<{shape}xi64>"
+    return f"dense<{table.tolist()}> : tensor<{shape}xi64>"
+
+
+def dense(value: Any) -> str:
+    """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
+    array = np.asarray(value)
+    flat = array.reshape(-1)
+    if flat.size > 1 and (flat.view(np.uint8) == np.resize(flat[:1].view(np.uint8), flat.nbytes)).all():
+        flat = flat[:1]
+    if flat.size <= 1:
+        return _element(flat[0]) if flat.size else ""
+    if array.dtype == np.bool_:
+        return _nested(array)
+    if array.dtype.name in ("int2", "int4", "uint2", "uint4"):
+        return _nested(array.astype(np.int8))
+    return '"0x' + np.ascontiguousarray(array).tobytes().hex().upper() + '"'
+
+
+def _nested(array: Any) -> str:
+    return str(array.tolist()).replace("True", "true").replace("False", "false")
+
+
+def _element(x: Any) -> str:
+    dtype = x.dtype
+    if dtype == np.bool_:
+        return "true" if x else "false"
+    if dtype.kind in "iu" or dtype.name in ("int2", "int4", "uint2", "uint4"):
+        return str(int(x))
+    if dtype.kind == "c":
+        return f"({_element(x.real)}, {_element(x.imag)})"
+    if np.isfinite(x.astype(np.float64)):
+        text = repr(float(x))
+        return text if "." in text or "e" not in text else text.replace("e", ".0e")
+    bits = x.reshape(1).view(f"u{dtype.itemsize}")[0]
+    return f"0x{int(bits):0{2 * dtype.itemsize}X}"

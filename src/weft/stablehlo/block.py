@@ -1,0 +1,267 @@
+"""Writes StableHLO text. Knows shapes and dtypes; knows nothing of tracing.
+
+A `Module` is a list of functions; a `Block` is the body of one, or of a region inside an
+operation. A lowering rule gets a block and operands, writes lines, and gives operands.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import attributes as attr
+from .types import element, tensor
+
+
+class Operand:
+    """A value in the text: its name and its aval."""
+
+    __slots__ = ("aval", "name")
+
+    def __init__(self, name: str, aval: Any) -> None:
+        self.name, self.aval = name, aval
+
+    def __repr__(self) -> str:
+        return f"{self.name} : {tensor(self.aval)}"
+
+
+class Module:
+    """A program: its functions, each with a name of its own."""
+
+    def __init__(self) -> None:
+        self.functions: list[str] = []
+        self.names: dict[str, int] = {}
+        self.made: dict[Any, str] = {}  # what has a function already -> its name
+        self.keep: list[Any] = []  # what must live as long as the program runs (callbacks)
+        self.platform = "cpu"
+
+    def fresh_name(self, stem: str) -> str:
+        """A function name that isn't taken."""
+        stem = "".join(c if c.isalnum() or c in "_." else "_" for c in stem) or "f"
+        n = self.names.get(stem, 0)
+        self.names[stem] = n + 1
+        return f"{stem}_{n}" if n else stem
+
+    def add_function(
+        self,
+        name: str,
+        avals: Sequence[Any],
+        build: Callable[["Block", list[Operand]], Sequence[Operand]],
+        *,
+        public: bool = False,
+        argument_attributes: Sequence[str] = (),
+        result_attributes: Sequence[str] = (),
+    ) -> None:
+        """Writes a function: `build` gets its block and arguments, and gives its results."""
+        block = Block(self)
+        args = [Operand(f"%a{i}", a) for i, a in enumerate(avals)]
+        results = build(block, args)
+        marks = [f" {a}" if a else "" for a in argument_attributes] or [""] * len(args)
+        inputs = ", ".join(f"{a.name}: {tensor(a.aval)}{m}" for a, m in zip(args, marks, strict=True))
+        types = [tensor(r.aval) for r in results]
+        ends = [f" {a}" if a else "" for a in result_attributes] or [""] * len(types)
+        outputs = ", ".join(t + e for t, e in zip(types, ends, strict=True))
+        names = ", ".join(r.name for r in results)
+        end = f"return {names} : {', '.join(types)}" if results else "return"
+        visibility = "public" if public else "private"
+        head = f"func.func {visibility} @{name}({inputs}) -> ({outputs}) {{"
+        self.functions.append("\n".join([head, *block.lines, f"  {end}", "}"]))
+
+    def __str__(self) -> str:
+        return "\n".join(self.functions) + "\n"
+
+
+class Block:
+    """A list of operations under construction."""
+
+    __slots__ = ("constants", "count", "lines", "module", "prefix", "widened")
+
+    def __init__(self, module: Module, prefix: str = "%") -> None:
+        self.module, self.prefix = module, prefix
+        self.lines: list[str] = []
+        self.count = 0
+        self.constants: dict[Any, Operand] = {}
+        self.widened: dict[Any, Operand] = {}
+
+    def fresh(self) -> str:
+        """A name that isn't taken in this function."""
+        self.count = count = self.count + 1
+        return f"{self.prefix}{count}"
+
+    # --- operations ---
+
+    def op(
+        self, name: str, *operands: Operand, out: Any, attributes: str = "", regions: Sequence[str] = ()
+    ) -> Any:
+        """Any operation, in the generic form.
+
+        Args:
+          name: without the `stablehlo.`, unless it has a dot.
+          out: the output's aval, or a sequence of them; the result is an operand, or a list.
+          attributes: what stands between braces: `dimension = 0 : i64`.
+          regions: texts of regions, from `region`.
+        """
+        several = isinstance(out, (tuple, list))
+        outs = out if several else (out,)
+        if len(outs) == 1:
+            results = left = self.fresh()
+            names = [results]
+        else:
+            left = self.fresh()
+            names = [f"{left}#{i}" for i in range(len(outs))]
+            left = f"{left}:{len(outs)}" if outs else ""
+        full = name if "." in name else f"stablehlo.{name}"
+        inputs = ", ".join([o.name for o in operands])
+        types = ", ".join([tensor(o.aval) for o in operands])
+        gives = tensor(outs[0]) if len(outs) == 1 else f"({', '.join(tensor(o) for o in outs)})"
+        inside = f" ({', '.join(regions)})" if regions else ""
+        marks = f" {{{attributes}}}" if attributes else ""
+        equals = f"{left} = " if outs else ""
+        self.lines.append(f'  {equals}"{full}"({inputs}){inside}{marks} : ({types}) -> {gives}')
+        made = [Operand(n, o) for n, o in zip(names, outs, strict=True)]
+        return made if several else made[0]
+
+    def elementwise(self, name: str, operands: Sequence[Operand], out: Any) -> Operand:
+        """An operation on operands that have the output's type once widened to its shape."""
+        shape = out.shape
+        names = [
+            (o if o.aval.shape == shape else self.widen(o, shape)).name for o in operands
+        ]
+        result = self.fresh()
+        self.lines.append(f"  {result} = stablehlo.{name} {', '.join(names)} : {tensor(out)}")
+        return Operand(result, out)
+
+    def widen(self, x: Operand, shape: tuple[int, ...]) -> Operand:
+        """NumPy's broadcasting: axes aligned from the right, lengths of one repeated."""
+        if x.aval.shape == shape:
+            return x
+        key = (x.name, shape)
+        if key not in self.widened:
+            offset = len(shape) - x.aval.ndim
+            keep = [i for i, n in enumerate(x.aval.shape) if n == shape[offset + i]]
+            narrow = x
+            if len(keep) < x.aval.ndim:
+                narrow = self.reshape(x, tuple(x.aval.shape[i] for i in keep))
+            self.widened[key] = self.broadcast(narrow, [offset + i for i in keep], shape)
+        return self.widened[key]
+
+    def broadcast(self, x: Operand, dims: Sequence[int], shape: Sequence[int]) -> Operand:
+        """Axis `i` of `x` becomes axis `dims[i]` of `shape`."""
+        out = x.aval.update(shape=tuple(shape), weak_type=False)
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.broadcast_in_dim {x.name}, dims = {list(dims)} "
+            f": ({tensor(x.aval)}) -> {tensor(out)}"
+        )
+        return Operand(result, out)
+
+    def reshape(self, x: Operand, shape: Sequence[int]) -> Operand:
+        """The same elements in another shape."""
+        out = x.aval.update(shape=tuple(shape), weak_type=False)
+        if out.shape == x.aval.shape:
+            return x
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.reshape {x.name} : ({tensor(x.aval)}) -> {tensor(out)}"
+        )
+        return Operand(result, out)
+
+    def transpose(self, x: Operand, permutation: Sequence[int]) -> Operand:
+        """The axes in another order."""
+        out = x.aval.update(shape=tuple(x.aval.shape[i] for i in permutation), weak_type=False)
+        return self.op("transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}")
+
+    def convert(self, x: Operand, dtype: Any) -> Operand:
+        """Another dtype, by StableHLO's rules."""
+        if x.aval.dtype == dtype:
+            return x
+        out = x.aval.update(dtype=dtype, weak_type=False)
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.convert {x.name} : ({tensor(x.aval)}) -> {tensor(out)}"
+        )
+        return Operand(result, out)
+
+    def compare(self, direction: str, x: Operand, y: Operand, out: Any, total: bool = False) -> Operand:
+        """`x direction y`; direction is one of EQ NE LT LE GT GE."""
+        x, y = self.widen(x, out.shape), self.widen(y, out.shape)
+        name = x.aval.dtype.name
+        kind = "FLOAT" if "float" in name or "complex" in name else "SIGNED"
+        kind = "UNSIGNED" if name.startswith(("uint", "bool")) else kind
+        kind = "TOTALORDER" if total and kind == "FLOAT" else kind
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.compare {direction}, {x.name}, {y.name}, {kind} "
+            f": ({tensor(x.aval)}, {tensor(y.aval)}) -> {tensor(out)}"
+        )
+        return Operand(result, out)
+
+    def select(self, which: Operand, on_true: Operand, on_false: Operand) -> Operand:
+        """`on_true` where `which` is true, `on_false` elsewhere; all of one shape."""
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.select {which.name}, {on_true.name}, {on_false.name} "
+            f": {tensor(which.aval)}, {tensor(on_true.aval)}"
+        )
+        return Operand(result, on_true.aval)
+
+    def constant(self, value: Any, aval: Any) -> Operand:
+        """A constant with `aval`'s shape and dtype; `value` is a NumPy array or scalar of that
+        dtype. A scalar is repeated over the shape. Written once for each function."""
+        text = attr.dense(value)
+        kind = tensor(aval)
+        known = self.constants.get((text, kind))
+        if known is None:
+            result = self.fresh()
+            self.lines.append(f"  {result} = stablehlo.constant dense<{text}> : {kind}")
+            known = self.constants[text, kind] = Operand(result, aval)
+        return known
+
+    def full(self, value: Any, aval: Any) -> Operand:
+        """A constant of a Python number in every element."""
+        return self.constant(aval.dtype.type(value), aval)
+
+    def iota(self, aval: Any, axis: int) -> Operand:
+        """0, 1, 2, … along an axis."""
+        result = self.fresh()
+        self.lines.append(f"  {result} = stablehlo.iota dim = {axis} : {tensor(aval)}")
+        return Operand(result, aval)
+
+    def call(self, function: str, operands: Sequence[Operand], outs: Sequence[Any]) -> list[Operand]:
+        """A call of another function of the module."""
+        left = self.fresh()
+        names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
+        equals = "" if not outs else f"{left} = " if len(outs) == 1 else f"{left}:{len(outs)} = "
+        self.lines.append(
+            f"  {equals}func.call @{function}({', '.join(o.name for o in operands)}) "
+            f": ({', '.join(tensor(o.aval) for o in operands)}) -> "
+            f"({', '.join(tensor(o) for o in outs)})"
+        )
+        return [Operand(n, o) for n, o in zip(names, outs, strict=True)]
+
+    def region(
+        self, avals: Sequence[Any], build: Callable[["Block", list[Operand]], Sequence[Operand]]
+    ) -> str:
+        """The text of a region with arguments of `avals`; `build` writes it and gives its results."""
+        inner = Block(self.module, self.fresh() + "_")
+        args = [Operand(inner.fresh(), a) for a in avals]
+        results = build(inner, args)
+        head = ", ".join(f"{a.name}: {tensor(a.aval)}" for a in args)
+        names = ", ".join(r.name for r in results)
+        types = ", ".join(tensor(r.aval) for r in results)
+        end = f"stablehlo.return {names} : {types}" if results else "stablehlo.return"
+        return "\n".join(["{", f"  ^bb0({head}):" if args else "", *inner.lines, f"  {end}", "  }"])
+
+    def reduce(
+        self, name: str, init: Any, x: Operand, axes: Sequence[int], out: Any
+    ) -> Operand:
+        """Reduces axes with a binary operation (`add`, `maximum`, …) from the number `init`."""
+        scalar = x.aval.update(shape=(), weak_type=False)
+        start = self.full(init, scalar)
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = stablehlo.reduce({x.name} init: {start.name}) applies stablehlo.{name} "
+            f"across dimensions = {list(axes)} : ({tensor(x.aval)}, {tensor(scalar)}) -> {tensor(out)}"
+        )
+        return Operand(result, out)
+
+
+__all__ = ["Block", "Module", "Operand", "element"]

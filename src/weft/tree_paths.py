@@ -1,0 +1,189 @@
+"""Where in a pytree a leaf sits, and where two structures differ: paths and their text.
+
+Knows a structure by its attributes only (see `treedef.py`), and nothing of how trees are flattened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class DictKey:
+    """A step into a dict.
+
+    Example:
+      >>> str(DictKey("w"))
+      "['w']"
+    """
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceKey:
+    """A step into a tuple or list.
+
+    Example:
+      >>> str(SequenceKey(2))
+      '[2]'
+    """
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx}]"
+
+
+@dataclass(frozen=True, slots=True)
+class GetAttrKey:
+    """A step to an attribute, of a namedtuple or dataclass.
+
+    Example:
+      >>> str(GetAttrKey("bias"))
+      '.bias'
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class FlattenedIndexKey:
+    """A step to a child of a node that was registered without keys.
+
+    Example:
+      >>> str(FlattenedIndexKey(0))
+      '[<flat index 0>]'
+    """
+
+    key: int
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+KeyPath = tuple[Any, ...]
+"""The keys from the root to a leaf; any hashable object may be a key."""
+
+
+def keystr(path: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
+    """A path as text, as one would write it in Python after the name of the tree.
+
+    Args:
+      path: the keys, from the root down.
+      simple: writes keys bare, without brackets, quotes and dots.
+      separator: what to put between two keys.
+    Example:
+      >>> keystr((DictKey("layers"), SequenceKey(0), GetAttrKey("w")))
+      "['layers'][0].w"
+      >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
+      'layers/0'
+    """
+    return separator.join(map(_bare if simple else str, path))
+
+
+def _bare(key: Any) -> str:
+    match key:
+        case SequenceKey(idx=name) | DictKey(key=name) | FlattenedIndexKey(key=name):
+            return str(name)
+        case GetAttrKey(name=name):
+            return str(name)
+    return str(key)
+
+
+# ---- structures as text ----
+
+
+def shown(treedef: Any) -> str:
+    """A structure as one would write the tree, with `*` for leaves."""
+    kind, data = treedef.kind, treedef.data
+    if kind is None:
+        return "*"
+    parts = list(map(shown, treedef.children()))
+    inner = ", ".join(parts)
+    if kind.type is type(None):
+        return "None"
+    if kind.type is tuple:
+        return f"({inner},)" if len(parts) == 1 else f"({inner})"
+    if kind.type is list:
+        return f"[{inner}]"
+    if kind.type is dict:
+        return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(data, parts, strict=True)) + "}"
+    name = kind.type.__name__
+    return f"CustomNode({f'namedtuple[{name}]' if kind.is_namedtuple else f'{name}[{data}]'}, [{inner}])"
+
+
+def difference(prefix: Any, full: Any, path: KeyPath = ()) -> str | None:
+    """Where and how the structure `full` does not begin as `prefix` does; None if it does.
+
+    The text goes after the name of what has the structure `full`.
+    """
+    kind = prefix.kind
+    if kind is None:
+        return None
+    children, others = prefix.children(), full.children()
+    if (
+        full.kind is not kind
+        or len(children) != len(others)
+        or not kind.same_data(prefix.data, full.data)
+    ):
+        return f"differs {place(path)}: expected {_root(prefix)}; got {_root(full)}{_detail(prefix, full)}"
+    for key, child, other in zip(prefix.child_keys(), children, others, strict=True):
+        found = difference(child, other, (*path, key))
+        if found:
+            return found
+    return None
+
+
+def place(path: KeyPath) -> str:
+    """A path as part of a sentence."""
+    return f"at {keystr(path)}" if path else "at its root"
+
+
+def _root(treedef: Any) -> str:
+    """The root of a structure in words."""
+    kind = treedef.kind
+    if kind is None:
+        return "a leaf"
+    if kind.type is type(None):
+        return "None"
+    count = len(treedef.children())
+    if kind.type in (tuple, list):
+        return f"a {kind.type.__name__} of {count}"
+    if kind.type is dict:
+        return f"a dict with {_keys(treedef.data)}"
+    return f"a {kind.type.__name__}"
+
+
+def _keys(keys: Iterable[Any]) -> str:
+    names = [repr(key) for key in keys]
+    if not names:
+        return "no keys"
+    if len(names) > 8:
+        names[7:] = [f"… ({len(names)} in all)"]
+    return ("key " if len(names) == 1 else "keys ") + ", ".join(names)
+
+
+def _detail(prefix: Any, full: Any) -> str:
+    """What to add on the difference between two roots."""
+    if full.kind is None:
+        return ""
+    a, b = prefix.kind.type, full.kind.type
+    if {a, b} == {tuple, list}:
+        return " (tuples and lists are different nodes)"
+    if a is b is dict:
+        missing = [key for key in prefix.data if key not in full.data]
+        extra = [key for key in full.data if key not in prefix.data]
+        texts = [f"{word} {_keys(keys)}" for word, keys in (("lacks", missing), ("adds", extra)) if keys]
+        return f" (which {' and '.join(texts)})"
+    if a is b and len(prefix.children()) == len(full.children()):
+        return f" with other data: {prefix.data!r} and {full.data!r}"
+    return ""

@@ -1,0 +1,467 @@
+"""The structure of a pytree as a value, and the registry of node types.
+
+Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in `tree_flatten.py`.
+
+A *treedef* is what is left of a tree without its leaves: a kind of node, the node's data (the keys
+of a dict, …) and one treedef a child. Structures made of plain containers are interned, so that
+comparing two is mostly one `is`; a treedef whose data may be anything (custom nodes) is not, for
+it would keep that alive. Equality is by value in any case.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
+from .tree_paths import DictKey, GetAttrKey, SequenceKey, difference, shown
+
+MOST_INTERNED = 4096  # entries a table; then it starts anew, and equal treedefs may be two objects
+USES_BEFORE_COMPILING = 32  # about what compiling costs, in uses of the recursive way
+
+LEAF_TYPES: set[type] = {bool, int, float, complex}
+"""Types that `PyTreeDef.matcher` takes for leaves without asking; see `register_leaf_types`."""
+
+KINDS: dict[type, Kind | None] = {}
+"""Every type seen so far: its kind, None if it is a leaf's."""
+
+
+class Kind:
+    """A kind of node: how it comes apart and together.
+
+    Attributes:
+      type: the class whose direct instances are such nodes.
+      flatten: from a node to (children, data).
+      unflatten: from data and children to a node.
+      keys: from a node or None, its data and the number of children to their path keys.
+      fields: for dataclasses, the names of (children, data).
+      is_namedtuple: whether the type takes its children as positional arguments.
+    """
+
+    __slots__ = ("fields", "flatten", "is_namedtuple", "keys", "tables", "type", "unflatten")
+
+    def __init__(
+        self,
+        type_: type,
+        flatten: Callable[[Any], tuple[Iterable[Any], Any]],
+        unflatten: Callable[[Any, Any], Any],
+        keys: Callable[[Any, Any, int], Sequence[Any]],
+        *,
+        fields: tuple[tuple[str, ...], tuple[str, ...]] | None = None,
+        is_namedtuple: bool = False,
+    ) -> None:
+        self.type = type_
+        self.flatten = flatten
+        self.unflatten = unflatten
+        self.keys = keys
+        self.fields = fields
+        self.is_namedtuple = is_namedtuple
+        self.tables: dict[Any, dict[Any, PyTreeDef]] = {}
+
+    def node(self, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
+        """The treedef of such a node; the same object for the same structure, if it is plain."""
+        if data is not None and not is_plain(data):
+            return PyTreeDef(self, data, children)
+        table = self.table(data)
+        found = table.get(children)
+        if found is None:
+            found = PyTreeDef(self, data, children)
+            if all(child.interned for child in children):
+                found.interned = True
+                if len(table) >= MOST_INTERNED:
+                    table.clear()
+                found = table.setdefault(children, found)
+        return found
+
+    def table(self, data: Any) -> dict[Any, PyTreeDef]:
+        """The interned treedefs of such nodes, for plain data, by their children."""
+        if len(self.tables) >= MOST_INTERNED and data not in self.tables:
+            self.tables.clear()
+        return self.tables.setdefault(data, {})
+
+    def apart(self, x: Any) -> tuple[tuple[Any, ...], Any]:
+        """`flatten(x)`, checked."""
+        result = self.flatten(x)
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError(
+                f"the flatten function of pytree node {self.type.__name__} must return a pair "
+                f"(children, data); got {type(result).__name__}"
+            )
+        return tuple(result[0]), result[1]
+
+    def same_data(self, a: Any, b: Any) -> bool:
+        """Whether the data of two such nodes are equal.
+
+        Keys of dicts are equal if a dict would say so. Other data must have the same type too: 1,
+        1.0 and True are different statements.
+        """
+        if a is b:
+            return True
+        if self.type is dict or self.type is OrderedDict:
+            return bool(a == b)
+        if self.type is defaultdict:
+            return a[0] is b[0] and bool(a[1] == b[1])
+        return same(a, b)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal and of one type, inside tuples too."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    try:
+        return bool(a == b)
+    except ValueError as error:  # arrays
+        raise ValueError(
+            "the data of a pytree node must be comparable with ==, but for two values of type "
+            f"{type(a).__name__} that fails: {error}. Arrays belong among the children."
+        ) from None
+
+
+def is_plain(data: Any) -> bool:
+    """Whether holding on to `data` is harmless, and equal data are interchangeable."""
+    return type(data) is str or (type(data) is tuple and all(type(part) is str for part in data))
+
+
+class PyTreeDef:
+    """The structure of a pytree: hashable, compared by value, printed like the tree.
+
+    Example:
+      >>> from weft.tree_util import tree_structure
+      >>> treedef = tree_structure({"a": 1, "b": (2, None)})
+      >>> treedef
+      PyTreeDef({'a': *, 'b': (*, None)})
+      >>> treedef.unflatten(["x", "y"])
+      {'a': 'x', 'b': ('y', None)}
+      >>> treedef.matcher({"a": 5, "b": (6, None)}), treedef.matcher([5, 6])
+      ([5, 6], None)
+    """
+
+    __slots__ = (
+        "_build", "_children", "_hash", "_match", "_uses",
+        "data", "interned", "kind", "num_leaves", "num_nodes",
+    )  # fmt: skip
+
+    kind: Kind | None
+    """How the root comes apart; None if it is a leaf."""
+    data: Any
+    num_leaves: int
+    num_nodes: int
+    """Nodes including the leaves."""
+    interned: bool
+
+    def __init__(self, kind: Kind | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
+        self.kind = kind
+        self.data = data
+        self._children = children
+        self.interned = kind is None
+        leaves, nodes = (1, 1) if kind is None else (0, 1)
+        for child in children:
+            leaves += child.num_leaves
+            nodes += child.num_nodes
+        self.num_leaves = leaves
+        self.num_nodes = nodes
+        self._uses = 0
+        self._build: Callable[[Any], Any] | None = None
+        self._match: Callable[[Any], list[Any] | None] | None = None
+        try:
+            self._hash = hash((None if kind is None else kind.type, data, children))
+        except TypeError:  # data that can't be hashed
+            self._hash = hash((None if kind is None else kind.type, children))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return (
+            self._hash == other._hash
+            and self.kind is other.kind
+            and self._children == other._children
+            and (self.kind is None or self.kind.same_data(self.data, other.data))
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.kind is None:
+            return _leaf, ()
+        return _node_of, (self.kind.type, self.data, self._children)
+
+    # -- taking apart --
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the whole tree is one leaf."""
+        return self.kind is None
+
+    def children(self) -> list[PyTreeDef]:
+        """The structures of the root's children."""
+        return list(self._children)
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """The root's type and data (the keys of a dict, …); None for a leaf."""
+        return None if self.kind is None else (self.kind.type, self.data)
+
+    def child_keys(self) -> Sequence[Any]:
+        """The path keys of the root's children, as far as the structure tells them."""
+        kind = self.kind
+        return () if kind is None else kind.keys(None, self.data, len(self._children))
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """The structure in which each leaf is replaced by `inner`."""
+        if self.kind is None:
+            return inner
+        return self.kind.node(self.data, tuple(child.compose(inner) for child in self._children))
+
+    # -- leaves → tree --
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure with these leaves, in order.
+
+        Raises: ValueError: too few or too many leaves.
+        """
+        build = self._build
+        if build is not None:
+            return build(leaves)
+        self._uses += 1
+        if self._uses > USES_BEFORE_COMPILING:
+            return self.builder(leaves)
+        return self._build_slowly(leaves)
+
+    @property
+    def builder(self) -> Callable[[Iterable[Any]], Any]:
+        """The function behind `unflatten`, compiled for this structure at the first request."""
+        if self._build is None:
+            self._build = compile_build(self) if self._is_compilable() else self._build_slowly
+        return self._build
+
+    def _build_slowly(self, leaves: Iterable[Any]) -> Any:
+        if not isinstance(leaves, (list, tuple)):
+            leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise self.wrong_count(leaves)
+        return _build(self, iter(leaves))
+
+    def wrong_count(self, leaves: Any) -> ValueError:
+        """The error for leaves that don't fit in number."""
+        count = str(len(leaves)) if hasattr(leaves, "__len__") else "another number"
+        return ValueError(f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}")
+
+    def _is_compilable(self) -> bool:
+        return self.num_leaves <= MOST_LEAVES and self.num_nodes <= 2 * MOST_LEAVES and _depth(self) <= DEEPEST
+
+    # -- tree → leaves --
+
+    @property
+    def matcher(self) -> Callable[[Any], list[Any] | None]:
+        """A function `match(tree)`: the leaves if `tree` has this structure, else None.
+
+        It is several times faster than flattening, and sure only if each leaf has a type in
+        `LEAF_TYPES`; else it gives None too, which means "flatten and see". Compiled for this
+        structure at the first request.
+        """
+        if self._match is None:
+            if self._is_compilable():
+                self._match = compile_match(self, LEAF_TYPES)
+            else:
+                self._match = self._match_slowly
+        return self._match
+
+    def _match_slowly(self, tree: Any) -> list[Any] | None:
+        found: list[Any] = []
+        if _flatten_up_to(self, tree, found) and LEAF_TYPES.issuperset(map(type, found)):
+            return found
+        return None
+
+    def flatten_up_to(self, tree: Any, name: str = "flatten_up_to") -> list[Any]:
+        """The subtrees of `tree` at the leaves of this structure.
+
+        Args:
+          tree: a tree that begins as this structure does.
+          name: what the caller's argument is called, for the error.
+        Raises: ValueError: `tree` begins otherwise; tells at which path.
+        Example:
+          >>> PyTreeDef.of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
+          ['x', {'y': 3}]
+        """
+        found: list[Any] = []
+        if not _flatten_up_to(self, tree, found):
+            raise ValueError(f"{name}: the tree {difference(self, _structure(tree))}")
+        return found
+
+    # -- text --
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({shown(self)})"
+
+
+def _build(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
+    kind = treedef.kind
+    if kind is None:
+        return next(leaves)
+    parts = [next(leaves) if c.kind is None else _build(c, leaves) for c in treedef._children]
+    return kind.unflatten(treedef.data, parts)
+
+
+def _structure(x: Any) -> PyTreeDef:
+    kind = kind_of(x)
+    if kind is None:
+        return LEAF
+    parts, data = kind.apart(x)
+    return kind.node(data, tuple(map(_structure, parts)))
+
+
+def _depth(treedef: PyTreeDef) -> int:
+    return 1 + max(map(_depth, treedef._children), default=0)
+
+
+def _flatten_up_to(treedef: PyTreeDef, x: Any, found: list[Any]) -> bool:
+    kind = treedef.kind
+    if kind is None:
+        found.append(x)
+        return True
+    if kind_of(x) is not kind:
+        return False
+    parts, data = kind.apart(x)
+    children = treedef._children
+    if len(parts) != len(children):
+        return False
+    if not kind.same_data(data, treedef.data):
+        return False
+    return all(_flatten_up_to(child, part, found) for child, part in zip(children, parts, strict=True))
+
+
+# ---- the registry ----
+
+LEAF = PyTreeDef(None, None, ())
+"""The structure of a leaf."""
+
+
+def kind_of(x: Any) -> Kind | None:
+    """How `x` comes apart, if it is a node; None if it is a leaf."""
+    return kind_of_type(type(x))
+
+
+def kind_of_type(cls: type) -> Kind | None:
+    """How direct instances of `cls` come apart; None if they are leaves."""
+    if cls not in KINDS:
+        _classify(cls)
+    return KINDS[cls]
+
+
+def _classify(cls: type) -> None:
+    """Enters an unknown type: a namedtuple class is a node, anything else is a leaf."""
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        enter(_namedtuple_kind(cls))
+    else:
+        KINDS[cls] = None
+
+
+def enter(kind: Kind) -> None:
+    """Adds a kind of node to the registry."""
+    KINDS[kind.type] = kind
+    LEAF_TYPES.discard(kind.type)
+
+
+def register_leaf_types(*types: type) -> None:
+    """Lets `PyTreeDef.matcher` take direct instances of these types for leaves.
+
+    Raises: ValueError: a type is one of nodes.
+    Example:
+      >>> register_leaf_types(bytes)
+      >>> flatten([b"", b""])[1].matcher([b"x", b"y"])
+      [b'x', b'y']
+    """
+    for cls in types:
+        if KINDS.get(cls) is not None or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            raise ValueError(f"register_leaf_types: {cls.__name__} is a type of nodes, not of leaves")
+    LEAF_TYPES.update(types)
+
+
+# ---- the kinds that Python has ----
+
+
+def sorted_keys(x: dict[Any, Any]) -> tuple[Any, ...]:
+    """The keys of a dict in order."""
+    try:
+        return tuple(sorted(x))
+    except TypeError as error:
+        raise ValueError(
+            "the keys of a dict in a pytree must be sortable, since its leaves come in the order of "
+            f"the keys; these are not: {', '.join(map(repr, x))} ({error}). An OrderedDict keeps the "
+            "order that it has."
+        ) from None
+
+
+def _dict_apart(x: dict[Any, Any]) -> tuple[Iterable[Any], Any]:
+    keys = sorted_keys(x)
+    return [x[key] for key in keys], keys
+
+
+def _defaultdict_apart(x: defaultdict[Any, Any]) -> tuple[Iterable[Any], Any]:
+    keys = sorted_keys(x)
+    return [x[key] for key in keys], (x.default_factory, keys)
+
+
+def _dict_keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+    return [DictKey(key) for key in data]
+
+
+def sequence_keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+    """Path keys by position."""
+    return [SequenceKey(i) for i in range(count)]
+
+
+def _namedtuple_kind(cls: Any) -> Kind:
+    fields = [GetAttrKey(field) for field in cls._fields]
+    return Kind(
+        cls,
+        lambda x: (x, None),
+        lambda data, parts: cls(*parts),
+        lambda x, data, count: fields,
+        is_namedtuple=True,
+    )
+
+
+_TUPLE = Kind(tuple, lambda x: (x, None), lambda data, parts: tuple(parts), sequence_keys)
+_LIST = Kind(list, lambda x: (x, None), lambda data, parts: list(parts), sequence_keys)
+DICT = Kind(
+    dict, _dict_apart, lambda keys, parts: dict(zip(keys, parts, strict=True)), _dict_keys
+)
+_ORDERED = Kind(
+    OrderedDict,
+    lambda x: (x.values(), tuple(x)),
+    lambda keys, parts: OrderedDict(zip(keys, parts, strict=True)),
+    _dict_keys,
+)
+_DEFAULT = Kind(
+    defaultdict,
+    _defaultdict_apart,
+    lambda data, parts: defaultdict(data[0], zip(data[1], parts, strict=True)),
+    lambda x, data, count: _dict_keys(x, data[1], count),
+)
+_NONE = Kind(type(None), lambda x: ((), None), lambda data, parts: None, sequence_keys)
+
+NONE = _NONE.node(None, ())
+for _kind in (_TUPLE, _LIST, DICT, _ORDERED, _DEFAULT, _NONE):
+    enter(_kind)
+
+
+# ---- copies and pickles ----
+
+
+def _leaf() -> PyTreeDef:
+    return LEAF
+
+
+def _node_of(cls: type, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
+    kind = kind_of_type(cls)
+    if kind is None:
+        raise ValueError(f"a treedef mentions {cls.__name__}, which is not registered as a pytree node")
+    return kind.node(data, children)
