@@ -349,8 +349,8 @@ def _precision(value: Any) -> str | None:
 
 
 # ---- the switches ----
-# Traced is what changes the program that a function is traced to, or the checks on its way; the
-# device is a part of jit's key of its own, and tiers and logs change no meaning.
+# Traced is what changes the program that a function is traced to, the checks on its way, or how it
+# is run; the device is a part of jit's key of its own, and logs change nothing.
 
 enable_x64 = Switch(
     "enable_x64",
@@ -438,7 +438,6 @@ eager_tier = Switch(
     "auto",
     "how operations outside jit run on the CPU: NumPy (host), compiled (xla), the faster (auto)",
     traced=True,
-    block=True,
 )
 default_device = Switch(
     "default_device",

@@ -302,8 +302,8 @@ _REAL: dict[np.dtype[Any], np.dtype[Any]] = {complex64: float32, complex128: flo
 
 def real_of(dtype: Any) -> np.dtype[Any]:
     """The dtype of the real part: complex64 → float32, complex128 → float64, others unchanged."""
-    dtype = named_dtype(dtype)
-    return _REAL.get(dtype, dtype)
+    own = named_dtype(dtype)
+    return _REAL.get(own, own)
 
 
 def complex_of(dtype: Any) -> np.dtype[Any]:

@@ -1,9 +1,255 @@
-class WeftError(Exception): pass
-class ConcretizationTypeError(TypeError): pass
-class TracerBoolConversionError(ConcretizationTypeError): pass
-class TracerArrayConversionError(TypeError): pass
-class TracerIntegerConversionError(TypeError): pass
-class NonConcreteBooleanIndexError(IndexError): pass
-class UnexpectedTracerError(RuntimeError): pass
-class DeletedArrayError(RuntimeError): pass
-class MissingRuleError(NotImplementedError): pass
+"""The exceptions of weft beyond Python's own, as a tree. Knows nothing of what raises them.
+
+WeftError                                    any of these
+├── ConcretizationTypeError      TypeError       a traced value is needed as a number, now
+│   └── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
+├── TracerIntegerConversionError TypeError       … as an index or length of Python's
+├── TracerArrayConversionError   TypeError       … as a NumPy array
+├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
+├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
+├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
+├── DeletedArrayError            RuntimeError    the array's memory was given away or freed
+├── CompilationError             RuntimeError    a program could not be compiled
+└── ExecutionError               RuntimeError    a compiled program, or a transfer, failed
+
+Wrong shapes, dtypes and options are plain TypeErrors and ValueErrors; a NaN found under
+`debug_nans` is a FloatingPointError.
+
+The first five have one background. `jit`, `vmap`, `scan`, `cond`, `make_jaxpr` and others run a
+function on *tracers*: values with a shape and a dtype but no elements, which note what is done to
+them. What the function does must follow from shapes, dtypes and static arguments alone, since the
+program is made once and then runs for all elements. `help` on a class here says what to do.
+"""
+
+
+class WeftError(Exception):
+    """Any exception of weft's own.
+
+    `except weft.errors.WeftError` catches them all; each is of the fitting Python class too.
+    """
+
+
+class ConcretizationTypeError(WeftError, TypeError):
+    """A traced value is needed as a number while its function is being traced.
+
+    Usual causes:
+      `int(x)`, `float(x)`, `x.item()`, `x.tolist()` on a traced `x`; a traced value as an axis, a
+      shape or another parameter that decides what the program is.
+
+    Cures:
+      * If it decides what the program is (a size, an axis, an option), make the argument static:
+        `jit(f, static_argnames="n")`. The function is traced again for each of its values.
+      * If it follows from a shape, take it from `x.shape`, which is known: `x.size`, not
+        `np.sum(np.ones_like(x))`.
+      * If it is for printing, use `weft.debug.print`.
+      * Otherwise keep to operations on arrays: `x.astype(np.int32)`, not `int(x)`.
+
+    Example::
+
+        @weft.jit
+        def f(x, n):
+            return x * np.arange(int(n))    # the length of the result depends on n
+
+        f(2.0, 3)                           # fix: weft.jit(f, static_argnums=1)
+    """
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A traced value is needed as True or False while its function is being traced.
+
+    Usual causes:
+      `if x > 0`, `while x > 0`, `assert x > 0`, `x > 0 and y > 0`, `not x`, `0 < x < 1`,
+      `max(x, y)`, `x in (…)`, on a traced `x`.
+
+    Cures:
+      * Choose between values by `np.where(x > 0, a, b)`; `np.maximum`, `np.clip` and others.
+      * Choose between computations by `lax.cond`, repeat by `lax.while_loop`, `lax.fori_loop`.
+      * Combine conditions by `&`, `|`, `~` or `np.logical_and`, not `and`, `or`, `not`.
+      * If it is an option rather than data, make it static: `jit(f, static_argnames="train")`.
+
+    Example::
+
+        @weft.jit
+        def f(x):
+            if x > 0:                       # fix: return np.where(x > 0, x, -x)
+                return x
+            return -x
+
+        f(1.0)
+    """
+
+
+class TracerIntegerConversionError(WeftError, TypeError):
+    """A traced value is needed as a Python integer, such as an index, while it is traced.
+
+    Usual causes:
+      A traced index into a list, tuple or NumPy array; `range(n)`; `x.reshape(n, -1)`,
+      `[0] * n` with a traced `n`.
+
+    Cures:
+      * Make what is indexed an array of weft's: `np.asarray(table)[i]`.
+      * If it decides how often a loop runs, use `lax.fori_loop`; or make it static:
+        `jit(f, static_argnames="n")`.
+
+    Example::
+
+        table = [10, 20, 30]
+
+        @weft.jit
+        def f(i):
+            return table[i]                 # fix: np.asarray(table)[i]
+
+        f(1)
+    """
+
+
+class TracerArrayConversionError(WeftError, TypeError):
+    """A traced value is needed as a NumPy array while its function is being traced.
+
+    Usual causes:
+      A function of NumPy or SciPy itself, or of another library, on a traced value:
+      `numpy.sin(x)` where `weft.numpy.sin(x)` is meant; a traced index into a NumPy array.
+
+    Cures:
+      * Use the function of the same name in `weft.numpy`, `weft.scipy`, `weft.lax`.
+      * If there is none, call back to the host by `weft.pure_callback`.
+      * Make a NumPy array that is indexed one of weft's first: `np.asarray(table)[i]`.
+
+    Example::
+
+        import numpy
+
+        @weft.jit
+        def f(x):
+            return numpy.sin(x)             # fix: weft.numpy.sin(x)
+
+        f(1.0)
+    """
+
+
+class NonConcreteBooleanIndexError(WeftError, IndexError):
+    """A traced mask is used as an index, so that the shape of the result depends on its elements.
+
+    Usual causes:
+      `x[x > 0]`, `x[mask] = …`, `np.nonzero(x)`, `np.where(mask)` with one argument, on a traced
+      mask. How many elements are chosen is known when the program runs; shapes, before.
+
+    Cures:
+      * Keep the shape and choose by `np.where(mask, x, 0)`; a sum over a mask is
+        `np.sum(x, where=mask)`.
+      * Set by `np.where(mask, new, x)`, or `x.at[mask].set(scalar)`.
+      * Give the count: `np.nonzero(x, size=n)`.
+
+    Example::
+
+        @weft.jit
+        def f(x):
+            return np.sum(x[x > 0])         # fix: np.sum(np.where(x > 0, x, 0))
+
+        f(np.arange(3.0))
+    """
+
+
+class UnexpectedTracerError(WeftError, TypeError):
+    """A traced value is used outside the trace that it belongs to.
+
+    Usual causes:
+      A traced function stores a value in a global, an attribute, a list or a closure, and
+      something uses it later, when the trace is over and the value stands for nothing.
+
+    Cures:
+      * Return the value from the function, and pass it on as an argument.
+      * Don't keep state across calls of a traced function: state is an argument and a result.
+      * `config.update("check_tracer_leaks", True)` reports the leak where it happens.
+
+    Example::
+
+        seen = []
+
+        @weft.jit
+        def f(x):
+            seen.append(x + 1)              # fix: return both values
+            return x
+
+        f(1.0)
+        np.sin(seen[0])
+    """
+
+
+class MissingRuleError(WeftError, NotImplementedError):
+    """An operation has no rule for what is asked of it: to differentiate it, map it, compile it.
+
+    Usual causes:
+      Reverse-mode derivatives of `lax.while_loop`, whose number of steps is not known; derivatives
+      of an operation that is not differentiable; a primitive of one's own that lacks a rule.
+
+    Cures:
+      * Loops: `lax.scan` or `lax.fori_loop` with a fixed number of steps, or forward mode (`jvp`,
+        `jacfwd`).
+      * If no derivative is wanted, `lax.stop_gradient` on the argument.
+      * State the derivative: `weft.custom_jvp`, `weft.custom_vjp`.
+      * For one's own primitive, define the rule: `@p.jvp`, `@p.transpose`, `@p.batch`, `@p.lower`.
+
+    Example::
+
+        @weft.grad
+        def f(x):
+            return lax.while_loop(lambda y: y < 10, lambda y: y * 2, x)     # fix: lax.scan
+
+        f(1.0)
+    """
+
+
+class DeletedArrayError(WeftError, RuntimeError):
+    """An array is used whose memory was given away or freed.
+
+    Usual causes:
+      The array was passed in an argument of `donate_argnums`, which lets the program write its
+      results there; or `x.delete()` was called.
+
+    Cures:
+      * Use what the function returned instead: `state = step(state)`.
+      * Don't donate an argument that is needed afterwards, or donate a copy.
+
+    Example::
+
+        x = np.ones(3)
+        x.delete()
+        x + 1
+    """
+
+
+class CompilationError(WeftError, RuntimeError):
+    """XLA could not compile a program.
+
+    Usual causes:
+      The device's memory is too small for the program; an operation, dtype or size that this
+      platform lacks. A message about the program's text is a bug in weft.
+
+    Cures:
+      * Try `with weft.default_device(weft.devices("cpu")[0])`: if that works, it is the platform.
+      * `jit(f).lower(x).as_text()` is the program; send it with a report.
+    """
+
+
+class ExecutionError(WeftError, RuntimeError):
+    """A compiled program, or a transfer to or from a device, failed while it ran.
+
+    Usual causes:
+      The device is out of memory; an exception in a callback; a lost device or host.
+
+    Cures:
+      * Memory: smaller batches, `weft.checkpoint` around layers, `donate_argnums`.
+      * The failure may show at a later line than the one that caused it, since programs run in
+        the background; `.block_until_ready()` after each step tells which.
+    """
+
+
+def see(error: type[WeftError]) -> str:
+    """The last line of a message that has more to be said about.
+
+    Example:
+      >>> see(TracerBoolConversionError)
+      '  more: help(weft.errors.TracerBoolConversionError)'
+    """
+    return f"  more: help(weft.errors.{error.__name__})"

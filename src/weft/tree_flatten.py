@@ -4,8 +4,8 @@ Knows the structures of `treedef.py`; knows nothing of what the leaves are.
 
 Every type has a flattener, `flatten_x(node, leaves)`, which appends the leaves and returns the
 structure. Structures are found, not made: a sequence of leaves by its length, a dict by its keys,
-other nodes by the structures of their children. (µs, benchmarks/pytrees.py: a leaf 0.1, a pair 0.5,
-a list of 50 dicts of two leaves 15.)
+other nodes by the structures of their children. Measured: a leaf 0.12 µs, a pair 0.3, a list of 50
+dicts of two leaves 17.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from .treedef import DICT, LEAF, MOST_INTERNED, Kind, PyTreeDef, kind_of, kind_of_type
 
-# By type; None for leaves. An unknown type is a KeyError, after which `flatten` enters it and starts
-# again: so the known types pay nothing for the unknown.
+# By type; None for leaves. An unknown type is a KeyError, after which `flatten` enters it and
+# starts again: so the known types pay nothing for the unknown.
 _FLATTENERS: dict[type, Callable[[Any, list[Any]], PyTreeDef] | None] = {}
 
 
@@ -37,10 +37,7 @@ def flattener_of(cls: type) -> Callable[[Any, list[Any]], PyTreeDef] | None:
     return flattener
 
 
-
-def flatten(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> tuple[list[Any], PyTreeDef]:
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
     """The leaves of a tree, in order, and its structure.
 
     Args:
@@ -126,9 +123,10 @@ def _sequence_flattener(kind: Kind) -> Callable[[Any, list[Any]], PyTreeDef]:
     return flatten_sequence
 
 
-# By the keys in the order of a dict: what takes its values in sorted order, the structure if they are
-# all leaves, the structures met so far by children, the sorted keys. Keys that are no strings have
-# no plan, since 1, 1.0 and True are equal as keys of this table.
+# By the keys in the order of a dict: what takes its values in sorted order, the structure if they
+# are all leaves, the structures met so far by children, the sorted keys. Other keys than strings
+# have no plan, since 1, 1.0 and True are equal as keys of this table. (So are "a" and an equal
+# member of a StrEnum: a dict of such members may come back with plain strings for keys.)
 _PLANS: dict[tuple[str, ...], tuple[Any, PyTreeDef, dict[Any, PyTreeDef], tuple[str, ...]]] = {}
 
 
@@ -182,5 +180,3 @@ def _custom_flattener(kind: Kind) -> Callable[[Any, list[Any]], PyTreeDef]:
         return kind.node(data, _flatten_parts(parts, leaves))
 
     return flatten_custom
-
-

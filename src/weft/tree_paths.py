@@ -1,6 +1,6 @@
 """Where in a pytree a leaf sits, and where two structures differ: paths and their text.
 
-Knows a structure by its attributes only (see `treedef.py`), and nothing of how trees are flattened.
+Knows a structure by its attributes only (see `treedef.py`); nothing of how trees are flattened.
 """
 
 from __future__ import annotations
@@ -118,13 +118,14 @@ def shown(treedef: Any) -> str:
     if kind.type is dict:
         return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(data, parts, strict=True)) + "}"
     name = kind.type.__name__
-    return f"CustomNode({f'namedtuple[{name}]' if kind.is_namedtuple else f'{name}[{data}]'}, [{inner}])"
+    what = f"namedtuple[{name}]" if kind.is_namedtuple else f"{name}[{data}]"
+    return f"CustomNode({what}, [{inner}])"
 
 
-def difference(prefix: Any, full: Any, path: KeyPath = ()) -> str | None:
-    """Where and how the structure `full` does not begin as `prefix` does; None if it does.
+def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
+    """Where the structure `full` does not begin as `prefix` does; None if it does.
 
-    The text goes after the name of what has the structure `full`.
+    Returns: the path, what `prefix` has there, what `full` has there, and a remark, in words.
     """
     kind = prefix.kind
     if kind is None:
@@ -135,17 +136,29 @@ def difference(prefix: Any, full: Any, path: KeyPath = ()) -> str | None:
         or len(children) != len(others)
         or not kind.same_data(prefix.data, full.data)
     ):
-        return f"differs {place(path)}: expected {_root(prefix)}; got {_root(full)}{_detail(prefix, full)}"
+        return (), _root(prefix), _root(full), _remark(prefix, full)
     for key, child, other in zip(prefix.child_keys(), children, others, strict=True):
-        found = difference(child, other, (*path, key))
+        found = difference(child, other)
         if found:
-            return found
+            return (key, *found[0]), *found[1:]
     return None
+
+
+def mismatch(prefix: Any, full: Any) -> str:
+    """The end of an error message: where `full` should have been as `prefix` is.
+
+    Example:
+      >>> from weft.treedef import structure_of
+      >>> mismatch(structure_of((0, {"a": 0})), structure_of((0, {"b": 0})))
+      "at [1]: expected a dict with key 'a'; got a dict with key 'b'"
+    """
+    path, expected, got, remark = difference(prefix, full) or ((), "the same", "another tree", "")
+    return f"{place(path)}: expected {expected}; got {got}{remark}"
 
 
 def place(path: KeyPath) -> str:
     """A path as part of a sentence."""
-    return f"at {keystr(path)}" if path else "at its root"
+    return f"at {keystr(path)}" if path else "at the root"
 
 
 def _root(treedef: Any) -> str:
@@ -172,7 +185,7 @@ def _keys(keys: Iterable[Any]) -> str:
     return ("key " if len(names) == 1 else "keys ") + ", ".join(names)
 
 
-def _detail(prefix: Any, full: Any) -> str:
+def _remark(prefix: Any, full: Any) -> str:
     """What to add on the difference between two roots."""
     if full.kind is None:
         return ""
@@ -182,8 +195,10 @@ def _detail(prefix: Any, full: Any) -> str:
     if a is b is dict:
         missing = [key for key in prefix.data if key not in full.data]
         extra = [key for key in full.data if key not in prefix.data]
-        texts = [f"{word} {_keys(keys)}" for word, keys in (("lacks", missing), ("adds", extra)) if keys]
-        return f" (which {' and '.join(texts)})"
+        if len(prefix.data) <= 3 and len(full.data) <= 3:
+            return ""  # plain to see
+        lists = (("without", missing), ("with", extra))
+        return ", that is " + " and ".join(f"{word} {_keys(keys)}" for word, keys in lists if keys)
     if a is b and len(prefix.children()) == len(full.children()):
         return f" with other data: {prefix.data!r} and {full.data!r}"
     return ""

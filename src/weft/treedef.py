@@ -1,6 +1,7 @@
 """The structure of a pytree as a value, and the registry of node types.
 
-Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in `tree_flatten.py`.
+Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in
+`tree_flatten.py`, the text of errors in `tree_paths.py`.
 
 A *treedef* is what is left of a tree without its leaves: a kind of node, the node's data (the keys
 of a dict, …) and one treedef a child. Structures made of plain containers are interned, so that
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
-from .tree_paths import DictKey, GetAttrKey, SequenceKey, difference, shown
+from .tree_paths import DictKey, GetAttrKey, SequenceKey, mismatch, shown
 
 MOST_INTERNED = 4096  # entries a table; then it starts anew, and equal treedefs may be two objects
 USES_BEFORE_COMPILING = 32  # about what compiling costs, in uses of the recursive way
@@ -82,7 +83,7 @@ class Kind:
 
     def apart(self, x: Any) -> tuple[tuple[Any, ...], Any]:
         """`flatten(x)`, checked."""
-        result = self.flatten(x)
+        result: Any = self.flatten(x)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
                 f"the flatten function of pytree node {self.type.__name__} must return a pair "
@@ -131,8 +132,7 @@ class PyTreeDef:
     """The structure of a pytree: hashable, compared by value, printed like the tree.
 
     Example:
-      >>> from weft.tree_util import tree_structure
-      >>> treedef = tree_structure({"a": 1, "b": (2, None)})
+      >>> treedef = structure_of({"a": 1, "b": (2, None)})
       >>> treedef
       PyTreeDef({'a': *, 'b': (*, None)})
       >>> treedef.unflatten(["x", "y"])
@@ -192,6 +192,12 @@ class PyTreeDef:
         if self.kind is None:
             return _leaf, ()
         return _node_of, (self.kind.type, self.data, self._children)
+
+    def __copy__(self) -> PyTreeDef:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> PyTreeDef:
+        return self
 
     # -- taking apart --
 
@@ -254,7 +260,11 @@ class PyTreeDef:
         return ValueError(f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}")
 
     def _is_compilable(self) -> bool:
-        return self.num_leaves <= MOST_LEAVES and self.num_nodes <= 2 * MOST_LEAVES and _depth(self) <= DEEPEST
+        return (
+            self.num_leaves <= MOST_LEAVES
+            and self.num_nodes <= 2 * MOST_LEAVES
+            and _depth(self) <= DEEPEST
+        )
 
     # -- tree → leaves --
 
@@ -287,12 +297,12 @@ class PyTreeDef:
           name: what the caller's argument is called, for the error.
         Raises: ValueError: `tree` begins otherwise; tells at which path.
         Example:
-          >>> PyTreeDef.of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
+          >>> structure_of((1, [2])).flatten_up_to(("x", [{"y": 3}]))
           ['x', {'y': 3}]
         """
         found: list[Any] = []
         if not _flatten_up_to(self, tree, found):
-            raise ValueError(f"{name}: the tree {difference(self, _structure(tree))}")
+            raise ValueError(f"{name}: {mismatch(self, structure_of(tree))}")
         return found
 
     # -- text --
@@ -309,12 +319,13 @@ def _build(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
     return kind.unflatten(treedef.data, parts)
 
 
-def _structure(x: Any) -> PyTreeDef:
+def structure_of(x: Any) -> PyTreeDef:
+    """The structure of a tree; `tree_flatten.flatten` is the fast way to it."""
     kind = kind_of(x)
     if kind is None:
         return LEAF
     parts, data = kind.apart(x)
-    return kind.node(data, tuple(map(_structure, parts)))
+    return kind.node(data, tuple(map(structure_of, parts)))
 
 
 def _depth(treedef: PyTreeDef) -> int:
@@ -330,11 +341,11 @@ def _flatten_up_to(treedef: PyTreeDef, x: Any, found: list[Any]) -> bool:
         return False
     parts, data = kind.apart(x)
     children = treedef._children
-    if len(parts) != len(children):
+    if len(parts) != len(children) or not kind.same_data(data, treedef.data):
         return False
-    if not kind.same_data(data, treedef.data):
-        return False
-    return all(_flatten_up_to(child, part, found) for child, part in zip(children, parts, strict=True))
+    return all(
+        _flatten_up_to(child, part, found) for child, part in zip(children, parts, strict=True)
+    )
 
 
 # ---- the registry ----
@@ -375,12 +386,12 @@ def register_leaf_types(*types: type) -> None:
     Raises: ValueError: a type is one of nodes.
     Example:
       >>> register_leaf_types(bytes)
-      >>> flatten([b"", b""])[1].matcher([b"x", b"y"])
+      >>> structure_of([b"", b""]).matcher([b"x", b"y"])
       [b'x', b'y']
     """
     for cls in types:
         if KINDS.get(cls) is not None or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-            raise ValueError(f"register_leaf_types: {cls.__name__} is a type of nodes, not of leaves")
+            raise ValueError(f"register_leaf_types: {cls.__name__} is a type of nodes")
     LEAF_TYPES.update(types)
 
 
@@ -393,9 +404,9 @@ def sorted_keys(x: dict[Any, Any]) -> tuple[Any, ...]:
         return tuple(sorted(x))
     except TypeError as error:
         raise ValueError(
-            "the keys of a dict in a pytree must be sortable, since its leaves come in the order of "
-            f"the keys; these are not: {', '.join(map(repr, x))} ({error}). An OrderedDict keeps the "
-            "order that it has."
+            "the keys of a dict in a pytree must be sortable, since its leaves come in the order "
+            f"of the keys; these are not: {', '.join(map(repr, x))} ({error}). An OrderedDict "
+            "keeps the order that it has."
         ) from None
 
 
@@ -431,9 +442,7 @@ def _namedtuple_kind(cls: Any) -> Kind:
 
 _TUPLE = Kind(tuple, lambda x: (x, None), lambda data, parts: tuple(parts), sequence_keys)
 _LIST = Kind(list, lambda x: (x, None), lambda data, parts: list(parts), sequence_keys)
-DICT = Kind(
-    dict, _dict_apart, lambda keys, parts: dict(zip(keys, parts, strict=True)), _dict_keys
-)
+DICT = Kind(dict, _dict_apart, lambda keys, parts: dict(zip(keys, parts, strict=True)), _dict_keys)
 _ORDERED = Kind(
     OrderedDict,
     lambda x: (x.values(), tuple(x)),
@@ -463,5 +472,5 @@ def _leaf() -> PyTreeDef:
 def _node_of(cls: type, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
     kind = kind_of_type(cls)
     if kind is None:
-        raise ValueError(f"a treedef mentions {cls.__name__}, which is not registered as a pytree node")
+        raise ValueError(f"a treedef mentions {cls.__name__}, which is not registered as a node")
     return kind.node(data, children)

@@ -20,9 +20,13 @@ What they agree on:
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too.
 - `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that `type`
-  says. It must agree with `lower`: bit for bit on integers and booleans.
+  says. It must agree with `lower`: bit for bit on integers and booleans. `evaluate_in[dtype]` is
+  used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
+- Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
+  faster one, where `host_limit` can't; `kernel(*avals, **params)` gives the function that
+  `evaluate` comes to for one signature, where choosing it costs time.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
 Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
@@ -65,6 +69,8 @@ class Primitive:
     jvp_rule: Rule | None = None
     transpose_rule: Rule | None = None
     batch_rule: Rule | None = None
+    host_when_rule: Rule | None = None
+    kernel_rule: Rule | None = None
 
     def __init__(
         self,
@@ -77,6 +83,7 @@ class Primitive:
     ) -> None:
         self.name, self.__doc__ = name, doc
         self.multiple, self.host_limit = multiple, host_limit
+        self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
         self.types: dict[Any, Any] = {}  # signature -> output aval(s)
         self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
@@ -135,6 +142,12 @@ class Primitive:
     def batch(self, rule: R) -> R:
         return self._define("batch", rule)
 
+    def host_when(self, rule: R) -> R:
+        return self._define("host_when", rule)
+
+    def kernel(self, rule: R) -> R:
+        return self._define("kernel", rule)
+
     def _define(self, kind: str, rule: R) -> R:
         if hasattr(rule, "__code__") and rule.__code__.co_name in ("_", "<lambda>"):
             # so that tracebacks and profiles say `tanh.jvp`
@@ -153,14 +166,18 @@ class HigherOrder(Primitive):
                                                                now, and the linear jaxpr
         pushforward   (mask, avals, **params)                  a jaxpr: primals and active tangents
                                                                to outputs and their tangents
+        depends       (mask, **params)                         which outputs depend on the arguments
+                                                               in `mask` (without it: all)
 
-    `mask` says which arguments have a tangent. Its first parameter is a jaxpr (or a tuple of them),
+    `mask` says which arguments have a tangent. An output that the batch rule gives as
+    `Shared(value)` is the same for all of the batch. Its first parameter is a jaxpr (or a tuple of them),
     on which everything derived is kept, so that it dies with it.
     """
 
     execute_rule: Rule | None = None
     linearize_rule: Rule | None = None
     pushforward_rule: Rule | None = None
+    depends_rule: Rule | None = None
 
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
@@ -178,6 +195,9 @@ class HigherOrder(Primitive):
 
     def pushforward(self, rule: R) -> R:
         return self._define("pushforward", rule)
+
+    def depends(self, rule: R) -> R:
+        return self._define("depends", rule)
 
 
 def is_linear(arg: Any) -> bool:

@@ -3,9 +3,14 @@
 Knows frames and code objects; nothing of traces.
 """
 
+import functools
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -31,6 +36,20 @@ def note_user_line(error: BaseException) -> None:
     """Adds the user's line to an error, once, as a note (PEP 678)."""
     if not any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
         error.add_note(f"  at {user_line()}")
+
+
+def located(function: F) -> F:
+    """Decorates a public function: a TypeError or ValueError from inside names the user's line."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    return wrapper  # type: ignore[return-value]
 
 
 def function_line(function: object) -> str:

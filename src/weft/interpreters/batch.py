@@ -40,6 +40,15 @@ class BatchTracer(Tracer):
     __str__ = __repr__
 
 
+class Shared:
+    """What a batch rule of several outputs gives for one that is the same for all of the batch."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class BatchTrace(Trace):
     """Runs the batched form of each operation under the trace outside it."""
 
@@ -70,7 +79,9 @@ class BatchTrace(Trace):
         finally:
             current.trace = before
         if primitive.multiple:
-            return [BatchTracer(self, r) for r in result]
+            return [
+                r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result
+            ]
         return BatchTracer(self, result)
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -97,10 +108,14 @@ def batch(
     *,
     axis_name: Any = None,
     about: Any = None,
-    outside: Any = None,
+    keep: bool = False,
 ) -> list[Any]:
-    """Maps `function` over axis 0 of the batched arguments; every output is batched along axis 0."""
-    trace = BatchTrace(outside or current.trace, size, axis_name, about)
+    """Maps `function` over axis 0 of the batched arguments; every output is batched along axis 0.
+
+    With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
+    of pairs (output, whether it is batched).
+    """
+    trace = BatchTrace(current.trace, size, axis_name, about)
     inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
     before = current.trace
     current.trace = trace
@@ -109,6 +124,9 @@ def batch(
     finally:
         current.trace = before
         trace.closed = True
+    if keep:
+        mine = [o.__class__ is BatchTracer and o.trace is trace for o in outs]
+        return [(o.value if m else o, m) for o, m in zip(outs, mine, strict=True)]
     return [
         o.value
         if o.__class__ is BatchTracer and o.trace is trace

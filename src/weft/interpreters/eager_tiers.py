@@ -22,11 +22,14 @@ class _Machine:
 machine = _Machine()
 
 
-def runs_on_host(primitive: Primitive, avals: Sequence[Aval], outs: Sequence[Aval]) -> bool:
+def runs_on_host(
+    primitive: Primitive, params: Any, avals: Sequence[Aval], outs: Sequence[Aval]
+) -> bool:
     """Whether NumPy carries an operation out at once.
 
     `host_limit` of the primitive is the number of elements (of the largest operand or output) up
-    to which NumPy is the faster one: `None` means always, 0 never. The switch `eager_tier` pins
+    to which NumPy is the faster one: `None` means always, 0 never. Where elements don't tell the
+    work (a matrix product), the primitive's `host_when` rule decides instead. The switch `eager_tier` pins
     "host" or "xla"; with an accelerator everything runs there.
 
     Measured (benchmarks/eager.py): NumPy wins for add and multiply up to a million elements, for
@@ -41,6 +44,8 @@ def runs_on_host(primitive: Primitive, avals: Sequence[Aval], outs: Sequence[Ava
         machine.accelerated = machine.find_accelerator()
     if machine.accelerated:
         return False
+    if primitive.host_when_rule is not None:
+        return bool(primitive.host_when_rule(avals, outs, **dict(params)))
     limit = primitive.host_limit
     return limit is None or max([a.size for a in (*avals, *outs)], default=0) <= limit
 
@@ -50,7 +55,12 @@ def host_kernel(
 ) -> Callable[..., Any] | None:
     """The NumPy function that carries the operation out, or `None` for tier 1."""
     outs = out if primitive.multiple else (out,)
-    if not runs_on_host(primitive, avals, outs):
+    if not runs_on_host(primitive, params, avals, outs):
         return None
+    if primitive.kernel_rule is not None:
+        kernel: Callable[..., Any] = primitive.kernel_rule(*avals, **dict(params))
+        return kernel
     rule = primitive.evaluate_rule
+    if primitive.evaluate_in and avals:
+        rule = primitive.evaluate_in.get(avals[0].dtype, rule)
     return functools.partial(rule, **dict(params)) if params else rule  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.trace import Trace, current
-from ..primitives.structural import add, zeros
+from ..primitives.structural import add, instantiate, zeros
 from .derivative import derivative, residual_plan
 from .stage import leaked
 
@@ -166,23 +166,26 @@ class LinearizeTrace(Trace):
         outside = current.trace
         current.trace = self.outside
         try:
-            outs, residuals = rules.forward(primals)
+            outs, residuals, tree = rules.forward(primals)
         finally:
             current.trace = outside
         live = [i for i in inputs if i is not None]
         mask = [i is not None for i in inputs]
         out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
-        pullback = CustomPullback(rules, [a.aval for a in args], mask, [o.aval for o in outs])
+        pullback = CustomPullback(
+            rules, tree, [a.aval for a in args], mask, [o.aval for o in outs]
+        )
         return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
 
 
 class CustomPullback:
     """The linear map of a custom_vjp function: known backwards only."""
 
-    __slots__ = ("in_avals", "mask", "out_avals", "rules")
+    __slots__ = ("in_avals", "mask", "out_avals", "rules", "tree")
 
-    def __init__(self, rules: Any, in_avals: Any, mask: Any, out_avals: Any) -> None:
-        self.rules, self.in_avals, self.mask, self.out_avals = rules, in_avals, mask, out_avals
+    def __init__(self, rules: Any, tree: Any, in_avals: Any, mask: Any, out_avals: Any) -> None:
+        self.rules, self.tree = rules, tree
+        self.in_avals, self.mask, self.out_avals = in_avals, mask, out_avals
 
     def push(self, residuals: Any, tangents: Any, trace: Any) -> Any:
         raise TypeError(
@@ -194,9 +197,10 @@ class CustomPullback:
     def pull(self, residuals: Any, cts: Any, trace: Any) -> list[Any]:
         waiting = iter(cts)
         full = [
-            next(waiting) if dtypes.is_inexact(a.dtype) else None for a in self.out_avals
+            instantiate(next(waiting), a) if dtypes.is_inexact(a.dtype) else None
+            for a in self.out_avals
         ]
-        results = self.rules.backward(residuals, full, self.out_avals, self.in_avals)
+        results = self.rules.backward(self.tree, residuals, full, self.in_avals)
         return [r for r, m in zip(results, self.mask, strict=True) if m]
 
 

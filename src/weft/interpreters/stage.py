@@ -36,7 +36,7 @@ class StageTrace(Trace):
         self.equations: list[Equation] | None = []
         self.captured: dict[int, tuple[StageTracer, Any]] = {}
         self.inputs: list[StageTracer] = []
-        self.names: Sequence[str] = ()
+        self.names: Any = ()
         self.transform, self.function, self.made_at = transform, function, None
 
     def input(self, aval: Aval) -> StageTracer:
@@ -66,6 +66,10 @@ class StageTrace(Trace):
         var = Var(out)
         equations.append(Equation(primitive, inputs, params, (var,)))
         return StageTracer(self, out, var)
+
+    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        """A function with a derivative rule of its own: one equation that keeps both."""
+        return primitive.stage_rule(self, function, rules, args)
 
     def capture(self, x: Any) -> StageTracer:
         """The constant that stands for a value from outside."""
@@ -122,8 +126,9 @@ class StageTrace(Trace):
         for equation in reversed(self.equations or []):
             if not wanted.isdisjoint(equation.outvars):
                 wanted.update(v for v in equation.inputs if type(v) is Var)
+        names = self.names() if callable(self.names) else self.names
         return [
-            self.names[i] if i < len(self.names) else f"#{i}"
+            names[i] if i < len(names) else f"#{i}"
             for i, t in enumerate(self.inputs)
             if t.var in wanted
         ]
@@ -156,14 +161,14 @@ def stage(
     name: str = "main",
     transform: str = "trace",
     about: Any = None,
-    names: Sequence[str] = (),
+    names: Any = (),
 ) -> Jaxpr:
     """Traces `function` on abstract arguments; gives the jaxpr of its list of outputs.
 
     Args:
       avals: the arguments' avals.
       transform, about, names: for messages: which transformation traces, the user's function, and
-        what its arguments are called.
+        what its arguments are called (a list, or a function that gives it).
     """
     trace = StageTrace(transform, about if about is not None else function)
     trace.names = names

@@ -4,16 +4,14 @@ import sys
 
 from ..core.value import Value
 from ..primitives import arithmetic, structural
-from .promotion import binary
+from .promotion import binary, unary
 
-add = binary(structural.add, "add")
-subtract = binary(arithmetic.sub, "subtract")
-multiply = binary(arithmetic.mul, "multiply")
-true_divide = binary(arithmetic.div, "true_divide", to_inexact=True)
+add = binary(structural.add, "add", operator=True)
+subtract = binary(arithmetic.sub, "subtract", operator=True)
+multiply = binary(arithmetic.mul, "multiply", operator=True)
+true_divide = binary(arithmetic.div, "true_divide", to_inexact=True, operator=True)
 
-
-def negative(x):
-    return arithmetic.neg(x)
+negative = unary(arithmetic.neg, "negative")
 
 
 def array_str(x):

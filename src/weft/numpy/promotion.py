@@ -1,34 +1,86 @@
 """Promotion: operands of any kind to values of one dtype, planned once for each pair of types.
 
-Knows the lattice of dtypes; knows nothing of operators.
+Also the makers of functions whose eager calls run kept plans. Knows the lattice of dtypes; knows
+nothing of operators.
 """
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
 from ..config import config, thread
-from ..core.array import Array, as_value, literal
+from ..core.array import _SCALARS as _SCALAR_TYPES
+from ..core.array import Array, _literals, as_value, literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.evaluate import quietly
+from ..interpreters.plan import Plan
+from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
 
-SCALARS = frozenset((bool, int, float, complex))
+SCALARS = frozenset(_SCALAR_TYPES)
 _base = current.base
-_ToDtype = Callable[[Any], Any]
+
+# --- values ---
+
+
+def value(name: str, x: Any, argument: str = "x") -> Any:
+    """A value for the argument of a function; an error that names both for what can't be one."""
+    if isinstance(x, Value):
+        return x
+    try:
+        return as_value(x)
+    except TypeError as error:
+        if isinstance(x, (list, tuple)):
+            raise noted(
+                TypeError(
+                    f"{name}: expected an array or a scalar for {argument}; got a "
+                    f"{type(x).__name__}\n  fix: {name}(np.array({argument})): lists are never made "
+                    "into arrays silently, as that is slow"
+                )
+            ) from None
+        if x is None or isinstance(x, (str, dict, set)):
+            raise noted(
+                TypeError(
+                    f"{name}: expected an array or a scalar for {argument}; got "
+                    f"{'None' if x is None else f'a {type(x).__name__}'}"
+                )
+            ) from None
+        raise noted(TypeError(f"{name}: {argument}: {error}")) from None
+
+
+def noted(error: Exception) -> Exception:
+    """An error with the user's line."""
+    note_user_line(error)
+    return error
+
+
+def no_out(name: str, out: Any) -> None:
+    """Refuses NumPy's argument `out`: arrays are immutable."""
+    if out is not None:
+        raise noted(
+            NotImplementedError(
+                f"{name}: out must be None: arrays are immutable; got a {type(out).__name__}\n"
+                f"  fix: use the result: y = {name}(x)"
+            )
+        )
 
 
 def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     """A value in another dtype; itself if it is in it already."""
-    if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
+    aval = x.aval
+    if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     return current.trace.process(
-        convert_element_type, (x,), (("dtype", dtype), ("weak_type", weak_type))
+        convert_element_type,
+        (x,),
+        (("dtype", dtype), ("weak_type", weak_type)),
+        aval.update(dtype=dtype, weak_type=weak_type),
     )
 
 
@@ -36,27 +88,36 @@ def operand_type(x: Any) -> tuple[Any, bool]:
     """(dtype, weak) of an operand."""
     if isinstance(x, Value):
         return x.aval.dtype, x.aval.weak_type
-    if x.__class__ in SCALARS:
-        kind = x.__class__
-        if kind is bool:
-            return dtypes.bool_, False
-        if kind is int:
-            return dtypes.default_int(), True
-        return (dtypes.default_float() if kind is float else dtypes.default_complex()), True
-    return as_value(x).aval.dtype, False
+    kind = x.__class__
+    if kind is bool:
+        return dtypes.bool_, False
+    if kind is int:
+        return dtypes.default_int(), True
+    if kind is float:
+        return dtypes.default_float(), True
+    return dtypes.default_complex(), True
 
 
-def promote_values(*xs: Any, to_inexact: bool = False) -> list[Any]:
+def promote_values(
+    name: str, *xs: Any, to_inexact: bool = False, to_number: bool = False
+) -> list[Any]:
     """Operands as values of one dtype.
 
     Args:
       to_inexact: integers and booleans become the default float.
+      to_number: booleans become the default integer.
     """
+    xs = tuple([x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)])
     dtype, weak = operand_type(xs[0])
-    for x in xs[1:]:
-        dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
+    try:
+        for x in xs[1:]:
+            dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype, weak = dtypes.promote(dtype, weak, dtypes.default_float(), True)
+    elif to_number and dtype == dtypes.bool_:
+        dtype = dtypes.default_int()
     return [to_dtype(x, dtype) for x in xs]
 
 
@@ -70,6 +131,11 @@ def to_dtype(x: Any, dtype: Any) -> Any:
     return cast(x, dtype, x.aval.weak_type and x.aval.dtype != dtypes.bool_)
 
 
+def inexact(name: str, x: Any) -> Any:
+    """A value of an inexact dtype; integers and booleans become the default float."""
+    return promote_values(name, x, to_inexact=True)[0]
+
+
 _plan_caches: list[dict[Any, Any]] = []
 
 
@@ -79,131 +145,276 @@ def _forget() -> None:
         cache.clear()
 
 
-def binary(primitive: Primitive, name: str, *, to_inexact: bool = False) -> Callable[..., Any]:
+def plan_cache() -> dict[Any, Any]:
+    """A cache that is emptied when a switch that changes programs is turned."""
+    cache: dict[Any, Any] = {}
+    _plan_caches.append(cache)
+    return cache
+
+
+def keep(cache: dict[Any, Any], key: Any, plan: Any) -> Any:
+    """Puts a plan into a bounded cache."""
+    if len(cache) >= 4096:
+        cache.clear()
+    cache[key] = plan
+    return plan
+
+
+# --- one primitive ---
+
+_PLAIN = frozenset({*SCALARS, list, tuple, set, dict})
+
+
+def binary(
+    primitive: Primitive,
+    name: str,
+    doc: str = "",
+    *,
+    to_inexact: bool = False,
+    to_number: bool = False,
+    operator: bool = False,
+) -> Callable[..., Any]:
     """A function of two operands with promotion, applying one primitive.
 
-    Its plans, kept for each pair of operand types, say how to cast each operand, the NumPy kernel
-    if the operation is done at once on the host, and the output's aval: 0.1 µs a look-up.
-    """
-    plans: dict[Any, tuple[_ToDtype | None, _ToDtype | None, Any, Aval]] = {}
-    _plan_caches.append(plans)
+    Its plans, kept for each pair of operand types, hold the NumPy kernel, if the operation is done
+    at once on the host, and the output's aval: 0.1 µs a look-up. `pairs` has them for two values of
+    one dtype, `rights` and `lefts` for a Python scalar on that side which takes the dtype of the
+    other operand.
 
-    def function(x: Any, y: Any, /) -> Any:
-        try:
-            if y.__class__ in SCALARS:
-                cast_x, cast_y, kernel, out = plans[x.aval, y.__class__, thread.x64]
-            elif x.__class__ in SCALARS:
-                cast_x, cast_y, kernel, out = plans[x.__class__, y.aval, thread.x64]
-            else:
-                cast_x, cast_y, kernel, out = plans[x.aval, y.aval]
-        except (AttributeError, KeyError):
-            return planned(x, y)
-        if cast_x is not None:
-            x = cast_x(x)
-        if cast_y is not None:
-            y = cast_y(y)
+    Args:
+      to_inexact, to_number: as in `promote_values`.
+      operator: give `NotImplemented` for an operand that is no array, as Python's operators should.
+    """
+    pairs, rights, lefts = plan_cache(), plan_cache(), plan_cache()
+
+    def function(x1: Any, x2: Any, /) -> Any:
         trace = current.trace
-        if trace is _base and kernel is not None and x.__class__ is Array and y.__class__ is Array:
-            hx, hy = x._host, y._host
-            if hx is None:
-                hx = _base.fetch(x)
-            if hy is None:
-                hy = _base.fetch(y)
-            return Array((current.quiet or quietly())(kernel, hx, hy), out)
         try:
-            return trace.process(primitive, (x, y), (), out)
+            if x2.__class__ in SCALARS:
+                kernel, out, dtype = rights[x1.aval, x2.__class__]
+                kind = x2.__class__
+                y = _literals.get((x2, kind, dtype))
+                if y is None:
+                    y = literal(x2, dtype)
+                if trace is _base and x1.__class__ is Array and kernel is not None:
+                    host = x1._host
+                    if host is None:
+                        host = _base.fetch(x1)
+                    return Array((current.quiet or quietly())(kernel, host, y._host), out)
+                return trace.process(primitive, (x1, y), (), out)
+            if x1.__class__ in SCALARS:
+                kernel, out, dtype = lefts[x1.__class__, x2.aval]
+                x = _literals.get((x1, x1.__class__, dtype))
+                if x is None:
+                    x = literal(x1, dtype)
+                if trace is _base and x2.__class__ is Array and kernel is not None:
+                    host = x2._host
+                    if host is None:
+                        host = _base.fetch(x2)
+                    return Array((current.quiet or quietly())(kernel, x._host, host), out)
+                return trace.process(primitive, (x, x2), (), out)
+            kernel, out = pairs[x1.aval, x2.aval]
+            if trace is _base and x1.__class__ is Array and x2.__class__ is Array:
+                if kernel is not None:
+                    hx, hy = x1._host, x2._host
+                    if hx is None:
+                        hx = _base.fetch(x1)
+                    if hy is None:
+                        hy = _base.fetch(x2)
+                    return Array((current.quiet or quietly())(kernel, hx, hy), out)
+            return trace.process(primitive, (x1, x2), (), out)
+        except (AttributeError, KeyError):
+            pass
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
+        return planned(x1, x2)
 
     def planned(x: Any, y: Any) -> Any:
+        """The general way, which leaves a plan."""
+        if operator and not (is_operand(x) and is_operand(y)):
+            return NotImplemented
         try:
-            x = x if x.__class__ in SCALARS else as_value(x)
-            y = y if y.__class__ in SCALARS else as_value(y)
-            check_ranks(name, x, y)
-            vx, vy = promote_values(x, y, to_inexact=to_inexact)
+            x = x if x.__class__ in SCALARS else value(name, x, "x1")
+            y = y if y.__class__ in SCALARS else value(name, y, "x2")
+            if thread.numpy_rank_promotion != "allow":
+                check_ranks(name, x, y)
+            vx, vy = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
             out = primitive.out((vx, vy), ())
-            kernel = None
-            if vx.__class__ is Array and vy.__class__ is Array:
-                kernel, _ = _base.prepare(primitive, (vx, vy), ())
-                key: Any = (
-                    x.__class__ if x.__class__ in SCALARS else x.aval,
-                    y.__class__ if y.__class__ in SCALARS else y.aval,
-                )
-                if x.__class__ in SCALARS or y.__class__ in SCALARS:
-                    key = (*key, thread.x64)
-                if len(plans) > 4096:
-                    plans.clear()
-                plans[key] = (
-                    caster(x, vx.aval.dtype),
-                    caster(y, vy.aval.dtype),
-                    kernel,
-                    out,
-                )
-            elif x.__class__ not in SCALARS and y.__class__ not in SCALARS:
-                if caster(x, vx.aval.dtype) is None and caster(y, vy.aval.dtype) is None:
-                    plans[x.aval, y.aval] = (None, None, None, out)
+            dtype = vx.aval.dtype
+            if vx is x and vy is y:
+                keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
+            elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
+                keep(rights, (x.aval, y.__class__), (host_kernel(vx, vy), out, dtype))
+            elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
+                keep(lefts, (x.__class__, y.aval), (host_kernel(vx, vy), out, dtype))
             return current.trace.process(primitive, (vx, vy), (), out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 
+    def host_kernel(x: Any, y: Any) -> Any:
+        if x.__class__ is Array and y.__class__ is Array:
+            return _base.prepare(primitive, (x, y), ())[0]
+        return None
+
+    return described(function, name, doc)
+
+
+def is_operand(x: Any) -> bool:
+    """Whether an operator of ours takes care of `x` (be it with an error)."""
+    return x.__class__ in _PLAIN or isinstance(x, Value) or hasattr(x, "__array__")
+
+
+def described(function: Any, name: str, doc: str) -> Any:
+    """Gives a made function its name and docstring."""
     function.__name__ = function.__qualname__ = name
+    function.__module__ = "weft.numpy"
+    if doc:
+        function.__doc__ = doc
     return function
 
 
-def caster(x: Any, dtype: Any) -> _ToDtype | None:
-    """What turns operands like `x` into `dtype`, or `None` if nothing has to be done."""
-    if x.__class__ not in SCALARS and x.aval.dtype == dtype:
-        return None
-    return lambda operand: to_dtype(operand, dtype)
-
-
-def check_ranks(name: str, x: Any, y: Any) -> None:
+def check_ranks(name: str, *xs: Any) -> None:
     """The switch numpy_rank_promotion."""
     mode = thread.numpy_rank_promotion
     if mode == "allow":
         return
-    ranks = [getattr(v, "ndim", 0) for v in (x, y)]
-    if 0 not in ranks and ranks[0] != ranks[1]:
+    ranks = {getattr(v, "ndim", 0) for v in xs} - {0}
+    if len(ranks) > 1:
         message = (
-            f"{name}: operands of different ranks: {x.aval} and {y.aval} "
+            f"{name}: operands of different ranks: {', '.join(str(getattr(v, 'aval', v)) for v in xs)} "
             f"(numpy_rank_promotion is {mode!r})\n  fix: add the missing axes with x[None]"
         )
         if mode == "raise":
             raise ValueError(message)
-        _warn(message)
+        warnings.warn(message, stacklevel=dtypes._levels_to_user())
 
 
-def _warn(message: str) -> None:
-    """Warns at the user's line."""
-    warnings.warn(message, stacklevel=5)
-
-
-def unary(primitive: Primitive, name: str, *, to_inexact: bool = False) -> Callable[..., Any]:
+def unary(
+    primitive: Primitive,
+    name: str,
+    doc: str = "",
+    *,
+    to_inexact: bool = False,
+    params: tuple[tuple[str, Any], ...] = (),
+) -> Callable[..., Any]:
     """A function of one operand applying one primitive; planned as in `binary`."""
-    plans: dict[Aval, tuple[Any, Aval]] = {}
-    _plan_caches.append(plans)
+    plans = plan_cache()
 
     def function(x: Any, /) -> Any:
-        if x.__class__ is Array and current.trace is _base:
-            plan = plans.get(x.aval)
-            if plan is not None:
-                host = x._host
-                if host is None:
-                    host = _base.fetch(x)
-                return Array((current.quiet or quietly())(plan[0], host), plan[1])
         try:
-            (value,) = promote_values(x, to_inexact=to_inexact)
-            out = primitive.out((value,), ())
-            if value is x and value.__class__ is Array:
-                kernel, _ = _base.prepare(primitive, (x,), ())
-                if kernel is not None:
-                    plans[x.aval] = (kernel, out)
-            return current.trace.process(primitive, (value,), (), out)
+            kernel, out = plans[x.aval]
+        except (AttributeError, KeyError):
+            return planned(x)
+        trace = current.trace
+        if trace is _base and x.__class__ is Array and kernel is not None:
+            host = x._host
+            if host is None:
+                host = _base.fetch(x)
+            return Array((current.quiet or quietly())(kernel, host), out)
+        return trace.process(primitive, (x,), params, out)
+
+    def planned(x: Any) -> Any:
+        try:
+            x = value(name, x)
+            (v,) = promote_values(name, x, to_inexact=to_inexact)
+            out = primitive.out((v,), params)
+            if v is x:
+                kernel = _base.prepare(primitive, (x,), params)[0] if x.__class__ is Array else None
+                keep(plans, x.aval, (kernel, out))
+            return current.trace.process(primitive, (v,), params, out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 
-    function.__name__ = function.__qualname__ = name
-    return function
+    return described(function, name, doc)
+
+
+# --- several primitives ---
+
+
+def composite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a function of values (by position) and hashable options (by keyword), made of
+    primitives. Eager calls run it from a plan, staged when a signature comes the second time: then
+    it costs its NumPy kernels and about one microsecond. Traced calls run it as it is.
+
+    The function gives a value or a tuple of values.
+    """
+    plans = plan_cache()
+
+    @functools.wraps(function)
+    def call(*xs: Any, **options: Any) -> Any:
+        trace = current.trace
+        if trace is not _base:
+            return function(*xs, **options)
+        key = (thread.x64, *[x.aval for x in xs], *options.items())
+        try:
+            plan = plans.get(key)
+        except TypeError:  # an option that has no hash
+            return function(*xs, **options)
+        if plan is None:
+            keep(plans, key, False)
+            return function(*xs, **options)
+        if plan is False:
+            plan = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
+        one, ready = plan
+        outs = ready.run(xs, trace)
+        return outs[0] if one else tuple(outs)
+
+    return call
+
+
+def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tuple[bool, Plan]:
+    """(whether `function` has a single output, the plan of it)."""
+    one = True
+
+    def listed(*xs: Any) -> Any:
+        nonlocal one
+        result = function(*xs, **options)
+        one = not isinstance(result, tuple)
+        return [result] if one else result
+
+    jaxpr = stage(listed, avals, name=function.__name__, about=function)
+    return one, Plan(jaxpr)
+
+
+def straight_kernel(function: Callable[..., Any], avals: list[Aval]) -> Any:
+    """One NumPy function for a function of values with one output, and its aval; the kernel is
+    `None` where XLA has to do a part of it, or nothing is done at all.
+    """
+    _, plan = plan_of(function, avals, {})
+    out = plan.jaxpr.outvars[0].aval
+    plan.prepare()
+    if plan.steps is None or plan.outputs[0][0]:
+        return None, out
+    steps = plan.steps[0]
+    if len(steps) == 1 and steps[0][1] == tuple(range(len(avals))):
+        return steps[0][0], out
+    plan.generate()
+    program = plan.function
+    return (lambda *hosts: program(*hosts)[0]), out
+
+
+def planned_call(cache: dict[Any, Any], key: Any, function: Callable[..., Any], x: Any) -> Any:
+    """`function(x)` for a function with a fast way of its own: the second time that a key comes,
+    leaves (kernel, output's aval) for it in `cache`.
+    """
+    if x.__class__ is Array and current.trace is _base:
+        try:
+            seen = cache.get(key)
+        except TypeError:
+            return function(x)
+        if seen is None:
+            keep(cache, key, ())
+        elif not seen:
+            keep(cache, key, straight_kernel(function, [x.aval]))
+    return function(x)
+
+
+def run_plan(x: Any, kernel: Any, out: Aval) -> Any:
+    """Runs a kept kernel on an array."""
+    host = x._host
+    if host is None:
+        host = _base.fetch(x)
+    return Array((current.quiet or quietly())(kernel, host), out)

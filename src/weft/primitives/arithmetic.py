@@ -1,13 +1,40 @@
 """Elementwise arithmetic. Knows its own derivatives; knows nothing of interpretations."""
 
+import enum
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import dtypes
+from ..core.array import literal
+from ..core.aval import Aval
 from ..core.primitive import Primitive
-from .families import nary, unary
+from .comparison import eq, ge
+from .families import HALF, check_kind, evaluate_in_wider, nary, same_dtype, unary, zero
+from .selection import where
+from .structural import (
+    add,
+    align,
+    broadcast_shape,
+    convert_element_type,
+    full,
+    unbroadcast,
+    widen,
+    zeros,
+)
 
 _FAST = 2_000_000  # elements up to which NumPy is faster than XLA, transfers included
+
+evaluate_in_wider(add, "number")
+
+
+def like(x: Any, number: float) -> Any:
+    """A number as a scalar of x's dtype."""
+    return literal(number, x.dtype)
+
+
+# --- sums and products ---
 
 neg: Primitive = unary(
     "neg",
@@ -42,17 +69,297 @@ mul: Primitive = nary(
 )
 
 
-def _divide(x: Any, y: Any) -> Any:
-    return np.divide(x, y, dtype=x.dtype)
+def _integer_division(x: Any, y: Any) -> tuple[Any, Any]:
+    """XLA's: towards zero; by zero the quotient is all ones and the remainder x."""
+    by_zero = y == 0
+    safe = np.where(by_zero, np.ones((), y.dtype), y)
+    remainder = np.where(by_zero, x, np.fmod(x, safe))
+    all_ones = np.invert(np.zeros((), x.dtype))
+    return np.where(by_zero, all_ones, (x - remainder) // safe), remainder
 
+
+_INTEGERS = (*dtypes.SIGNED[1:], *dtypes.UNSIGNED[1:])
 
 div: Primitive = nary(
     "div",
-    "Quotient of two arrays.",
+    "Quotient of two arrays; of integers, towards zero.",
     evaluate=np.divide,
+    evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo="divide",
     jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(mul(div(dy, y), out))),
     transpose=(lambda ct, x, y: div(ct, y), None),
     accepts="number",
     host_limit=_FAST,
 )
+
+rem: Primitive = nary(
+    "rem",
+    "Remainder of the division towards zero: it has the sign of x.",
+    evaluate=np.fmod,
+    evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[1]),
+    stablehlo="remainder",
+    jvp=(
+        lambda dx, out, x, y: dx,
+        lambda dy, out, x, y: mul(neg(dy), _towards_zero(div(x, y))),
+    ),
+    accepts="real",
+    host_limit=_FAST,
+)
+
+
+def _towards_zero(x: Any) -> Any:
+    return mul(sign(x), floor(abs_(x)))
+
+
+# --- parts of a number ---
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.sign(x)
+    size = np.abs(x)
+    return np.where(size == 0, x, x / np.where(size == 0, 1, size))
+
+
+def _lower_sign(block: Any, x: Any, out: Aval) -> Any:
+    if dtypes.is_unsigned(out.dtype):
+        flags = out.update(dtype=dtypes.bool_, weak_type=False)
+        nonzero = block.compare("NE", x, block.full(0, out), flags)
+        return block.convert(nonzero, out.dtype)
+    return block.elementwise("sign", (x,), out)
+
+
+sign: Primitive = unary(
+    "sign", "-1, 0 or 1; of a complex number, x / |x|.", evaluate=_sign, stablehlo=_lower_sign,
+    jvp=zero, accepts="number",
+)  # fmt: skip
+
+
+def _lower_abs(block: Any, x: Any, out: Aval) -> Any:
+    return x if dtypes.is_unsigned(out.dtype) else block.op("abs", x, out=out)
+
+
+def _abs_jvp(dx: Any, out: Any, x: Any) -> Any:
+    if not dtypes.is_complex(x.dtype):
+        return where(ge(x, like(x, 0)), dx, neg(dx))
+    size = where(eq(out, like(out, 0)), full(out.aval.strong(), 1), out)
+    return real(mul(dx, div(conj(x), convert_element_type(size, dtype=x.dtype))))
+
+
+abs_: Primitive = unary(
+    "abs", "The absolute value.", evaluate=np.absolute, stablehlo=_lower_abs, jvp=_abs_jvp,
+    accepts="number", out_dtype=dtypes.real_of, host_limit=_FAST,
+)  # fmt: skip
+floor: Primitive = unary(
+    "floor", "The largest whole number not above x.", evaluate=np.floor, stablehlo="floor",
+    jvp=zero, accepts="float", host_limit=_FAST,
+)  # fmt: skip
+ceil: Primitive = unary(
+    "ceil", "The smallest whole number not below x.", evaluate=np.ceil, stablehlo="ceil",
+    jvp=zero, accepts="float", host_limit=_FAST,
+)  # fmt: skip
+
+
+class RoundingMethod(enum.IntEnum):
+    """What `round` does with a number half-way between two whole ones."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def _round(x: Any, *, rounding_method: RoundingMethod) -> Any:
+    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
+        return np.rint(x)
+    whole = np.trunc(x)
+    away = np.abs(x - whole) >= x.dtype.type(0.5)
+    return np.copysign(whole + np.copysign(away.astype(x.dtype), x), x)
+
+
+def _lower_round(block: Any, x: Any, out: Aval, rounding_method: RoundingMethod) -> Any:
+    even = rounding_method == RoundingMethod.TO_NEAREST_EVEN
+    return block.elementwise("round_nearest_even" if even else "round_nearest_afz", (x,), out)
+
+
+round_: Primitive = unary(
+    "round", "The nearest whole number.", evaluate=_round, stablehlo=_lower_round, jvp=zero,
+    accepts="float",
+)  # fmt: skip
+is_finite: Primitive = unary(
+    "is_finite", "Neither infinite nor NaN.", evaluate=np.isfinite, stablehlo="is_finite",
+    jvp=zero, accepts="float", out_dtype=lambda _: dtypes.bool_, host_limit=_FAST,
+)  # fmt: skip
+nextafter: Primitive = nary(
+    "nextafter", "The next representable number after x towards y.", evaluate=np.nextafter,
+    stablehlo="chlo.next_after", accepts="float",
+)  # fmt: skip
+
+# --- extrema ---
+
+
+def _extremum_jvp(which: int) -> Callable[..., Any]:
+    def rule(t: Any, out: Any, x: Any, y: Any) -> Any:  # a tie is shared in halves
+        mine, other = (x, y) if which == 0 else (y, x)
+        one, half, none = like(x, 1), like(x, 0.5), like(x, 0)
+        share = where(eq(out, mine), where(eq(out, other), half, one), none)
+        return mul(t, share)
+
+    return rule
+
+
+def _lexicographic(direction: str) -> Callable[..., Any]:
+    """Lowers maximum or minimum; complex numbers are ordered by real part, then imaginary part."""
+    name = {"GT": "maximum", "LT": "minimum"}[direction]
+
+    def rule(block: Any, x: Any, y: Any, out: Aval) -> Any:
+        if not dtypes.is_complex(out.dtype):
+            return block.elementwise(name, (x, y), out)
+        x, y = block.widen(x, out.shape), block.widen(y, out.shape)
+        part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+        flags = out.update(dtype=dtypes.bool_, weak_type=False)
+        rx, ry = block.op("real", x, out=part), block.op("real", y, out=part)
+        ix, iy = block.op("imag", x, out=part), block.op("imag", y, out=part)
+        first = block.compare(direction, rx, ry, flags)
+        second = block.compare(direction, ix, iy, flags)
+        equal = block.compare("EQ", rx, ry, flags)
+        chosen = block.select(block.select(equal, second, first), x, y)
+        x_nan = block.compare("NE", x, x, flags)  # a NaN wins
+        y_nan = block.compare("NE", y, y, flags)
+        return block.select(x_nan, x, block.select(y_nan, y, chosen))
+
+    return rule
+
+
+max_: Primitive = nary(
+    "max", "The larger one; NaN if either is.", evaluate=np.maximum,
+    stablehlo=_lexicographic("GT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)), host_limit=_FAST,
+)  # fmt: skip
+min_: Primitive = nary(
+    "min", "The smaller one; NaN if either is.", evaluate=np.minimum,
+    stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)), host_limit=_FAST,
+)  # fmt: skip
+
+# --- powers and roots ---
+
+square: Primitive = unary(
+    "square", "x times x.", evaluate=np.square,
+    stablehlo=lambda block, x, out: block.elementwise("multiply", (x, x), out),
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, 2), x)), accepts="number", host_limit=_FAST,
+)  # fmt: skip
+sqrt: Primitive = unary(
+    "sqrt", "The square root.", evaluate=np.sqrt, stablehlo="sqrt", accepts="inexact",
+    jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)), host_limit=_FAST,
+)  # fmt: skip
+
+
+def _rsqrt(x: Any) -> Any:
+    return np.divide(x.dtype.type(1), np.sqrt(x))
+
+
+rsqrt: Primitive = unary(
+    "rsqrt", "1 / sqrt(x).", evaluate=_rsqrt, stablehlo="rsqrt", accepts="inexact",
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))), host_limit=_FAST,
+)  # fmt: skip
+evaluate_in_wider(rsqrt, "inexact", table=HALF)
+cbrt: Primitive = unary(
+    "cbrt", "The cube root.", evaluate=np.cbrt, stablehlo="cbrt", accepts="float",
+    jvp=lambda dx, out, x: mul(dx, div(out, mul(like(x, 3), x))),
+)  # fmt: skip
+evaluate_in_wider(cbrt, "float", table=HALF)
+
+
+def _power_by_squaring(x: Any, n: int, times: Callable[[Any, Any], Any]) -> Any:
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else times(result, x)
+        n >>= 1
+        if n:
+            x = times(x, x)
+    return result
+
+
+def _integer_pow(x: Any, *, y: int) -> Any:
+    one = x.dtype.type(1)
+    if y == 0:
+        return np.full(x.shape, one)
+    power = _power_by_squaring(x, abs(y), np.multiply)
+    return power if y > 0 else np.divide(one, power)
+
+
+def _lower_integer_pow(block: Any, x: Any, out: Aval, y: int) -> Any:
+    one = block.full(1, out)
+    if y == 0:
+        return one
+    power = _power_by_squaring(x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), out))
+    return power if y > 0 else block.elementwise("divide", (one, power), out)
+
+
+def _integer_pow_jvp(dx: Any, out: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return None
+    return dx if y == 1 else mul(dx, mul(like(x, y), integer_pow(x, y=y - 1)))
+
+
+integer_pow: Primitive = unary(
+    "integer_pow", "x to a constant whole power.", evaluate=_integer_pow,
+    stablehlo=_lower_integer_pow, jvp=_integer_pow_jvp, accepts="number",
+)  # fmt: skip
+evaluate_in_wider(integer_pow, "float", table=HALF)
+
+
+@integer_pow.type
+def _(x: Aval, *, y: int) -> Aval:
+    check_kind("integer_pow", "number", x)
+    if y < 0 and not dtypes.is_inexact(x.dtype):
+        raise TypeError(
+            f"integer_pow: integers have no negative powers; got {x} to the power {y}\n"
+            "  fix: convert to a float first, x.astype(float)"
+        )
+    return x
+
+
+pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
+
+
+@pow_.type
+def _(x: Aval, y: Aval) -> Aval:
+    if not dtypes.is_integer(y.dtype):
+        same_dtype("pow", x, y)
+    check_kind("pow", "inexact", x)
+    weak = x.weak_type and y.weak_type
+    return x.update(shape=broadcast_shape("pow", (x, y)), weak_type=weak)
+
+
+@pow_.evaluate
+def _(x: Any, y: Any) -> Any:
+    if x.dtype.itemsize > 2 and x.dtype == y.dtype:
+        return np.power(x, y)
+    wide = {2: np.dtype(np.float32), 1: np.dtype(np.float32)}.get(x.dtype.itemsize, x.dtype)
+    return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
+
+
+@pow_.lower
+def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    return block.elementwise("power", (x, block.convert(y, out.dtype)), out)
+
+
+@pow_.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    (x, y), (dx, dy) = primals, tangents
+    total = None
+    if dx is not None:
+        power = convert_element_type(y, dtype=x.dtype) if y.dtype != x.dtype else y
+        lower = pow_(x, where(eq(y, like(y, 0)), like(y, 1), sub(y, like(y, 1))))
+        total = mul(dx, mul(power, lower))
+        if y.dtype != x.dtype:
+            pass
+    if dy is not None:
+        positive_zero = eq(x, like(x, 0))
+        share = mul(dy, mul(out, log(where(positive_zero, like(x, 1), x))))
+        total = share if total is None else add(total, share)
+    return None if total is None else widen(total, out.shape)
+
+
+@pow_.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return pow_(*align(args, batched))

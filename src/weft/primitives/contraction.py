@@ -1,17 +1,132 @@
-"""dot_general: products of arrays with contracted and batched axes."""
+"""dot_general: products of arrays with contracted and batched axes.
 
+Knows precisions and accumulation; knows nothing of einsum or NumPy's promotion.
+"""
+
+import enum
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .. import dtypes
+from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
-from .structural import others, transpose
+from .structural import convert_element_type, others, transpose
+
+
+class Precision(enum.Enum):
+    """How exactly an accelerator multiplies floats; a CPU always multiplies exactly.
+
+    DEFAULT is the fastest (bfloat16 passes on TPU, TF32 on GPU), HIGHEST the full width.
+    """
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_NAMES = {
+    "default": Precision.DEFAULT,
+    "bfloat16": Precision.DEFAULT,
+    "fastest": Precision.DEFAULT,
+    "high": Precision.HIGH,
+    "bfloat16_3x": Precision.HIGH,
+    "tensorfloat32": Precision.HIGH,
+    "highest": Precision.HIGHEST,
+    "float32": Precision.HIGHEST,
+}
+
+
+def canonical_precision(name: str, precision: Any) -> tuple[Precision, Precision] | None:
+    """A precision for each operand, from `None` (the switch default_matmul_precision, or no
+    wish), a `Precision`, its name, or a pair of those.
+
+    Raises: ValueError: it names no precision.
+    """
+    if precision is None:
+        precision = thread.default_matmul_precision
+        if precision is None:
+            return None
+    pair = precision if isinstance(precision, (tuple, list)) else (precision, precision)
+    found = [p if isinstance(p, Precision) else _name(p) for p in pair]
+    if len(found) != 2 or None in found:
+        raise ValueError(
+            f"{name}: precision must be None, a lax.Precision, one of {', '.join(_NAMES)}, or a "
+            f"pair of those; got {precision!r}"
+        )
+    return (found[0], found[1])  # type: ignore[return-value]
+
+
+def _name(p: Any) -> Precision | None:
+    if p is None:
+        return Precision.DEFAULT
+    return _NAMES.get(p.lower()) if isinstance(p, str) else None
+
+
+def precision_config(precision: Any) -> str:
+    """The attribute that states operands' precisions; nothing if there is no wish."""
+    if precision is None:
+        return ""
+    return ", precision_config = [" + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision) + "]"
+
+
+def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
+    """The dtype of a sum of products, given the wish for one (or `None`)."""
+    if x.dtype != y.dtype:
+        raise TypeError(
+            f"{name}: operands must have one dtype; got {x} and {y}\n"
+            "  fix: convert one with .astype, or use weft.numpy, which promotes"
+        )
+    if dtype is None or dtype == x.dtype:
+        return x.dtype
+    narrower = (
+        dtypes.is_complex(x.dtype) > dtypes.is_complex(dtype)
+        or dtypes.is_inexact(x.dtype) > dtypes.is_inexact(dtype)
+        or (dtypes.is_bool(dtype) and not dtypes.is_bool(x.dtype))
+        or (dtypes.real_of(dtype).itemsize < dtypes.real_of(x.dtype).itemsize)
+        or (x.dtype.itemsize == dtype.itemsize == 1 and dtype in (dtypes.int4, dtypes.uint4))
+    )
+    if narrower:
+        raise TypeError(
+            f"{name}: preferred_element_type must not be narrower than the operands' dtype; got "
+            f"{dtype.name} for {x} and {y}"
+        )
+    return dtype
+
+
+# What NumPy computes a sum of products in, where that isn't the output's dtype: sums of 16-bit and
+# 8-bit floats are kept in float32 and rounded once, as XLA does.
+_WIDE: dict[Any, Any] = {
+    dtypes.bool_: np.dtype(np.float32),
+    dtypes.int4: np.dtype(np.int8),
+    dtypes.uint4: np.dtype(np.uint8),
+    dtypes.bfloat16: np.dtype(np.float32),
+    dtypes.float16: np.dtype(np.float32),
+    **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
+}
+
+
+def accumulator(dtype: Any) -> Any:
+    """The dtype that NumPy sums products of `dtype` in."""
+    return _WIDE.get(dtype, dtype)
+
+
+def narrowed(x: Any, dtype: Any) -> Any:
+    """A sum in its accumulator's dtype, as `dtype`; for booleans, whether it isn't zero."""
+    return x != 0 if dtype == np.bool_ else x.astype(dtype)
+
+
+# --- dot_general ---
 
 dot_general = Primitive(
     "dot_general",
     "Sums products over pairs of axes; `dims` is ((contracting lhs, rhs), (batch lhs, rhs)).",
-    host_limit=4096,
 )
 
 Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -28,32 +143,100 @@ def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None)
             raise TypeError(
                 f"dot_general: {kind} axes must have equal lengths; got {x} at {ax} and {y} at {ay}"
             )
-    if x.dtype != y.dtype and dtype is None:
-        raise TypeError(f"dot_general: operands must have one dtype; got {x} and {y}")
     shape = (
         *(x.shape[i] for i in bx),
         *(x.shape[i] for i in others((*cx, *bx), x.ndim)),
         *(y.shape[i] for i in others((*cy, *by), y.ndim)),
     )
-    return x.update(shape=shape, dtype=dtype, weak_type=x.weak_type and y.weak_type)
+    weak = x.weak_type and y.weak_type and dtype is None
+    dtype = check_result_dtype("dot_general", x, y, dtype)
+    return x.update(shape=shape, dtype=dtype, weak_type=weak)
+
+
+def flops(x: Aval, y: Aval, dims: Dims) -> int:
+    """How many multiplications there are."""
+    (cx, _), (bx, by) = dims
+    _, cy = dims[0]
+    free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
+    return x.size * free
+
+
+@dot_general.host_when
+def _(avals: Any, outs: Any, *, dims: Dims, dtype: Any = None, precision: Any = None) -> bool:
+    # Measured on 2 cores: float32 n x n crosses over at n = 100…128 (BLAS 25-40 us against XLA's
+    # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
+    # NumPy takes 1 ns a product, so 20,000 of them are as long as a dispatch.
+    x, y = avals
+    work = flops(x, y, dims)
+    if x.dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        return work <= 1_000_000
+    if accumulator(x.dtype) == np.float32:
+        return work <= 200_000 and x.size + y.size <= 20_000
+    return work <= 20_000
 
 
 @dot_general.evaluate
 def _(x: Any, y: Any, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+    return product(x.shape, y.shape, x.dtype, dims, dtype)(x, y)
+
+
+@dot_general.kernel
+def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+    return product(x.shape, y.shape, x.dtype, dims, dtype)
+
+
+def product(
+    x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: Any, dims: Dims, out_dtype: Any
+) -> Callable[..., Any]:
+    """The NumPy function of two arrays for these shapes: np.dot itself where that will do."""
     (cx, cy), (bx, by) = dims
-    dtype = dtype or x.dtype
-    if not bx and len(cx) == 1 and x.ndim <= 2 and y.ndim <= 2 and x.dtype == dtype:
-        left = x.T if cx[0] == 0 and x.ndim == 2 else x
-        right = y.T if cy[0] == 1 else y
-        return np.dot(left, right)
-    x, y = x.astype(dtype), y.astype(dtype)
-    fx, fy = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
-    batch = [x.shape[i] for i in bx]
-    left_shape, right_shape = [x.shape[i] for i in fx], [y.shape[i] for i in fy]
-    k = int(np.prod([x.shape[i] for i in cx], dtype=int))
-    left = x.transpose((*bx, *fx, *cx)).reshape(*batch, int(np.prod(left_shape, dtype=int)), k)
-    right = y.transpose((*by, *cy, *fy)).reshape(*batch, k, int(np.prod(right_shape, dtype=int)))
-    return np.matmul(left, right).reshape(*batch, *left_shape, *right_shape)
+    out_dtype = out_dtype or dtype
+    wide = accumulator(out_dtype)
+    x_ndim, y_ndim = len(x_shape), len(y_shape)
+    function: Callable[..., Any]
+    if not bx and len(cx) == 1 and 0 < x_ndim <= 2 and 0 < y_ndim <= 2:
+        turn_x, turn_y = cx[0] == 0 and x_ndim == 2, cy[0] == 1
+        if not turn_x and not turn_y:
+            function = np.dot
+        elif not turn_y:
+            function = lambda x, y: np.dot(x.T, y)  # noqa: E731
+        elif not turn_x:
+            function = lambda x, y: np.dot(x, y.T)  # noqa: E731
+        else:
+            function = lambda x, y: np.dot(x.T, y.T)  # noqa: E731
+    elif dims == (((2,), (1,)), ((0,), (0,))) and x_ndim == y_ndim == 3:
+        function = np.matmul
+    else:
+        function = _folded(x_shape, y_shape, dims)
+    if wide == dtype == out_dtype:
+        return function
+
+    def widened(x: Any, y: Any) -> Any:
+        result = function(x.astype(wide), y.astype(wide))
+        return result if wide == out_dtype else narrowed(result, out_dtype)
+
+    return widened
+
+
+def _folded(x_shape: Any, y_shape: Any, dims: Dims) -> Callable[..., Any]:
+    """Any product as one stack of matrix products: axes moved and folded, then unfolded."""
+    (cx, cy), (bx, by) = dims
+    fx, fy = others((*cx, *bx), len(x_shape)), others((*cy, *by), len(y_shape))
+    batch = tuple(x_shape[i] for i in bx)
+    left, right = tuple(x_shape[i] for i in fx), tuple(y_shape[i] for i in fy)
+    k, b = math.prod(x_shape[i] for i in cx), math.prod(batch)
+    order_x, order_y = (*bx, *fx, *cx), (*by, *cy, *fy)
+    fold_x, fold_y = (math.prod(left), k), (k, math.prod(right))
+    if bx:
+        fold_x, fold_y = (b, *fold_x), (b, *fold_y)  # type: ignore[assignment]
+    shape = (*batch, *left, *right)
+    multiply = np.matmul if bx else np.dot
+
+    def folded(x: Any, y: Any) -> Any:
+        x = x.transpose(order_x).reshape(fold_x)
+        return multiply(x, y.transpose(order_y).reshape(fold_y)).reshape(shape)
+
+    return folded
 
 
 @dot_general.lower
@@ -64,7 +247,18 @@ def _(block: Any, x: Any, y: Any, out: Aval, dims: Dims, dtype: Any = None, prec
         f"rhs_batching_dimensions = {list(by)}, lhs_contracting_dimensions = {list(cx)}, "
         f"rhs_contracting_dimensions = {list(cy)}>"
     )
-    return block.op("dot_general", x, y, out=out, attributes=numbers)
+    if must_convert(block, x.aval.dtype, out.dtype):
+        x, y = block.convert(x, out.dtype), block.convert(y, out.dtype)
+    return block.op("dot_general", x, y, out=out, attributes=numbers + precision_config(precision))
+
+
+def must_convert(block: Any, dtype: Any, out_dtype: Any) -> bool:
+    """Whether operands have to be converted to the output's dtype first: XLA's CPU takes few
+    mixtures, and accelerators none where the kind changes."""
+    if dtype == out_dtype:
+        return False
+    same_kind = dtypes.is_float(dtype) and dtypes.is_float(out_dtype)
+    return block.module.platform == "cpu" or not same_kind
 
 
 @dot_general.jvp
@@ -83,37 +277,44 @@ def _(ct: Any, x: Any, y: Any, *, dims: Dims, dtype: Any = None, precision: Any 
     batch_out = tuple(range(n))
     left_out = tuple(range(n, n + len(fx)))
     right_out = tuple(range(n + len(fx), n + len(fx) + len(fy)))
+    swapped = None if precision is None else precision[::-1]
     if type(x) is Aval:
         # ct [batch, fx, fy] · y over fy -> [batch, fx, cy in y's order]
-        g = dot_general(ct, y, dims=((right_out, fy), (batch_out, by)), dtype=None, precision=precision)
+        back = (right_out, fy), (batch_out, by)
+        result = dot_general(ct, in_dtype(y, ct.dtype), dims=back, dtype=None, precision=precision)
         rest = sorted(range(len(cy)), key=lambda i: cy[i])
         order = (*bx, *fx, *(cx[i] for i in rest))
-        return transpose(g, permutation=inverse(order)), None
-    g = dot_general(ct, x, dims=((left_out, fx), (batch_out, bx)), dtype=None, precision=precision)
+        return in_dtype(reordered(result, order), x.dtype), None
+    back = (left_out, fx), (batch_out, bx)
+    result = dot_general(ct, in_dtype(x, ct.dtype), dims=back, dtype=None, precision=swapped)
     rest = sorted(range(len(cx)), key=lambda i: cx[i])
     order = (*by, *fy, *(cy[i] for i in rest))
-    return None, transpose(g, permutation=inverse(order))
+    return None, in_dtype(reordered(result, order), y.dtype)
 
 
-def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes `order`."""
-    return tuple(int(i) for i in np.argsort(order))
+def in_dtype(x: Any, dtype: Any) -> Any:
+    """A value in another dtype; itself if it is in it already."""
+    return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
+
+
+def reordered(x: Any, order: tuple[int, ...]) -> Any:
+    """Puts axis i of `x` at place order[i]."""
+    inverse = tuple(sorted(range(len(order)), key=lambda i: order[i]))
+    return x if inverse == tuple(range(len(order))) else transpose(x, permutation=inverse)
 
 
 @dot_general.batch
 def _(args: Any, batched: Any, batch_size: int, *, dims: Dims, **params: Any) -> Any:
     (cx, cy), (bx, by) = dims
     x, y = args
-    up = lambda axes, b: tuple(a + b for a in axes)  # noqa: E731
-    if all(batched):
-        moved = ((up(cx, 1), up(cy, 1)), ((0, *up(bx, 1)), (0, *up(by, 1))))
-        return dot_general(x, y, dims=moved, **params)
-    moved = (
-        (up(cx, batched[0]), up(cy, batched[1])),
-        (up(bx, batched[0]), up(by, batched[1])),
-    )
-    out = dot_general(x, y, dims=moved, **params)
+    at_x, at_y = map(int, batched)
+    moved_c = (tuple(i + at_x for i in cx), tuple(i + at_y for i in cy))
+    moved_b = (tuple(i + at_x for i in bx), tuple(i + at_y for i in by))
+    if at_x and at_y:
+        moved_b = ((0, *moved_b[0]), (0, *moved_b[1]))
+        return dot_general(x, y, dims=(moved_c, moved_b), **params)
+    out = dot_general(x, y, dims=(moved_c, moved_b), **params)
     n = len(bx)
-    at = n if batched[0] else n + (x.ndim - len(cx) - n)
+    at = n if at_x else n + (x.ndim - len(cx) - n)
     order = (at, *(i for i in range(out.ndim) if i != at))
     return out if at == 0 else transpose(out, permutation=order)

@@ -43,7 +43,40 @@ def same_dtype(name: str, *avals: Aval) -> None:
         )
 
 
-def zero(*_: Any) -> None:
+# Where elements of these dtypes are computed on the host, as XLA does.
+WIDER: dict[Any, Any] = {
+    dtypes.int4: dtypes.int8,
+    dtypes.uint4: dtypes.uint8,
+    **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
+}
+HALF: dict[Any, Any] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
+
+
+def in_wider(evaluate: Callable[..., Any], wider: Any, out_dtype: Any = None) -> Callable[..., Any]:
+    """An evaluate rule that computes in a wider dtype and rounds to the operand's (or to
+    `out_dtype(its dtype)`)."""
+
+    def rule(x: Any, *others: Any, **params: Any) -> Any:
+        dtype = out_dtype(x.dtype) if out_dtype else x.dtype
+        rest = [y.astype(wider) if y.dtype == x.dtype else y for y in others]
+        return evaluate(x.astype(wider), *rest, **params).astype(dtype)
+
+    return rule
+
+
+def evaluate_in_wider(
+    primitive: Primitive, accepts: str, out_dtype: Any = None, table: dict[Any, Any] = WIDER
+) -> None:
+    """Gives a primitive evaluate rules for the dtypes that NumPy's functions aren't exact in."""
+    evaluate = primitive.evaluate_rule
+    assert evaluate is not None
+    for dtype, wider in table.items():
+        if KINDS[accepts](dtype):
+            inner = primitive.evaluate_in.get(wider, evaluate)
+            primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
+
+
+def zero(*_: Any, **params: Any) -> None:
     """The derivative of a step: zero where it is defined."""
     return None
 
@@ -58,21 +91,28 @@ def unary(
     linear: bool = False,
     accepts: str = "any",
     out_dtype: Callable[[Any], Any] | None = None,
+    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of one operand.
 
     Args:
-      evaluate: x -> out, on NumPy arrays.
-      stablehlo: the operation's name, or a rule `(block, x, out) -> operand`.
+      evaluate: x -> out, on NumPy arrays. It, `stablehlo` and `jvp` get params by keyword if the
+        primitive has any.
+      stablehlo: the operation's name (with `chlo.` in front if need be), or a rule
+        `(block, x, out) -> operand`.
       jvp: (dx, out, x) -> the output's tangent. `zero` for a derivative of zero.
       linear: the operation is linear and its own transpose (its `jvp` applied to a cotangent).
       accepts: one of `KINDS`.
       out_dtype: dtype -> the output's dtype, where it differs.
+      evaluate_in: dtype -> its own `evaluate`. 4-bit integers and 8-bit floats without one are
+        computed in a wider dtype.
     """
     primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive.evaluate_in.update(evaluate_in or {})
+    evaluate_in_wider(primitive, accepts, out_dtype)
 
-    def type_rule(x: Aval) -> Aval:
+    def type_rule(x: Aval, **_: Any) -> Aval:
         check_kind(name, accepts, x)
         return x.update(dtype=out_dtype(x.dtype)) if out_dtype else x
 
@@ -81,25 +121,27 @@ def unary(
     else:
 
         def lower_rule(block: Any, x: Any, out: Aval) -> Any:
+            if out.dtype != x.aval.dtype or "." in stablehlo:
+                return block.op(stablehlo, x, out=out)
             return block.elementwise(stablehlo, (x,), out)
 
     primitive.type(type_rule)
     primitive.lower(lower_rule)
     if jvp is not None:
 
-        def jvp_rule(primals: Any, tangents: Any, out: Any) -> Any:
-            return jvp(tangents[0], out, primals[0])
+        def jvp_rule(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+            return jvp(tangents[0], out, primals[0], **params)
 
         primitive.jvp(jvp_rule)
     if linear:
 
-        def transpose_rule(ct: Any, x: Any) -> Any:
-            return (jvp(ct, None, x),)  # type: ignore[misc]
+        def transpose_rule(ct: Any, x: Any, **params: Any) -> Any:
+            return (jvp(ct, None, x, **params),)  # type: ignore[misc]
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int) -> Any:
-        return primitive(args[0])
+    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+        return primitive(args[0], **params)
 
     primitive.batch(batch_rule)
     return primitive
@@ -116,6 +158,7 @@ def nary(
     transpose: Sequence[Derivative | None] | None = None,
     accepts: str = "any",
     out_dtype: Callable[[Any], Any] | None = None,
+    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of several operands, which broadcast as NumPy's do.
@@ -126,9 +169,11 @@ def nary(
       jvp: for each operand, (its tangent, out, x, y, …) -> its share of the output's tangent.
       transpose: for each operand that it is linear in, (ct, x, y, …) -> its cotangent, before
         what was broadcast is summed; `None` for an operand that it isn't linear in.
-      accepts, out_dtype: as in `unary`.
+      accepts, out_dtype, evaluate_in: as in `unary`.
     """
     primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive.evaluate_in.update(evaluate_in or {})
+    evaluate_in_wider(primitive, accepts, out_dtype)
 
     def type_rule(*avals: Aval) -> Aval:
         same_dtype(name, *avals)
@@ -143,6 +188,8 @@ def nary(
     else:
 
         def lower_rule(block: Any, *operands: Any, out: Aval) -> Any:
+            if out.dtype != operands[0].aval.dtype or "." in stablehlo:
+                return block.op(stablehlo, *(block.widen(x, out.shape) for x in operands), out=out)
             return block.elementwise(stablehlo, operands, out)
 
     primitive.type(type_rule)
@@ -176,7 +223,9 @@ def nary(
     return primitive
 
 
-def comparison(name: str, doc: str, *, evaluate: Callable[..., Any], direction: str) -> Primitive:
+def comparison(
+    name: str, doc: str, *, evaluate: Callable[..., Any], direction: str, accepts: str = "any"
+) -> Primitive:
     """An elementwise comparison: gives booleans; zero derivative."""
 
     def lower_rule(block: Any, x: Any, y: Any, out: Aval) -> Any:
@@ -188,6 +237,7 @@ def comparison(name: str, doc: str, *, evaluate: Callable[..., Any], direction: 
         evaluate=evaluate,
         stablehlo=lower_rule,
         jvp=(zero, zero),
+        accepts=accepts,
         out_dtype=lambda _: dtypes.bool_,
         host_limit=2_000_000,
     )

@@ -34,6 +34,7 @@ from .client import (
 from .executable import (
     Executable,
     MemoryAnalysis,
+    Output,
     RawBuffer,
     compile_text,
     hlo_dot,
@@ -42,7 +43,7 @@ from .executable import (
     load_executable,
 )
 from .failures import (
-    DeletedBufferError,
+    DeletedArrayError,
     ForkError,
     PlatformError,
     XlaCompileError,
@@ -53,12 +54,13 @@ from .versions import Jaxlib, load
 
 __all__ = [
     "Client",
-    "DeletedBufferError",
+    "DeletedArrayError",
     "Device",
     "Executable",
     "ForkError",
     "Jaxlib",
     "MemoryAnalysis",
+    "Output",
     "PlatformError",
     "RawBuffer",
     "XlaCompileError",

@@ -1,4 +1,4 @@
-"""Moves arrays to devices, between them and back. Knows NumPy arrays; knows no programs' meaning."""
+"""Moves arrays to devices, between them and back. Knows NumPy arrays, not what they mean."""
 
 import ctypes
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from . import versions
 from .client import Device, process
 from .executable import BufferType, Executable, RawBuffer, compile_text
-from .failures import DELETED, DeletedBufferError, XlaRuntimeError, code_of, fork_error, text_of
+from .failures import DELETED, DeletedArrayError, XlaRuntimeError, code_of, fork_error, text_of
 
 ALIGNMENT = 64
 """XLA uses the memory of a NumPy array in place if it begins at a multiple of this."""
@@ -23,7 +23,7 @@ def aligned_empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
+    return memory[start : start + size].view(dtype).reshape(shape)  # type: ignore[no-any-return]
 
 
 def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> RawBuffer:
@@ -82,9 +82,7 @@ def device_of(buffer: RawBuffer) -> Device:
     return process.by_sharding[id(buffer._sharding)]
 
 
-def to_host(
-    buffer: RawBuffer, shape: Sequence[int], dtype: np.dtype[Any]
-) -> np.ndarray[Any, Any]:
+def to_host(buffer: RawBuffer, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Waits for a buffer and gives its elements as a NumPy array that can't be written to.
 
     On the CPU the array shares the buffer's memory. Ctrl-C interrupts the wait.
@@ -104,7 +102,7 @@ def _to_host_otherwise(
     buffer: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
     if buffer.is_deleted():
-        raise DeletedBufferError(DELETED)
+        raise DeletedArrayError(DELETED)
     lib = versions.load()
     if lib.has_to_np_array:
         host, _ = buffer._to_np_array_did_copy()
@@ -167,8 +165,8 @@ def _through_pointer(
         return np.empty(shape, dtype)
     capsule = dlpack_capsule(buffer)
     memory = (ctypes.c_char * size).from_address(_pointer(capsule))
-    memory._owner = buffer, capsule
-    return np.ndarray(shape, dtype, memory)
+    memory._owner = buffer, capsule  # type: ignore[attr-defined]
+    return np.ndarray(shape, dtype, memory)  # type: ignore[arg-type]
 
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -188,7 +186,7 @@ def _pointer(capsule: Any) -> int:
 def block_until_ready(buffer: RawBuffer) -> None:
     """Waits until the buffer has been computed. Ctrl-C interrupts the wait.
 
-    Raises: XlaRuntimeError: its computation failed. DeletedBufferError.
+    Raises: XlaRuntimeError: its computation failed. DeletedArrayError.
     """
     if process.forked:
         _require_ready(buffer)
@@ -201,7 +199,7 @@ def block_until_ready(buffer: RawBuffer) -> None:
 def is_ready(buffer: RawBuffer) -> bool:
     """Whether the buffer has been computed (or its computation failed)."""
     if buffer.is_deleted():  # jaxlib 0.10 would end the process with a segmentation fault
-        raise DeletedBufferError(DELETED)
+        raise DeletedArrayError(DELETED)
     return bool(buffer.is_ready())
 
 
@@ -226,7 +224,7 @@ def on_device_size(buffer: RawBuffer) -> int:
 def dlpack_capsule(buffer: RawBuffer) -> Any:
     """The buffer as a DLPack capsule, which shares its memory and keeps it."""
     if buffer.is_deleted():
-        raise DeletedBufferError(DELETED)
+        raise DeletedArrayError(DELETED)
     try:
         return versions.load().xla.buffer_to_dlpack_managed_tensor(buffer)
     except RuntimeError as error:
@@ -236,7 +234,7 @@ def dlpack_capsule(buffer: RawBuffer) -> Any:
 def unsafe_pointer(buffer: RawBuffer) -> int:
     """The address of the memory; valid while the buffer lives and is not donated."""
     if buffer.is_deleted():
-        raise DeletedBufferError(DELETED)
+        raise DeletedArrayError(DELETED)
     lib = versions.load()
     try:
         return _pointer(lib.xla.buffer_to_dlpack_managed_tensor(buffer))
@@ -253,5 +251,5 @@ def _require_ready(buffer: RawBuffer) -> None:
 
 def _failure(operation: str, error: RuntimeError, buffer: RawBuffer) -> RuntimeError:
     if buffer.is_deleted():
-        return DeletedBufferError(f"{operation}: {DELETED}")
+        return DeletedArrayError(f"{operation}: {DELETED}")
     return XlaRuntimeError(f"{operation}: {text_of(error)}", code_of(error))

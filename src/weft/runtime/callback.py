@@ -21,9 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import versions
-
-TARGET = "weft_callback"
+from . import custom_calls, versions
 
 BufferSpec: TypeAlias = tuple[Sequence[int], Any]
 """Shape and dtype."""
@@ -248,4 +246,6 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 @functools.cache
 def _register_target() -> None:
     address = ctypes.cast(_handler, ctypes.c_void_p).value
-    versions.load().register_handler(TARGET, {"execute": _new_capsule(address, None, None)})
+    versions.load().register_handler(
+        custom_calls.CALLBACK, {"execute": _new_capsule(address, None, None)}
+    )

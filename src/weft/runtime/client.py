@@ -1,6 +1,6 @@
 """Devices, and the XLA clients that own them, made at the first need. Knows no programs.
 
-Private to this folder: `Device.raw`, `.device_list`, `.sharding`, `.transfer`, `.lib`, and `process`.
+Private to this folder: `process`, and of a Device `raw device_list sharding transfer lib`.
 """
 
 import atexit
@@ -8,18 +8,17 @@ import os
 import threading
 from typing import Any
 
+from ..config import config
 from . import plugins, versions
-from .failures import PlatformError, fork_error
+from .failures import PlatformError, fork_error, text_of
 
 
 def cpu_devices_wanted() -> int | None:
     """How many devices the CPU is divided into (None: as XLA_FLAGS says, by default 1)."""
-    text = os.environ.get("WEFT_CPU_DEVICES", "")
-    if not text:
-        return None  # XLA itself reads --xla_force_host_platform_device_count
-    if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"WEFT_CPU_DEVICES: expected a positive number of devices; got {text!r}")
-    return int(text)
+    count: int = config.cpu_devices
+    if count == 1:
+        return None  # XLA itself reads --xla_force_host_platform_device_count from XLA_FLAGS
+    return count
 
 
 class Device:
@@ -102,11 +101,21 @@ def platform_of(name: str) -> str:
 class Process:
     """What this process has opened. There is one, `process`."""
 
-    __slots__ = ("by_sharding", "clients", "connection", "default", "forked", "lock", "unreachable")
+    __slots__ = (
+        "by_sharding",
+        "clients",
+        "connection",
+        "default",
+        "device",
+        "forked",
+        "lock",
+        "unreachable",
+    )
 
     def __init__(self) -> None:
         self.clients: dict[str, Client] = {}
         self.default: Client | None = None
+        self.device: Device | None = None  # the default one
         self.by_sharding: dict[int, Device] = {}  # the id of each device's sharding
         self.unreachable: dict[str, str] = {}  # a platform that failed, and why
         self.connection: Any = None  # runtime.distributed fills it
@@ -134,9 +143,9 @@ class Process:
                 raw = self._open_cpu(lib)
             else:
                 raw = plugins.make_client(plugins.find(name), self.connection)
-        except PlatformError as error:
-            self.unreachable[name] = str(error)
-            raise
+        except RuntimeError as error:
+            self.unreachable[name] = text_of(error)
+            raise PlatformError(self.unreachable[name]) from None
         if not self.clients:
             os.register_at_fork(after_in_child=self._poison)
             # Memory of NumPy's that buffers share is released lazily: not after NumPy is gone.
@@ -244,7 +253,10 @@ def local_devices(platform: str | None = None, process_index: int | None = None)
 
 def default_device() -> Device:
     """The device that is used when none is named."""
-    return _default().local_devices[0]
+    device = process.device
+    if device is None or process.forked:
+        device = process.device = _default().local_devices[0]
+    return device
 
 
 def default_backend() -> str:
@@ -279,7 +291,7 @@ def is_loaded() -> bool:
 
 
 def has_accelerator() -> bool:
-    """Whether a GPU, TPU or the like is preferred and reachable. Loads nothing if none is installed."""
+    """Whether a GPU, TPU or the like is used by default. Loads nothing if none is installed."""
     names = _candidates()
     if names[0] == "cpu":
         return False

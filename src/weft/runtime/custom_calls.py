@@ -4,9 +4,11 @@ They must be known to XLA before the program is compiled or loaded.
 """
 
 import functools
-import importlib
 
 from . import versions
+
+CALLBACK = "weft_callback"
+"""What programs call to run a Python function; `callback` registers it."""
 
 
 def register_mentioned(program: str | bytes) -> None:
@@ -18,7 +20,5 @@ def register_mentioned(program: str | bytes) -> None:
 @functools.cache
 def _register_lapack() -> None:
     """jaxlib's LAPACK kernels. Takes 0.4 s, because it imports scipy.linalg."""
-    lapack = importlib.import_module("jaxlib.cpu._lapack")
-    lapack.initialize()
-    for target, handlers in lapack.registrations().items():
+    for target, handlers in versions.lapack_kernels().items():
         versions.load().register_handler(target, handlers)

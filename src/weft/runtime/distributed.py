@@ -121,13 +121,13 @@ def connect(
         raw.connect()
     except RuntimeError as error:
         raise PlatformError(f"connect: {address}: {text_of(error)}") from None
-    process.connection = Connection(raw, process_index, process_count)
-    return process.connection
+    joined = process.connection = Connection(raw, process_index, process_count)
+    return joined
 
 
 def connection() -> Connection | None:
     """This process's membership, if it has connected."""
-    return process.connection
+    return process.connection  # type: ignore[no-any-return]
 
 
 def disconnect() -> None:

@@ -4,8 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from . import custom_calls, plugins, versions
 from .client import Device, process
 from .failures import (
     DELETED,
-    DeletedBufferError,
+    DeletedArrayError,
     XlaCompileError,
     XlaRuntimeError,
     code_of,
@@ -38,8 +37,7 @@ class BufferType:
         self.weak_type = False
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryAnalysis:
+class MemoryAnalysis(NamedTuple):
     """How much memory an executable needs, in bytes (0 where the platform does not say)."""
 
     argument_bytes: int
@@ -103,7 +101,7 @@ class Executable:
 
 
 def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
-    """The function that `Executable.execute` is; a closure, because attributes would cost 0.1 us."""
+    """The function that `Executable.execute` is. A closure: attributes would cost 0.1 us."""
     state = process
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
@@ -121,7 +119,7 @@ def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
     """weft's exception for one of XLA's that a run raised."""
     for index, buffer in enumerate(buffers):
         if buffer.is_deleted():
-            return DeletedBufferError(f"argument {index} of {len(buffers)}: {DELETED}")
+            return DeletedArrayError(f"argument {index} of {len(buffers)}: {DELETED}")
     return XlaRuntimeError(text_of(error), code_of(error))
 
 
@@ -129,7 +127,7 @@ def compile_text(
     text: str,
     outputs: Sequence[Output],
     device: Device,
-    options: Mapping[str, object] = {},  # noqa: B006  never changed
+    options: Mapping[str, object] = {},
 ) -> Executable:
     """Compiles a StableHLO module with a public function `main` for one device.
 
@@ -154,7 +152,7 @@ def load_executable(
     blob: bytes,
     outputs: Sequence[Output],
     device: Device,
-    options: Mapping[str, object] = {},  # noqa: B006  never changed
+    options: Mapping[str, object] = {},
 ) -> Executable:
     """What `Executable.serialize` gave, ready to run on `device`.
 

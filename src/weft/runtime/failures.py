@@ -4,10 +4,12 @@ RuntimeError
 ├── XlaError                 something that XLA refused; `code` is XLA's name for the kind
 │   ├── XlaCompileError      the program text could not be compiled
 │   └── XlaRuntimeError      a compiled program, or a transfer, failed
-├── DeletedBufferError       the array was donated or deleted
+├── DeletedArrayError        (weft.errors) the array was donated or deleted
 ├── ForkError                a forked child used the runtime of its parent
 └── PlatformError            no such platform, or its devices could not be reached
 """
+
+from ..errors import DeletedArrayError as DeletedArrayError
 
 
 class XlaError(RuntimeError):
@@ -24,10 +26,6 @@ class XlaCompileError(XlaError):
 
 class XlaRuntimeError(XlaError):
     """A compiled program or a transfer failed."""
-
-
-class DeletedBufferError(RuntimeError):
-    """An array was used after it had been donated or deleted."""
 
 
 class ForkError(RuntimeError):

@@ -6,22 +6,20 @@ imports `jax`, and must never run).
 
 import ctypes
 import functools
-import glob
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import warnings
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..config import config
 from . import versions
 from .failures import PlatformError, text_of
 
 
 def platforms_wanted() -> list[str]:
-    """The platforms that `WEFT_PLATFORM` allows, in order of preference; empty: any."""
-    return [name.strip() for name in os.environ.get("WEFT_PLATFORM", "").split(",") if name.strip()]
+    """The platforms that the switch `platform` allows, in order of preference; empty: any."""
+    return [name.strip() for name in (config.platform or "").split(",") if name.strip()]
 
 
 def plugins_named() -> list[str]:
@@ -53,23 +51,33 @@ def discover() -> list[Plugin]:
             raise ValueError("WEFT_PJRT_PLUGIN: the CPU needs no plugin; choose another name")
         found.append(Plugin(name, path))
     for folder in _folders("jax_plugins"):
-        for library in sorted(folder.glob("xla_cuda*/xla_cuda_plugin.so"), reverse=True):
-            version = library.parent.name.removeprefix("xla_")
-            found.append(Plugin("cuda", str(library), f"jax_{version}_plugin"))
+        for wheel in _listed(folder, "xla_cuda"):
+            library = os.path.join(folder, wheel, "xla_cuda_plugin.so")
+            if os.path.exists(library):
+                found.append(Plugin("cuda", library, f"jax_{wheel.removeprefix('xla_')}_plugin"))
     for folder in _folders("libtpu"):
-        library = folder / "libtpu.so"
-        if library.exists() and glob.glob("/dev/accel*") + glob.glob("/dev/vfio/[0-9]*"):
-            found.append(Plugin("tpu", str(library)))
+        library = os.path.join(folder, "libtpu.so")
+        if os.path.exists(library) and (_listed("/dev", "accel") or _listed("/dev/vfio", "")):
+            found.append(Plugin("tpu", library))
     first: dict[str, Plugin] = {}
     for plugin in found:
         first.setdefault(plugin.name, plugin)
     return list(first.values())
 
 
-def _folders(package: str) -> list[Path]:
+def _folders(package: str) -> list[str]:
     """The folders of an installed package, which is not imported."""
     spec = importlib.util.find_spec(package)
-    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+    return list(spec.submodule_search_locations or ()) if spec else []
+
+
+def _listed(folder: str, start: str, middle: str = "") -> list[str]:
+    """The names in a folder, if there is one, that begin so; the newest version first."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted((n for n in names if n.startswith(start) and middle in n), reverse=True)
 
 
 def find(name: str) -> Plugin:
@@ -94,7 +102,7 @@ def make_client(plugin: Plugin, connection: Any = None) -> Any:
             _load_cuda_libraries()
             options = versions.cuda_options()
         # XLA ends the process if it is asked for a library that is not there
-        if not Path(plugin.path).is_file():
+        if not os.path.isfile(plugin.path):
             raise PlatformError(f"platform {plugin.name!r}: there is no file {plugin.path}")
         api = xla.load_pjrt_plugin(plugin.name, plugin.path, None)
         if not xla.pjrt_plugin_initialized(plugin.name):
@@ -129,22 +137,34 @@ def warn_unreachable(error: PlatformError) -> None:
 # --- CUDA ---
 
 _CUDA_LIBRARIES = (
-    "libcudart libnvrtc libnvJitLink libcublasLt libcublas libnccl libcupti libcusparse "
-    "libcusolver libcufft libnvshmem_host libcudnn"
-).split()
+    "libcudart",
+    "libnvrtc",
+    "libnvJitLink",
+    "libcublasLt",
+    "libcublas",
+    "libnccl",
+    "libcupti",
+    "libcusparse",
+    "libcusolver",
+    "libcufft",
+    "libnvshmem_host",
+    "libcudnn",
+)
 """What the plugin looks up by name, in an order in which each finds what it needs itself."""
 
 
 def _load_cuda_libraries() -> None:
     """Loads NVIDIA's wheels, if they are installed, so that the plugin finds these copies."""
     for folder in _folders("nvidia"):
+        places = [os.path.join(folder, part, "lib") for part in _listed(folder, "")]
         for name in _CUDA_LIBRARIES:
-            for library in sorted(folder.glob(f"*/lib/{name}.so*"), reverse=True):
-                try:
-                    ctypes.CDLL(str(library))
-                except OSError:
-                    continue  # the plugin will say what it misses, if it misses it
-                break
+            for place in places:
+                for library in _listed(place, name, ".so"):
+                    try:
+                        ctypes.CDLL(os.path.join(place, library))
+                    except OSError:
+                        continue  # the plugin will say what it misses, if it misses it
+                    break
 
 
 @functools.cache
@@ -152,10 +172,18 @@ def compile_options(name: str) -> dict[str, object]:
     """What XLA must be told to compile for a plugin's platform."""
     if name == "cuda":
         for folder in _folders("nvidia"):
-            for toolkit in (folder / "cu13", folder / "cuda_nvcc"):
-                if (toolkit / "nvvm" / "libdevice").is_dir():
-                    return {"xla_gpu_cuda_data_dir": str(toolkit)}
+            for part in ("cu13", "cuda_nvcc"):
+                if os.path.isdir(os.path.join(folder, part, "nvvm", "libdevice")):
+                    return {"xla_gpu_cuda_data_dir": os.path.join(folder, part)}
     return {}
+
+
+def _installed_version(package: str) -> str:
+    """The version of an installed wheel. (importlib.metadata takes 20 ms to import.)"""
+    for folder in _folders(package):
+        for name in _listed(os.path.dirname(folder), package + "-", ".dist-info"):
+            return name.removeprefix(package + "-").removesuffix(".dist-info")
+    return "of unknown version"
 
 
 _CUDA_KERNELS = ("_solver", "_linalg", "_prng", "_sparse", "_rnn", "_hybrid")
@@ -165,10 +193,10 @@ def _register_cuda_kernels(api: Any, package: str) -> None:
     """Tells XLA of the kernels that are called by name. They must be of jaxlib's own version."""
     try:
         extension = importlib.import_module(f"{package}.cuda_plugin_extension")
-        version = importlib.metadata.version(package.replace("_", "-"))
-    except (ImportError, importlib.metadata.PackageNotFoundError):
+    except ImportError:
         return  # programs that need them get XLA's error that there is no such target
     jaxlib = versions.load().version
+    version = _installed_version(package)
     if version != jaxlib:
         warnings.warn(
             f"weft: {package} {version} does not fit jaxlib {jaxlib}: linear algebra on the GPU is "

@@ -9,14 +9,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 OLDEST = (0, 10, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Jaxlib:
+class Jaxlib(NamedTuple):
     """The parts of jaxlib that weft uses, and how this version behaves."""
 
     version: str
@@ -86,6 +84,14 @@ def cuda_options() -> dict[str, Any]:
     load()
     options = importlib.import_module("jaxlib.xla_client").generate_pjrt_gpu_plugin_options()
     return dict(options)
+
+
+def lapack_kernels() -> dict[str, Any]:
+    """LAPACK's functions as handlers, by the names that programs call."""
+    load()
+    lapack = importlib.import_module("jaxlib.cpu._lapack")
+    lapack.initialize()
+    return dict(lapack.registrations())
 
 
 def parse(version: str) -> tuple[int, ...]:

@@ -241,7 +241,7 @@ class Block:
         self, avals: Sequence[Any], build: Callable[["Block", list[Operand]], Sequence[Operand]]
     ) -> str:
         """The text of a region with arguments of `avals`; `build` writes it and gives its results."""
-        inner = Block(self.module, self.fresh() + "_")
+        inner = Block(self.module, f"%r{self.fresh()[1:]}_")  # a name is all digits, or begins with a letter
         args = [Operand(inner.fresh(), a) for a in avals]
         results = build(inner, args)
         head = ", ".join(f"{a.name}: {tensor(a.aval)}" for a in args)

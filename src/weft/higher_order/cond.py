@@ -1,0 +1,238 @@
+"""The cond primitive: apply the one of several jaxprs that an index names.
+
+`cond` and `switch` are both this. The branches have the same inputs and outputs.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..compiler.lower import lower_jaxpr
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr, Var, run
+from ..core.primitive import HigherOrder
+from ..core.trace import current
+from ..interpreters.batch import Shared
+from ..interpreters.derivative import Derivative
+from ..interpreters.stage import stage
+from ..primitives.selection import select_n
+from ..primitives.structural import broadcast_in_dim, zeros
+from .jaxprs import (
+    Mask,
+    active,
+    batch_partly,
+    depends,
+    either,
+    filled,
+    inactive,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    run_now,
+    spread,
+    transpose_jaxpr,
+)
+
+cond = HigherOrder("cond", "Applies the branch that an index in range names; first operand: the index.")
+
+
+def apply_cond(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -> list[Any]:
+    """Applies branches to operands under the current trace; their constants become operands."""
+    consts: list[Any] = [c for b in branches for c in b.consts]
+    if consts:
+        branches = with_common_inputs(branches)
+    params = (("branches", tuple(branches)),)
+    return current.trace.process(cond, [index, *consts, *operands], params)  # type: ignore[no-any-return]
+
+
+def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
+    """The branches with the constants of all of them as inputs in front."""
+    opened = []
+    for b in branches:
+        in_front = [
+            v if mine is b else Var(v.aval) for mine in branches for v in mine.constvars
+        ]
+        opened.append(Jaxpr([], [], [*in_front, *b.invars], b.equations, b.outvars, b.name))
+    return opened
+
+
+@cond.type
+def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...]) -> Any:
+    return [
+        outs[0].update(weak_type=all(o.weak_type for o in outs))
+        for outs in zip(*[b.out_avals for b in branches], strict=True)
+    ]
+
+
+@cond.execute
+def _(args: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+    return run_now(branches[int(args[0].host())], args[1:])
+
+
+@cond.lower
+def _(block: Any, index: Any, *operands: Any, out: Any, branches: tuple[Jaxpr, ...]) -> Any:
+    regions = [
+        block.region((), lambda inner, _, b=b: lower_jaxpr(inner, b, operands)) for b in branches
+    ]
+    return block.op("case", index, out=out, regions=regions)
+
+
+@cond.depends
+def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...]) -> Any:
+    if mask[0]:
+        return (True,) * len(branches[0].outvars)
+    return union(depends(b, mask[1:], inexact) for b in branches)
+
+
+def union(masks: Any) -> Mask:
+    """What any of the masks names."""
+    found, *rest = masks
+    for mask in rest:
+        found = either(found, mask)
+    return tuple(found)
+
+
+@cond.pushforward
+def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
+    n, inner = len(mask), mask[1:]
+    out_mask = union(jvp_jaxpr(b, inner)[1] for b in branches)
+    pushed = [jvp_jaxpr(b, inner, out_mask)[0] for b in branches]
+    tangents = [a.strong() for a in active(avals, mask)]
+    program = stage(
+        lambda *args: apply_cond(pushed, args[0], args[1:]), [*avals, *tangents], name="cond_jvp"
+    )
+    assert len(program.invars) == n + sum(mask)
+    return program, out_mask
+
+
+class Residuals:
+    """What the branches keep: each its own, in slots that they share where types are equal.
+
+    Only one branch runs, so a slot holds what that branch keeps, or zeros. What is an operand
+    already is not kept again.
+    """
+
+    def __init__(self) -> None:
+        self.operands: list[int] = []
+        self.slots: list[Aval] = []
+
+    def place(self, branch: Jaxpr, atoms: Sequence[Any]) -> list[tuple[str, Any]]:
+        """Where each of a branch's residuals is: ("operand", n), ("slot", n) or ("value", array)."""
+        inputs = {v: i for i, v in enumerate(branch.invars)}
+        free = list(range(len(self.slots)))
+        places: list[tuple[str, Any]] = []
+        for atom in atoms:
+            if type(atom) is not Var:
+                places.append(("value", atom))
+                continue
+            if atom in inputs:
+                i = inputs[atom]
+                if i not in self.operands:
+                    self.operands.append(i)
+                places.append(("operand", self.operands.index(i)))
+                continue
+            aval = atom.aval.strong()
+            slot = next((s for s in free if self.slots[s] is aval), None)
+            if slot is None:
+                slot = len(self.slots)
+                self.slots.append(aval)
+            else:
+                free.remove(slot)
+            places.append(("slot", slot))
+        return places
+
+
+@cond.linearize
+def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
+    parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
+    out_mask = union(part[-1] for part in parts)
+    if not any(out_mask):
+        return None
+    n_outs = len(out_mask)
+    out_avals = branches[0].out_avals
+    kept = Residuals()
+    places = [kept.place(forward, forward.outvars[n_outs:]) for forward, _, _ in parts]
+    n_slots, n_kept = len(kept.slots), len(kept.slots) + len(kept.operands)
+
+    def keeping(forward: Jaxpr, where: Any) -> Jaxpr:
+        def branch(*xs: Any) -> list[Any]:
+            outs = run(forward, xs, current.trace)
+            slots: list[Any] = [None] * n_slots
+            for value, (kind, at) in zip(outs[n_outs:], where, strict=True):
+                if kind == "slot":
+                    slots[at] = value
+            full = [zeros(a) if s is None else s for s, a in zip(slots, kept.slots, strict=True)]
+            return [*outs[:n_outs], *full]
+
+        return stage(branch, avals[1:], name=forward.name)
+
+    forwards = [keeping(f, where) for (f, _, _), where in zip(parts, places, strict=True)]
+
+    def forward(index: Any, *operands: Any) -> list[Any]:
+        outs = apply_cond(forwards, index, operands)
+        return [*outs, index, *[operands[i] for i in kept.operands]]
+
+    def linear_branch(linear: Jaxpr, there: Mask, where: Any) -> Jaxpr:
+        linear, _ = filled(linear, 0, there, out_mask, out_avals)
+
+        def branch(*xs: Any) -> list[Any]:
+            known: dict[str, Any] = {"slot": xs[:n_slots], "operand": xs[n_slots:n_kept]}
+            residuals = [at if kind == "value" else known[kind][at] for kind, at in where]
+            return run(linear, [*residuals, *xs[n_kept:]], current.trace)
+
+        return stage(branch, [*kept_avals, *tangents], name=linear.name)
+
+    kept_avals = [*kept.slots, *[avals[1 + i] for i in kept.operands]]
+    tangents = [a.strong() for a in active(avals, mask)]
+    linears = [
+        linear_branch(linear, there, where)
+        for (_, linear, there), where in zip(parts, places, strict=True)
+    ]
+
+    def push(*args: Any) -> list[Any]:
+        slots, index, rest = args[:n_slots], args[n_slots], args[n_slots + 1 :]
+        return apply_cond(linears, index, [*slots, *rest])
+
+    return Derivative(
+        mask,
+        stage(forward, avals, name="cond"),
+        n_outs,
+        out_mask,
+        stage(push, [*kept.slots, avals[0], *kept_avals[n_slots:], *tangents], name="cond_linear"),
+    )
+
+
+@cond.transpose
+def _(cts: Any, index: Any, *args: Any, branches: tuple[Jaxpr, ...]) -> Any:
+    linear = tuple(type(a) is Aval for a in args)
+    known = tuple(ct is not None for ct in cts)
+    nonzero = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
+    backs = [transpose_jaxpr(b, linear, known, nonzero)[0] for b in branches]
+    given = [*inactive(args, linear), *[ct for ct in cts if ct is not None]]
+    return [None, *spread(apply_cond(backs, index, given), nonzero)]
+
+
+@cond.batch
+def _(args: Any, batched: Any, batch_size: int, *, branches: tuple[Jaxpr, ...]) -> Any:
+    index, *operands = args
+    index_batched, *inner = batched
+    if index_batched:  # all branches, and of each element the one that it names
+        which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
+        mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
+        results = [run(b, operands, current.trace) for b in mapped]
+        return [
+            chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)
+        ]
+    which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
+    mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
+    outs = apply_cond(mapped, index, operands)
+    return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
+
+
+def chosen(index: Any, cases: Sequence[Any], batched: bool) -> Any:
+    """For each element of the batch, the case that its index names."""
+    if not batched:
+        cases = [
+            broadcast_in_dim(c, shape=(index.shape[0], *c.shape), dims=tuple(range(1, c.ndim + 1)))
+            for c in cases
+        ]
+    shape = cases[0].shape
+    return select_n(broadcast_in_dim(index, shape=shape, dims=(0,)), *cases)

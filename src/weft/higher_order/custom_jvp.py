@@ -1,0 +1,146 @@
+"""Functions with a forward-mode rule of their own, staged: the equation keeps function and rule.
+
+Outside jit such a function simply runs; see `process_custom` of each trace.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..compiler.lower import lower_jaxpr
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr, run
+from ..core.primitive import HigherOrder
+from ..core.trace import current
+from ..interpreters.batch import batch
+from ..interpreters.derivative import split
+from ..interpreters.stage import stage
+from .jaxprs import batch_jaxpr
+
+custom_jvp_call = HigherOrder(
+    "custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own."
+)
+
+Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
+
+
+class CustomJvp:
+    """A jvp rule on leaves: (primals, tangents or `None`) -> (outputs, tangents or `None`)."""
+
+    __slots__ = ("jvp", "name")
+
+    def __init__(self, name: str, jvp: Rule) -> None:
+        self.name, self.jvp = name, jvp
+
+    def __repr__(self) -> str:
+        return f"jvp of {self.name}"
+
+    def batched(self, batched: Sequence[bool], size: int, axis_name: Any) -> "CustomJvp":
+        """The rule for batched arguments; tangents are batched where their primals are."""
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            there = [t is not None for t in tangents]
+            given = [t for t in tangents if t is not None]
+            out_there: list[bool] = []
+
+            def flat(*args: Any) -> list[Any]:
+                waiting = iter(args[len(primals) :])
+                full = [next(waiting) if t else None for t in there]
+                outs, t_outs = self.jvp(args[: len(primals)], full)
+                out_there[:] = [t is not None for t in t_outs]
+                return [*outs, *[t for t in t_outs if t is not None]]
+
+            which = [*batched, *[b for b, t in zip(batched, there, strict=True) if t]]
+            results = batch(flat, [*primals, *given], which, size, axis_name=axis_name)
+            n = len(out_there)
+            waiting = iter(results[n:])
+            return results[:n], [next(waiting) if t else None for t in out_there]
+
+        return CustomJvp(self.name, rule)
+
+
+def stage_custom_jvp(trace: Any, function: Any, rules: CustomJvp, args: Sequence[Any]) -> Any:
+    """Writes a call of the function into the program that `trace` records."""
+    jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
+    params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
+    return trace.process(custom_jvp_call, [*jaxpr.consts, *args], params)
+
+
+custom_jvp_call.stage_rule = stage_custom_jvp  # type: ignore[attr-defined]
+
+
+@custom_jvp_call.type
+def _(*avals: Aval, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+    return jaxpr.out_avals
+
+
+@custom_jvp_call.execute
+def _(args: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+    return run(jaxpr, args, current.base)
+
+
+@custom_jvp_call.lower
+def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+    return lower_jaxpr(block, jaxpr, operands)
+
+
+@custom_jvp_call.batch
+def _(
+    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+) -> Any:
+    which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
+    args = [
+        a if b or not w else _repeat(a, batch_size)
+        for a, b, w in zip(args, batched, which, strict=True)
+    ]
+    inner = batch_jaxpr(jaxpr, which, batch_size)
+    return custom_jvp_call(
+        *args, jaxpr=inner, rules=rules.batched(which[consts:], batch_size, None), consts=consts
+    )
+
+
+def _repeat(x: Any, size: int) -> Any:
+    return batch(lambda: [x], [], [], size)[0]
+
+
+@custom_jvp_call.linearize
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+    refuse_closure(rules.name, "custom_jvp", mask[:consts])
+
+    def pushed(trace: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        return rules.jvp(primals[consts:], tangents[consts:])
+
+    return split(pushed, avals, mask, True, rules.name)
+
+
+@custom_jvp_call.pushforward
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+    refuse_closure(rules.name, "custom_jvp", mask[:consts])
+    out_mask: tuple[bool, ...] = ()
+
+    def pushed(*args: Any) -> list[Any]:
+        nonlocal out_mask
+        n = len(mask)
+        waiting = iter(args[n:])
+        tangents = [next(waiting) if m else None for m in mask]
+        outs, t_outs = rules.jvp(args[consts:n], tangents[consts:])
+        out_mask = tuple(t is not None for t in t_outs)
+        return [*outs, *[t for t in t_outs if t is not None]]
+
+    tangent_avals = [a.strong() for a, m in zip(avals, mask, strict=True) if m]
+    jaxpr = stage(pushed, [*avals, *tangent_avals], name=rules.name + "_jvp")
+    return jaxpr.without_consts() if not jaxpr.consts else jaxpr, out_mask
+
+
+def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:
+    """A function with a custom rule can't close over what is being differentiated."""
+    if any(mask):
+        raise TypeError(
+            f"{kind}: {name} closes over a value that is being differentiated; its rule says "
+            "nothing of that value\n  fix: pass the value as an argument (closure_convert helps)"
+        )
+
+
+def is_active(a: Aval) -> bool:
+    """Whether a value of this aval can have a tangent."""
+    return dtypes.is_inexact(a.dtype)

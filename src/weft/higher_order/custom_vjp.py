@@ -1,0 +1,235 @@
+"""Functions with a reverse-mode rule of their own, staged: the equation keeps function and rules.
+
+Outside jit such a function simply runs; see `process_custom` of each trace.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..compiler.lower import lower_jaxpr
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr, run
+from ..core.primitive import HigherOrder
+from ..core.trace import current
+from ..interpreters.batch import batch
+from ..interpreters.derivative import Derivative
+from ..interpreters.stage import stage
+from ..primitives.structural import instantiate, reduce_sum
+from .custom_jvp import refuse_closure
+from .jaxprs import batch_jaxpr, call_jaxpr
+
+custom_vjp_call = HigherOrder(
+    "custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own."
+)
+custom_pullback = HigherOrder(
+    "custom_pullback", "A linear map of which only the transpose is known, as a jaxpr."
+)
+
+
+class CustomVjp:
+    """Rules on leaves.
+
+    Attributes:
+      forward: primals -> (outputs, residuals, the residuals' tree).
+      backward: (residuals' tree, residuals, cotangents, in_avals) -> a cotangent or `None` for each
+        argument. Cotangents are `None` for outputs that aren't inexact.
+    """
+
+    __slots__ = ("backward", "forward", "jvp", "name")
+
+    def __init__(self, name: str, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        self.name, self.forward, self.backward = name, forward, backward
+        self.jvp = None
+
+    def __repr__(self) -> str:
+        return f"vjp of {self.name}"
+
+    def batched(self, batched: Sequence[bool], size: int, axis_name: Any) -> "CustomVjp":
+        """The rules for batched arguments."""
+
+        def forward(primals: Sequence[Any]) -> Any:
+            n_outs = 0
+            tree: Any = None
+
+            def flat(*xs: Any) -> list[Any]:
+                nonlocal n_outs, tree
+                outs, residuals, tree = self.forward(xs)
+                n_outs = len(outs)
+                return [*outs, *residuals]
+
+            results = batch(flat, primals, batched, size, axis_name=axis_name)
+            return results[:n_outs], results[n_outs:], tree
+
+        def backward(tree: Any, residuals: Any, cts: Any, in_avals: Sequence[Aval]) -> list[Any]:
+            there = [ct is not None for ct in cts]
+            inner_avals = [
+                a.update(shape=a.shape[1:]) if b else a
+                for a, b in zip(in_avals, batched, strict=True)
+            ]
+            nonzero: list[bool] = []
+
+            def flat(*xs: Any) -> list[Any]:
+                waiting = iter(xs[len(residuals) :])
+                full = [next(waiting) if t else None for t in there]
+                results = self.backward(tree, xs[: len(residuals)], full, inner_avals)
+                nonzero[:] = [r is not None for r in results]
+                return [r for r in results if r is not None]
+
+            given = [*residuals, *[ct for ct in cts if ct is not None]]
+            results = iter(batch(flat, given, [True] * len(given), size, axis_name=axis_name))
+            full = [next(results) if n else None for n in nonzero]
+            return [
+                ct if ct is None or b else reduce_sum(ct, axes=(0,))
+                for ct, b in zip(full, batched, strict=True)
+            ]
+
+        return CustomVjp(self.name, forward, backward)
+
+
+def stage_custom_vjp(trace: Any, function: Any, rules: CustomVjp, args: Sequence[Any]) -> Any:
+    """Writes a call of the function into the program that `trace` records."""
+    jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
+    params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
+    return trace.process(custom_vjp_call, [*jaxpr.consts, *args], params)
+
+
+custom_vjp_call.stage_rule = stage_custom_vjp  # type: ignore[attr-defined]
+
+
+@custom_vjp_call.type
+def _(*avals: Aval, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    return jaxpr.out_avals
+
+
+@custom_vjp_call.execute
+def _(args: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    return run(jaxpr, args, current.base)
+
+
+@custom_vjp_call.lower
+def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    return lower_jaxpr(block, jaxpr, operands)
+
+
+@custom_vjp_call.batch
+def _(
+    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
+) -> Any:
+    inner = batch_jaxpr(jaxpr, tuple(batched), batch_size)
+    return custom_vjp_call(
+        *args, jaxpr=inner, rules=rules.batched(batched[consts:], batch_size, None), consts=consts
+    )
+
+
+@custom_vjp_call.pushforward
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    raise forward_mode(rules.name)
+
+
+@custom_vjp_call.linearize
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    refuse_closure(rules.name, "custom_vjp", mask[:consts])
+    n_outs = 0
+    tree: Any = None
+
+    def forward(*args: Any) -> list[Any]:
+        nonlocal n_outs, tree
+        outs, residuals, tree = rules.forward(args[consts:])
+        n_outs = len(outs)
+        return [*outs, *residuals]
+
+    fwd = stage(forward, avals, name=rules.name + "_fwd")
+    out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
+    res_avals = fwd.out_avals[n_outs:]
+    out_mask = tuple(dtypes.is_inexact(a.dtype) for a in out_avals)
+    ct_avals = [a for a, m in zip(out_avals, out_mask, strict=True) if m]
+    in_avals = [a.strong() for a, m in zip(avals, mask, strict=True) if m]
+
+    def backward(*args: Any) -> list[Any]:
+        waiting = iter(args[len(res_avals) :])
+        cts = [next(waiting) if m else None for m in out_mask]
+        results = rules.backward(tree, args[: len(res_avals)], cts, avals[consts:])
+        chosen = [r for r, m in zip(results, mask[consts:], strict=True) if m]
+        return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
+
+    bwd = stage(backward, [*res_avals, *ct_avals], name=rules.name + "_bwd")
+
+    def linear(*args: Any) -> Any:
+        residuals, tangents = args[: len(res_avals)], args[len(res_avals) :]
+        return custom_pullback(
+            *bwd.consts,
+            *residuals,
+            *tangents,
+            jaxpr=bwd.without_consts(),
+            outs=tuple(ct_avals),
+            name=rules.name,
+        )
+
+    lin = stage(linear, [*res_avals, *in_avals], name=rules.name + "_linear")
+    if lin.consts:  # constants of the backward rule travel as residuals
+        fwd.outvars = [*fwd.outvars, *lin.constvars]
+        fwd.constvars, fwd.consts = [*fwd.constvars, *lin.constvars], [*fwd.consts, *lin.consts]
+        n = len(res_avals)
+        order = [*lin.invars[:n], *lin.constvars, *lin.invars[n:]]
+        lin = Jaxpr([], [], order, lin.equations, lin.outvars, lin.name)
+    return Derivative(mask, fwd, n_outs, out_mask, lin)
+
+
+def forward_mode(name: str) -> TypeError:
+    """The error for pushing tangents through a function of which only the vjp is known."""
+    return TypeError(
+        f"{name}: forward-mode differentiation (jvp, jacfwd, linearize) of a custom_vjp function: "
+        "only its reverse-mode rule is known\n  fix: use custom_jvp, which serves both modes"
+    )
+
+
+# --- the linear map of which only the transpose is known ---
+
+
+@custom_pullback.type
+def _(*avals: Aval, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    return outs
+
+
+@custom_pullback.execute
+def _(args: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    raise forward_mode(name)
+
+
+@custom_pullback.lower
+def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    raise forward_mode(name)
+
+
+@custom_pullback.linearize
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    raise forward_mode(name)
+
+
+@custom_pullback.pushforward
+def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    raise forward_mode(name)
+
+
+@custom_pullback.transpose
+def _(cts: Any, *args: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+    known = [a for a in args if type(a) is not Aval]
+    given = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
+    results = iter(call_jaxpr(jaxpr, [*known, *given]))
+    return [next(results) if type(a) is Aval else None for a in args]
+
+
+@custom_pullback.batch
+def _(
+    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, outs: Any, name: str
+) -> Any:
+    n_known = len(jaxpr.invars) - len(outs)
+    which = [*batched[:n_known], *[True] * len(outs)]
+    inner = batch_jaxpr(jaxpr, tuple(which), batch_size)
+    wide = tuple(a.update(shape=(batch_size, *a.shape)) for a in outs)
+    tangents = [
+        a if b else batch(lambda x=a: [x], [], [], batch_size)[0]
+        for a, b in zip(args[n_known:], batched[n_known:], strict=True)
+    ]
+    return custom_pullback(*args[:n_known], *tangents, jaxpr=inner, outs=wide, name=name)

@@ -1,0 +1,157 @@
+"""Products of arrays: dot, dot_general, batch_matmul. Operands have one dtype; nothing is promoted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..primitives import contraction
+from ..primitives.contraction import Precision, canonical_precision
+from ..typing import ArrayLike, DTypeLike
+
+__all__ = [
+    "DotDimensionNumbers",
+    "Precision",
+    "PrecisionLike",
+    "batch_matmul",
+    "dot",
+    "dot_general",
+]
+
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
+"""((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs))."""
+
+PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
+"""`None` (what the switch default_matmul_precision says), one precision, or one per operand."""
+
+
+@located
+def dot_general(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sums products over pairs of axes.
+
+    The output's axes are the batch axes, then the other axes of `lhs`, then those of `rhs`.
+
+    Args:
+      lhs: array, any dtype (booleans: *or* of *ands*).
+      rhs: array of the same dtype.
+      dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)): axes that are
+        summed over and axes that go side by side, in pairs of equal lengths.
+      precision: how exactly an accelerator multiplies; see `Precision`.
+      preferred_element_type: dtype of the sums and the output, not narrower than the operands'.
+        16-bit floats are summed in float32 in any case.
+    Returns: array [batch…, lhs…, rhs…].
+    Raises: TypeError: dtypes or lengths differ. ValueError: axes are out of range or repeated.
+    Example:
+      >>> import numpy as np
+      >>> x = np.arange(6.0).reshape(2, 3)
+      >>> dot_general(x, x, (((1,), (1,)), ((), ()))).tolist()
+      [[5.0, 14.0], [14.0, 50.0]]
+    Source: StableHLO `dot_general`.
+    """
+    try:
+        (cx, cy), (bx, by) = dimension_numbers
+        dims = (_axes(lhs, cx), _axes(rhs, cy)), (_axes(lhs, bx), _axes(rhs, by))
+    except (TypeError, ValueError):
+        raise ValueError(
+            "dot_general: dimension_numbers must be ((lhs_contracting, rhs_contracting), "
+            f"(lhs_batch, rhs_batch)), each a sequence of ints; got {dimension_numbers!r}"
+        ) from None
+    return contraction.dot_general(  # type: ignore[no-any-return]
+        lhs, rhs, dims=dims, **_options("dot_general", precision, preferred_element_type)
+    )
+
+
+def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes as a tuple of ints, counted from the front where they fit."""
+    ndim = getattr(x, "ndim", 0)
+    return tuple([i + ndim if -ndim <= i < 0 else int(i) for i in axes])
+
+
+def _options(name: str, precision: Any, preferred_element_type: Any) -> dict[str, Any]:
+    dtype = preferred_element_type
+    return {
+        "dtype": None if dtype is None else dtypes.requested_dtype(dtype, name),
+        "precision": canonical_precision(name, precision),
+    }
+
+
+@located
+def dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    *,
+    dimension_numbers: DotDimensionNumbers | None = None,
+) -> Array:
+    """The product of vectors and matrices: the last axis of `lhs` meets the first of `rhs`.
+
+    Args:
+      lhs: array [k] or [m, k].
+      rhs: array [k] or [k, n] of the same dtype.
+      precision, preferred_element_type: as in `dot_general`.
+      dimension_numbers: if given, the product is `dot_general`'s, and any number of axes will do.
+    Returns: array [], [m], [n] or [m, n].
+    Raises: TypeError: lengths, dtypes or numbers of axes don't fit.
+    Example:
+      >>> import numpy as np
+      >>> dot(np.float32([[1, 2], [3, 4]]), np.float32([1, 1])).tolist()
+      [3.0, 7.0]
+    Source: StableHLO `dot_general`.
+    """
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    x, y = as_value(lhs), as_value(rhs)
+    if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
+        raise TypeError(
+            f"dot: expected [k] or [m,k] and [k] or [k,n]; got {x.aval} and {y.aval}"
+            + ("\n  fix: did you mean dot(rhs, lhs)?" if _fits(y, x) else "")
+        )
+    return contraction.dot_general(  # type: ignore[no-any-return]
+        x,
+        y,
+        dims=(((x.ndim - 1,), (0,)), ((), ())),
+        **_options("dot", precision, preferred_element_type),
+    )
+
+
+def _fits(x: Any, y: Any) -> bool:
+    return 1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and bool(x.shape[-1] == y.shape[0])
+
+
+@located
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
+    """Matrix products side by side.
+
+    Args:
+      lhs: array [batch…, m, k].
+      rhs: array [batch…, k, n] of the same dtype and batch axes (they are not broadcast).
+      precision: as in `dot_general`.
+    Returns: array [batch…, m, n].
+    Raises: TypeError: lengths differ. ValueError: fewer than two axes, or ranks differ.
+    Example:
+      >>> import numpy as np
+      >>> batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
+      (5, 2, 4)
+    Source: StableHLO `dot_general`.
+    """
+    x, y = as_value(lhs), as_value(rhs)
+    if x.ndim < 2 or x.ndim != y.ndim:
+        raise ValueError(
+            "batch_matmul: expected [batch…,m,k] and [batch…,k,n] with equal numbers of axes; got "
+            f"{x.aval} and {y.aval}"
+        )
+    batch = tuple(range(x.ndim - 2))
+    dims = (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch))
+    return contraction.dot_general(  # type: ignore[no-any-return]
+        x, y, dims=dims, **_options("batch_matmul", precision, None)
+    )

@@ -1,0 +1,118 @@
+"""Operations on bits. A shift as wide as the operand, or wider, leaves nothing but the sign."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .families import nary, unary, zero
+
+_FAST = 2_000_000
+
+bitwise_and = nary(
+    "and", "Both bits.", evaluate=np.bitwise_and, stablehlo="and", jvp=(zero, zero),
+    accepts="integer or bool", host_limit=_FAST,
+)  # fmt: skip
+bitwise_or = nary(
+    "or", "Either bit.", evaluate=np.bitwise_or, stablehlo="or", jvp=(zero, zero),
+    accepts="integer or bool", host_limit=_FAST,
+)  # fmt: skip
+bitwise_xor = nary(
+    "xor", "One bit and not the other.", evaluate=np.bitwise_xor, stablehlo="xor",
+    jvp=(zero, zero), accepts="integer or bool", host_limit=_FAST,
+)  # fmt: skip
+bitwise_not = unary(
+    "not", "Each bit turned.", evaluate=np.invert, stablehlo="not", jvp=zero,
+    accepts="integer or bool", host_limit=_FAST,
+)  # fmt: skip
+
+
+
+def signed_view(x: Any) -> Any:
+    """The same bits as a signed integer."""
+    return x if x.dtype.kind == "i" else x.view(f"i{x.dtype.itemsize}")
+
+
+def unsigned_view(x: Any) -> Any:
+    """The same bits as an unsigned integer."""
+    return x if x.dtype.kind == "u" else x.view(f"u{x.dtype.itemsize}")
+
+
+def _shift_right_arithmetic(x: Any, y: Any) -> Any:
+    return np.right_shift(signed_view(x), signed_view(y)).view(x.dtype)
+
+
+def _shift_right_logical(x: Any, y: Any) -> Any:
+    return np.right_shift(unsigned_view(x), unsigned_view(y)).view(x.dtype)
+
+
+def _in_nibbles(shift: Any) -> dict[Any, Any]:
+    """Evaluate rules for 4-bit integers: `shift` gets both operands as int64 numbers, the first
+    with the sign that its top bit says and the second from 0 to 15."""
+
+    def evaluate(x: Any, y: Any) -> Any:
+        wide = ((x.astype(np.int64) & 15) ^ 8) - 8
+        return shift(wide, y.astype(np.int64) & 15).astype(np.int8).astype(x.dtype)
+
+    return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
+
+
+# NumPy's shifts too are defined for every amount, negative ones being taken as wide ones
+shift_left = nary(
+    "shift_left", "x · 2**y, modulo the width.", evaluate=np.left_shift, stablehlo="shift_left",
+    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    evaluate_in=_in_nibbles(lambda x, y: np.where(y > 3, 0, x << y)),
+)  # fmt: skip
+shift_right_arithmetic = nary(
+    "shift_right_arithmetic", "Bits moved down; the top bit is repeated.",
+    evaluate=_shift_right_arithmetic, stablehlo="shift_right_arithmetic",
+    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    evaluate_in=_in_nibbles(lambda x, y: x >> y),
+)  # fmt: skip
+shift_right_logical = nary(
+    "shift_right_logical", "Bits moved down; zeros come in.",
+    evaluate=_shift_right_logical, stablehlo="shift_right_logical",
+    jvp=(zero, zero), accepts="integer", host_limit=_FAST,
+    evaluate_in=_in_nibbles(lambda x, y: (x & 15) >> y),
+)  # fmt: skip
+
+
+def _population_count(x: Any) -> Any:
+    if x.dtype.itemsize > 1:
+        x = np.asarray(x)
+        parts = x.reshape(*x.shape, 1).view(np.uint8)
+        return _ONES[parts].sum(-1, dtype=np.uint8).astype(x.dtype)
+    return _ONES[x.view(np.uint8)].astype(x.dtype)
+
+
+_ONES = np.array([bin(n).count("1") for n in range(256)], np.uint8)
+
+
+def _clz(x: Any) -> Any:
+    bits = dtypes.bit_width(x.dtype)
+    rest = unsigned_view(np.asarray(x)).astype(np.uint64)
+    count = np.full(rest.shape, bits, np.int64)
+    for step in (32, 16, 8, 4, 2, 1):
+        large = rest >> np.uint64(step) != 0
+        rest = np.where(large, rest >> np.uint64(step), rest)
+        count -= large * step
+    return (count - (rest != 0)).astype(x.dtype)
+
+
+def _of_nibbles(count: Any, correction: int) -> dict[Any, Any]:
+    def evaluate(x: Any) -> Any:
+        low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)
+        return (count(low) - np.uint8(correction)).astype(x.dtype)
+
+    return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
+
+
+population_count = unary(
+    "population_count", "How many bits are one.", evaluate=_population_count, stablehlo="popcnt",
+    jvp=zero, accepts="integer", evaluate_in=_of_nibbles(_population_count, 0),
+)  # fmt: skip
+clz = unary(
+    "clz", "How many leading bits are zero.", evaluate=_clz,
+    stablehlo="count_leading_zeros", jvp=zero, accepts="integer",
+    evaluate_in=_of_nibbles(_clz, 4),
+)  # fmt: skip

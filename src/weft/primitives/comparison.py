@@ -1,0 +1,45 @@
+"""Comparisons: give booleans, and have a zero derivative."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from .families import comparison, nary, zero
+
+eq = comparison("eq", "x == y.", evaluate=np.equal, direction="EQ")
+ne = comparison("ne", "x != y.", evaluate=np.not_equal, direction="NE")
+lt = comparison("lt", "x < y.", evaluate=np.less, direction="LT", accepts="real or bool")
+le = comparison("le", "x <= y.", evaluate=np.less_equal, direction="LE", accepts="real or bool")
+gt = comparison("gt", "x > y.", evaluate=np.greater, direction="GT", accepts="real or bool")
+ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", accepts="real or bool")
+
+
+def ordinal(x: Any) -> Any:
+    """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
+    if not dtypes.is_float(x.dtype):
+        return x
+    bits = np.asarray(x).view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
+
+
+def _total(name: str, doc: str, compare: Callable[..., Any], direction: str) -> Primitive:
+    def lower(block: Any, x: Any, y: Any, out: Aval) -> Any:
+        return block.compare(direction, x, y, out, total=True)
+
+    def evaluate(x: Any, y: Any) -> Any:
+        return compare(ordinal(x), ordinal(y))
+
+    return nary(
+        name, doc, evaluate=evaluate, stablehlo=lower, jvp=(zero, zero), accepts="real or bool",
+        out_dtype=lambda _: dtypes.bool_,
+        evaluate_in=dict.fromkeys(dtypes.FLOAT8, evaluate),
+    )  # fmt: skip
+
+
+eq_to = _total("eq_to", "x == y in the total order of floats.", np.equal, "EQ")
+lt_to = _total("lt_to", "x < y in the total order of floats.", np.less, "LT")
+le_to = _total("le_to", "x <= y in the total order of floats.", np.less_equal, "LE")

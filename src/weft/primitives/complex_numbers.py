@@ -1,0 +1,59 @@
+"""Parts of complex numbers. Cotangents are paired with tangents without conjugation: the transpose
+of `real` is ct + 0i, of `imag` 0 - i ct, of `conj` itself."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.primitive import Primitive
+from .arithmetic import neg
+from .families import nary, unary
+from .structural import zeros
+
+_FAST = 2_000_000
+
+complex_: Primitive = nary(
+    "complex",
+    "x + iy.",
+    evaluate=lambda x, y: _complex(x, y),
+    stablehlo="complex",
+    jvp=(
+        lambda dx, out, x, y: complex_(dx, zeros(dx.aval)),
+        lambda dy, out, x, y: complex_(zeros(dy.aval), dy),
+    ),
+    transpose=(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
+    accepts="float",
+    out_dtype=dtypes.complex_of,
+    host_limit=_FAST,
+)
+
+
+def _complex(x: Any, y: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), dtypes.complex_of(x.dtype))
+    out.real, out.imag = x, y
+    return out
+
+
+real: Primitive = unary(
+    "real", "The real part.", evaluate=np.real, stablehlo="real", accepts="complex",
+    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: real(dx), host_limit=None,
+)  # fmt: skip
+imag: Primitive = unary(
+    "imag", "The imaginary part.", evaluate=np.imag, stablehlo="imag", accepts="complex",
+    out_dtype=dtypes.real_of, jvp=lambda dx, out, x: imag(dx), host_limit=None,
+)  # fmt: skip
+conj: Primitive = unary(
+    "conj", "The complex conjugate.", evaluate=np.conjugate, stablehlo="chlo.conj",
+    accepts="complex", jvp=lambda dx, out, x: conj(dx), linear=True, host_limit=_FAST,
+)  # fmt: skip
+
+
+@real.transpose
+def _(ct: Any, x: Any) -> Any:
+    return (complex_(ct, zeros(ct.aval)),)
+
+
+@imag.transpose
+def _(ct: Any, x: Any) -> Any:
+    return (complex_(zeros(ct.aval), neg(ct)),)

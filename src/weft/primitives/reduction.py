@@ -1,0 +1,430 @@
+"""Reductions: maximum, minimum, product, logic, places of extremes, and any computation.
+
+The sum is in `structural`. Knows identities and derivatives; knows nothing of promotion.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr
+from ..core.primitive import Primitive
+from ..stablehlo.attributes import ints
+from .arithmetic import div, mul
+from .comparison import eq
+from .computations import check_computation, region
+from .cumulative import cumprod
+from .families import KINDS, check_kind
+from .slicing import concatenate, slice_
+from .structural import (
+    broadcast_in_dim,
+    check_axes,
+    convert_element_type,
+    full,
+    others,
+    reduce_sum,
+    reshape,
+    transpose,
+)
+
+# --- identities ---
+
+
+def lowest(dtype: Any) -> Any:
+    """The identity of the maximum, as a scalar of the dtype."""
+    if dtypes.is_complex(dtype):
+        return dtype.type(complex(-np.inf, -np.inf))
+    if dtypes.is_bool(dtype):
+        return dtype.type(False)
+    if dtypes.is_integer(dtype):
+        return dtype.type(dtypes.iinfo(dtype).min)
+    low = dtype.type(-np.inf)
+    return low if np.isinf(low) else dtype.type(dtypes.finfo(dtype).min)
+
+
+def highest(dtype: Any) -> Any:
+    """The identity of the minimum, as a scalar of the dtype."""
+    if dtypes.is_bool(dtype):
+        return dtype.type(True)
+    if dtypes.is_integer(dtype):
+        return dtype.type(dtypes.iinfo(dtype).max)
+    return -lowest(dtype)
+
+
+def all_ones(dtype: Any) -> Any:
+    """The identity of *and*, as a scalar of the dtype."""
+    return dtype.type(True) if dtypes.is_bool(dtype) else dtype.type(-1 if dtypes.is_signed(dtype) else dtypes.iinfo(dtype).max)
+
+
+# What NumPy reduces narrow dtypes in: exact for extremes, rounded once for products, as by XLA.
+WIDE: dict[Any, Any] = {
+    dtypes.int4: np.dtype(np.int8),
+    dtypes.uint4: np.dtype(np.uint8),
+    dtypes.bfloat16: np.dtype(np.float32),
+    dtypes.float16: np.dtype(np.float32),
+    **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
+}
+
+
+def reducer(
+    name: str,
+    doc: str,
+    *,
+    ufunc: Any,
+    stablehlo: str | Callable[..., Any],
+    identity: Callable[[Any], Any],
+    accepts: str,
+    host_limit: int | None = 1_000_000,
+) -> Primitive:
+    """A reduction of `axes` by a binary operation.
+
+    Args:
+      ufunc: NumPy's function of two arrays.
+      stablehlo: the operation's name, or `(block, x, y, out) -> operand` for scalars that have none.
+      identity: dtype -> the scalar that changes nothing.
+      accepts: one of `families.KINDS`.
+    """
+    primitive = Primitive(name, doc, host_limit=host_limit)
+
+    def type_rule(x: Aval, *, axes: tuple[int, ...]) -> Aval:
+        check_kind(name, accepts, x)
+        check_axes(name, x, axes)
+        return x.update(shape=tuple(x.shape[a] for a in others(axes, x.ndim)))
+
+    def evaluate_rule(x: Any, *, axes: tuple[int, ...]) -> Any:
+        dtype = x.dtype
+        wide = WIDE.get(dtype)
+        if wide is not None:
+            x = x.astype(wide)
+        if x.size:
+            result = ufunc.reduce(x, axis=axes, dtype=x.dtype)
+        else:
+            shape = tuple(x.shape[a] for a in others(axes, x.ndim))
+            return np.full(shape, identity(dtype), dtype)
+        if ufunc in SIGNED_ZEROS and np.count_nonzero(result) != result.size:
+            result = signed_zeros(ufunc, x, axes, result)
+        return result if wide is None else result.astype(dtype)
+
+    def lower_rule(block: Any, x: Any, out: Aval, axes: Any) -> Any:
+        operation = stablehlo
+        if callable(operation) and dtypes.is_complex(out.dtype):
+            return reduce_with(block, operation, identity(out.dtype), x, axes, out)
+        return block.reduce(
+            operation if isinstance(operation, str) else name[7:] + "imum", identity(out.dtype), x, axes, out
+        )
+
+    def batch_rule(args: Any, batched: Any, batch_size: int, *, axes: Any) -> Any:
+        return primitive(args[0], axes=tuple(a + 1 for a in axes))
+
+    primitive.type(type_rule)
+    primitive.evaluate(evaluate_rule)
+    primitive.lower(lower_rule)
+    primitive.batch(batch_rule)
+    return primitive
+
+
+SIGNED_ZEROS = (np.maximum, np.minimum)
+
+
+def signed_zeros(ufunc: Any, x: Any, axes: Any, result: Any) -> Any:
+    """Extremes that are zero, with XLA's sign: -0 is below +0 (NumPy takes either)."""
+    if x.dtype.kind != "f":
+        return result
+    sign = np.signbit(x) if ufunc is np.maximum else ~np.signbit(x)
+    other = np.logical_or.reduce((x == 0) & ~sign, axis=axes)  # a zero that wins is there
+    zero = np.where(other == (ufunc is np.maximum), x.dtype.type(0.0), x.dtype.type(-0.0))
+    return np.where(result == 0, zero, result)
+
+
+def reduce_with(block: Any, operation: Callable[..., Any], identity: Any, x: Any, axes: Any, out: Aval) -> Any:
+    """A reduction by an operation that StableHLO has no name for."""
+    scalar = x.aval.update(shape=(), weak_type=False)
+    body = block.region([scalar, scalar], lambda inner, args: [operation(inner, *args, scalar)])
+    (result,) = block.op(
+        "reduce",
+        x,
+        block.constant(identity, scalar),
+        out=[out],
+        attributes=f"dimensions = {ints(axes)}",
+        regions=[body],
+    )
+    return result
+
+
+def complex_extreme(direction: str) -> Callable[..., Any]:
+    """Writes the extreme of two complex numbers: by real part, then imaginary part; NaN wins."""
+
+    def write(block: Any, x: Any, y: Any, out: Aval) -> Any:
+        mask = out.update(dtype=dtypes.bool_)
+        part = out.update(dtype=dtypes.real_of(out.dtype))
+        xr, yr = (block.op("real", v, out=part) for v in (x, y))
+        xi, yi = (block.op("imag", v, out=part) for v in (x, y))
+        beyond = block.compare(direction, xr, yr, mask)
+        level = block.elementwise(
+            "and",
+            (block.compare("EQ", xr, yr, mask), block.compare(direction[:1] + "E", xi, yi, mask)),
+            mask,
+        )
+        for v in (xi, yi):
+            beyond = block.elementwise("and", (beyond, block.compare("EQ", v, v, mask)), mask)
+        first = block.elementwise("or", (beyond, level), mask)
+        first = block.elementwise("or", (first, block.compare("NE", x, x, mask)), mask)
+        return block.select(first, x, y)
+
+    return write
+
+
+# --- extremes ---
+
+reduce_max = reducer(
+    "reduce_max",
+    "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
+    ufunc=np.maximum,
+    stablehlo=complex_extreme("GT"),
+    identity=lowest,
+    accepts="any",
+)
+
+reduce_min = reducer(
+    "reduce_min",
+    "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
+    ufunc=np.minimum,
+    stablehlo=complex_extreme("LT"),
+    identity=highest,
+    accepts="any",
+)
+
+
+def _extreme_jvp(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
+    """Elements that share the extreme share its derivative equally."""
+    (x,), (dx,) = primals, tangents
+    same = eq(x, broadcast_in_dim(out, shape=x.shape, dims=others(axes, x.ndim)))
+    here = convert_element_type(same, dtype=x.dtype)
+    return div(reduce_sum(mul(dx, here), axes=axes), reduce_sum(here, axes=axes))
+
+
+reduce_max.jvp(_extreme_jvp)
+reduce_min.jvp(_extreme_jvp)
+
+# --- product ---
+
+reduce_prod = reducer(
+    "reduce_prod",
+    "Product over `axes`.",
+    ufunc=np.multiply,
+    stablehlo="multiply",
+    identity=lambda dtype: dtype.type(1),
+    accepts="number",
+)
+
+
+@reduce_prod.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
+    # Each tangent times the product of the elements before and that of those after it: no
+    # division, so zeros do no harm.
+    (x,), (dx,) = primals, tangents
+    if not x.size or not axes:
+        return dx if not axes else full(out.aval.strong(), 0)
+    order = (*axes, *others(axes, x.ndim))
+    shape = (x.size // out.size, *out.shape)
+
+    def flat(v: Any) -> Any:
+        return reshape(transpose(v, permutation=order), shape=shape)
+
+    x, dx = flat(x), flat(dx)
+    n = shape[0]
+    if n == 1:
+        return reshape(dx, shape=out.shape)
+    one = full(x.aval.update(shape=(1, *shape[1:]), weak_type=False), 1)
+
+    def part(start: int, stop: int) -> Any:
+        return slice_(x, starts=(start, *[0] * out.ndim), limits=(stop, *out.shape), strides=None)
+
+    before = concatenate(one, cumprod(part(0, n - 1), axis=0, reverse=False), axis=0)
+    after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, axis=0)
+    return reduce_sum(mul(dx, mul(before, after)), axes=(0,))
+
+
+# --- logic ---
+
+reduce_and = reducer(
+    "reduce_and",
+    "Bitwise *and* over `axes`.",
+    ufunc=np.bitwise_and,
+    stablehlo="and",
+    identity=all_ones,
+    accepts="integer or bool",
+)
+reduce_or = reducer(
+    "reduce_or",
+    "Bitwise *or* over `axes`.",
+    ufunc=np.bitwise_or,
+    stablehlo="or",
+    identity=lambda dtype: dtype.type(0),
+    accepts="integer or bool",
+)
+reduce_xor = reducer(
+    "reduce_xor",
+    "Bitwise exclusive *or* over `axes`.",
+    ufunc=np.bitwise_xor,
+    stablehlo="xor",
+    identity=lambda dtype: dtype.type(0),
+    accepts="integer or bool",
+)
+
+BY_MONOID = {
+    "add": reduce_sum,
+    "mul": reduce_prod,
+    "max": reduce_max,
+    "min": reduce_min,
+    "and": reduce_and,
+    "or": reduce_or,
+    "xor": reduce_xor,
+}
+"""The reduction by a primitive of two operands, by that primitive's name."""
+
+
+# --- places of extremes ---
+
+
+def place(name: str, doc: str, *, evaluate: Callable[..., Any], largest: bool) -> Primitive:
+    """The index along `axis` of the first extreme element; a NaN counts as one."""
+    primitive = Primitive(name, doc, host_limit=None)
+
+    def type_rule(x: Aval, *, axis: int, dtype: Any) -> Aval:
+        if not KINDS["real or bool"](x.dtype):
+            raise TypeError(f"{name}: expected an operand of real or bool dtype; got {x}")
+        if not dtypes.is_integer(dtype):
+            raise TypeError(f"{name}: index_dtype must be an integer dtype; got {dtype.name}")
+        check_axes(name, x, (axis,))
+        if not x.shape[axis]:
+            raise ValueError(f"{name}: axis {axis} of {x} is empty: there is no element to point to")
+        return x.update(shape=[n for i, n in enumerate(x.shape) if i != axis], dtype=dtype, weak_type=False)
+
+    def evaluate_rule(x: Any, *, axis: int, dtype: Any) -> Any:
+        wide = WIDE.get(x.dtype)
+        return evaluate(x if wide is None else x.astype(wide), axis).astype(dtype)
+
+    def lower_rule(block: Any, x: Any, out: Aval, axis: int, dtype: Any) -> Any:
+        lower = two_passes if block.module.platform == "cpu" else one_pass
+        index = out.update(dtype=dtypes.int32 if out.dtype.itemsize < 4 else out.dtype)
+        return block.convert(lower(block, x, index, axis, largest), out.dtype)
+
+    def batch_rule(args: Any, batched: Any, batch_size: int, *, axis: int, dtype: Any) -> Any:
+        return primitive(args[0], axis=axis + 1, dtype=dtype)
+
+    primitive.type(type_rule)
+    primitive.evaluate(evaluate_rule)
+    primitive.lower(lower_rule)
+    primitive.jvp(lambda primals, tangents, out, **params: None)
+    primitive.batch(batch_rule)
+    return primitive
+
+
+def two_passes(block: Any, x: Any, out: Aval, axis: int, largest: bool) -> Any:
+    """The extreme, then the least index that has it: both vectorised on CPUs (1e6 elements: 0.9 ms
+    against 4.6 ms for one pass over pairs)."""
+    shape, dtype = x.aval.shape, x.aval.dtype
+    start = lowest(dtype) if largest else highest(dtype)
+    extreme = block.reduce("maximum" if largest else "minimum", start, x, [axis], out.update(dtype=dtype))
+    extreme = block.broadcast(extreme, others((axis,), len(shape)), shape)
+    mask = x.aval.update(dtype=dtypes.bool_, weak_type=False)
+    found = block.compare("EQ", x, extreme, mask)
+    if dtypes.is_inexact(dtype):
+        found = block.elementwise("or", (found, block.compare("NE", x, x, mask)), mask)
+    indices = out.update(shape=shape)
+    far = dtypes.iinfo(out.dtype).max
+    index = block.select(found, block.iota(indices, axis), block.full(far, indices))
+    return block.reduce("minimum", far, index, [axis], out)
+
+
+def one_pass(block: Any, x: Any, out: Aval, axis: int, largest: bool) -> Any:
+    """A reduction of (element, index) pairs: one kernel on accelerators."""
+    element, index = x.aval.update(shape=(), weak_type=False), out.update(shape=())
+    mask = out.update(shape=(), dtype=dtypes.bool_)
+
+    def both(inner: Any, a: Any, b: Any) -> Any:
+        return inner.elementwise("and", (a, b), mask)
+
+    def either(inner: Any, a: Any, b: Any) -> Any:
+        return inner.elementwise("or", (a, b), mask)
+
+    def body(inner: Any, args: Any) -> list[Any]:
+        x, i, y, j = args
+        beyond = inner.compare("GT" if largest else "LT", x, y, mask)
+        level = inner.compare("EQ", x, y, mask)
+        if dtypes.is_inexact(x.aval.dtype):
+            x_nan, y_nan = (inner.compare("NE", v, v, mask) for v in (x, y))
+            beyond = either(inner, beyond, both(inner, x_nan, inner.compare("EQ", y, y, mask)))
+            level = either(inner, level, both(inner, x_nan, y_nan))
+        first = either(inner, beyond, both(inner, level, inner.compare("LT", i, j, mask)))
+        return [inner.select(first, x, y), inner.select(first, i, j)]
+
+    start = lowest(x.aval.dtype) if largest else highest(x.aval.dtype)
+    _, found = block.op(
+        "reduce",
+        x,
+        block.iota(out.update(shape=x.aval.shape), axis),
+        block.constant(start, element),
+        block.full(0, index),
+        out=[out.update(dtype=x.aval.dtype), out],
+        attributes=f"dimensions = {ints([axis])}",
+        regions=[block.region([element, index, element, index], body)],
+    )
+    return found
+
+
+argmax = place("argmax", "Index of the first maximum along `axis`.", evaluate=np.argmax, largest=True)
+argmin = place("argmin", "Index of the first minimum along `axis`.", evaluate=np.argmin, largest=False)
+
+
+# --- any computation ---
+
+reduce = Primitive(
+    "reduce",
+    "Reduces `axes` of several arrays together by a program of scalars, from initial values.",
+    multiple=True,
+    host_limit=0,
+)
+
+
+@reduce.type
+def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
+    n = len(args) // 2
+    operands, inits = args[:n], args[n:]
+    if any(x.shape != operands[0].shape for x in operands):
+        raise TypeError(f"reduce: operands must have one shape; got {', '.join(map(str, operands))}")
+    check_axes("reduce", operands[0], axes)
+    check_computation("reduce", jaxpr, operands, inits)
+    kept = others(axes, operands[0].ndim)
+    return [x.update(shape=[x.shape[a] for a in kept], weak_type=False) for x in operands]
+
+
+@reduce.lower
+def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
+    return block.op(
+        "reduce",
+        *args,
+        out=list(out),
+        attributes=f"dimensions = {ints(axes)}",
+        regions=[region(block, jaxpr)],
+    )
+
+
+@reduce.batch
+def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> Any:
+    n = len(args) // 2
+    operands, inits = args[:n], args[n:]
+    if any(batched[n:]):
+        raise NotImplementedError(
+            "reduce: initial values that vmap maps over are possible for sums, products, extremes "
+            "and logic only\n  fix: reduce from the computation's identity, and combine afterwards"
+        )
+    operands = [
+        x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        for x, b in zip(operands, batched, strict=False)
+    ]
+    return reduce(*operands, *inits, jaxpr=jaxpr, axes=tuple(a + 1 for a in axes))

@@ -1,0 +1,205 @@
+"""Choosing between arrays, and identities that say something about derivatives or compilation."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from .comparison import gt, lt
+from .families import nary, same_dtype, unary
+from .structural import (
+    align,
+    broadcast_in_dim,
+    broadcast_shape,
+    instantiate,
+    unbroadcast,
+    widen,
+    zeros,
+)
+
+# --- select_n ---
+
+select_n = Primitive(
+    "select_n",
+    "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
+    host_limit=262_144,
+)
+
+
+@select_n.type
+def _(which: Aval, *cases: Aval) -> Aval:
+    if not cases:
+        raise TypeError("select_n: expected at least one case; got none")
+    same_dtype("select_n", *cases)
+    shape = broadcast_shape("select_n", (*cases, which))
+    if which.dtype == dtypes.bool_:
+        if len(cases) > 2:
+            raise TypeError(
+                f"select_n: a boolean `which` chooses between two cases; got {len(cases)}\n"
+                "  fix: an int32 `which`"
+            )
+    elif which.dtype != dtypes.int32:
+        raise TypeError(f"select_n: `which` must be of dtype bool or int32; got {which}")
+    return cases[0].update(shape=shape, weak_type=all(c.weak_type for c in cases))
+
+
+@select_n.evaluate
+def _(which: Any, *cases: Any) -> Any:
+    if which.dtype == np.bool_ and len(cases) == 2:
+        return np.where(which, cases[1], cases[0])
+    out = np.broadcast_to(cases[-1], np.broadcast_shapes(*(c.shape for c in (which, *cases))))
+    for i in range(len(cases) - 2, -1, -1):  # out of range: the nearest case
+        out = np.where(which <= i, cases[i], out)
+    return out
+
+
+@select_n.lower
+def _(block: Any, which: Any, *cases: Any, out: Aval) -> Any:
+    choices = [block.widen(c, out.shape) for c in cases]
+    if len(choices) == 1:
+        return choices[0]
+    if which.aval.ndim:
+        which = block.widen(which, out.shape)
+    if which.aval.dtype == dtypes.bool_:
+        return block.select(which, choices[1], choices[0])
+    chosen = choices[-1]
+    flags = which.aval.update(dtype=dtypes.bool_, weak_type=False)
+    for i in range(len(choices) - 2, -1, -1):
+        bound = block.full(i, which.aval.update(weak_type=False))
+        chosen = block.select(block.compare("LE", which, bound, flags), choices[i], chosen)
+    return chosen
+
+
+@select_n.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    given = [
+        instantiate(t, p.aval) for t, p in zip(tangents[1:], primals[1:], strict=True)
+    ]
+    return widen(select_n(primals[0], *given), out.shape)
+
+
+@select_n.transpose
+def _(ct: Any, which: Any, *cases: Any) -> Any:
+    nothing = zeros(ct.aval.update(shape=(), weak_type=False))
+    cts: list[Any] = [None]
+    for i, case in enumerate(cases):
+        if type(case) is not Aval:
+            cts.append(None)
+        else:
+            mine = [ct if i == j else nothing for j in range(len(cases))]
+            cts.append(unbroadcast(select_n(which, *mine), case))
+    return cts
+
+
+@select_n.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return select_n(*align(args, batched))
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, `y` elsewhere."""
+    return select_n(condition, y, x)
+
+
+def _masked(t: Any, condition: Any) -> Any:
+    """A tangent where a condition holds, zero elsewhere."""
+    return select_n(condition, zeros(t.aval.update(shape=(), weak_type=False)), t)
+
+
+# --- clamp ---
+
+
+def _lower_clamp(block: Any, low: Any, x: Any, high: Any, out: Aval) -> Any:
+    low, high = (b if not b.aval.ndim else block.widen(b, out.shape) for b in (low, high))
+    return block.op("clamp", low, block.widen(x, out.shape), high, out=out)
+
+
+
+clamp: Primitive = nary(
+    "clamp",
+    "x, moved into the interval from `low` to `high`.",
+    arity=3,
+    evaluate=lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    stablehlo=_lower_clamp,
+    jvp=(
+        lambda dl, out, low, x, high: _masked(
+            _masked(dl, gt(low, x)), lt(low, high)
+        ),
+        lambda dx, out, low, x, high: _masked(_masked(dx, gt(x, low)), lt(x, high)),
+        lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
+    ),
+    accepts="real or bool",
+    host_limit=2_000_000,
+)  # as in jax, at a bound the derivative is zero
+
+# --- identities ---
+
+stop_gradient: Primitive = unary(
+    "stop_gradient",
+    "The operand; its derivative counts as zero.",
+    evaluate=lambda x: x,
+    stablehlo=lambda block, x, out: x,
+    jvp=lambda dx, out, x: None,
+    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES},
+    host_limit=None,
+)
+
+copy: Primitive = unary(
+    "copy",
+    "The operand, in memory of its own.",
+    evaluate=lambda x: x.copy(),
+    stablehlo=lambda block, x, out: x,
+    jvp=lambda dx, out, x: copy(dx),
+    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES},
+    linear=True,
+    host_limit=None,
+)
+
+optimization_barrier = Primitive(
+    "optimization_barrier",
+    "The operands; the compiler moves nothing across.",
+    multiple=True,
+    host_limit=None,
+)
+
+
+@optimization_barrier.type
+def _(*operands: Aval) -> Any:
+    return operands
+
+
+@optimization_barrier.evaluate
+def _(*operands: Any) -> Any:
+    return operands
+
+
+@optimization_barrier.lower
+def _(block: Any, *operands: Any, out: Any) -> Any:
+    return block.op("optimization_barrier", *operands, out=list(out)) if operands else []
+
+
+@optimization_barrier.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    return _barrier_of_some(tangents)
+
+
+@optimization_barrier.transpose
+def _(cts: Any, *operands: Any) -> Any:
+    return _barrier_of_some(cts)
+
+
+def _barrier_of_some(ts: Any) -> Any:
+    passed = iter(optimization_barrier(*(t for t in ts if t is not None)))
+    return [None if t is None else next(passed) for t in ts]
+
+
+@optimization_barrier.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return [
+        o if b else broadcast_in_dim(
+            o, shape=(batch_size, *o.shape), dims=tuple(range(1, o.ndim + 1))
+        )
+        for o, b in zip(optimization_barrier(*args), batched, strict=True)
+    ]  # fmt: skip

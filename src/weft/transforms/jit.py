@@ -1,0 +1,364 @@
+"""jit: trace once for each signature, compile, and call the executable.
+
+The way of a call: flatten, look up, execute, wrap; each step has a fast form for what calls look
+like most of the time. Knows tracing and programs; knows nothing of other transformations.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..compiler.program import Program, buffer_on
+from ..config import thread
+from ..core.array import Array, PlacedArray, as_value
+from ..core.aval import aval
+from ..core.jaxpr import Jaxpr
+from ..core.source import function_line, note_user_line
+from ..core.trace import current
+from ..higher_order.call import call_jaxpr
+from ..interpreters.stage import stage
+from ..runtime import buffer as buffers
+from ..runtime import client
+from ..tree_util import PyTreeDef, register_leaf_types, tree_flatten
+from . import retrace
+from .signature import (
+    argument_values,
+    check_callable,
+    check_hashable,
+    leaf_paths,
+    name_of,
+    output_values,
+    static_arguments,
+)
+from .stages import Lowered, Traced
+
+__all__ = ["jit"]
+
+register_leaf_types(Array, PlacedArray, np.ndarray, np.float32, np.int32, np.bool_)
+
+_base = current.base
+
+
+class Entry:
+    """One signature of a jitted function: the jaxpr, its output tree and its program."""
+
+    __slots__ = ("build", "device", "donated", "executable", "jaxpr", "out_tree", "program", "simple")
+
+    def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef, program: Program, device: Any) -> None:
+        self.jaxpr, self.out_tree, self.program, self.device = jaxpr, out_tree, program, device
+        self.simple: Any = None
+
+    def run(self, values: Sequence[Any]) -> Any:
+        """The result for arrays."""
+        program = self.program
+        if self.device is not None:
+            values = [moved(v, self.device) for v in values]
+        outs = program.run(values, self.device)
+        for i in program.donated:
+            release(values[program.kept[i]])
+        return self.out_tree.unflatten(outs)
+
+    def prepare(self) -> None:
+        """Finds out whether calls may take the fast path, and keeps what it needs."""
+        program = self.program
+        if self.device is not None or program.donated or not program.types:
+            return
+        if any(kind != "result" for kind, _ in program.outputs):
+            return
+        if [i for _, i in program.outputs] != list(range(len(program.types))):
+            return
+        device = client.default_device()
+        execute = program.executable(device).execute
+        consts = [buffer_on(c, device) for c in program.consts]
+        kept = program.kept if len(program.kept) < len(self.jaxpr.invars) else None
+        avals = [v.aval for v in program.stripped.outvars]
+        single = avals[0] if self.out_tree.is_leaf else None
+        self.simple = (execute, kept, consts, avals, single, self.out_tree.unflatten)
+
+
+def moved(x: Any, device: Any) -> Any:
+    """An argument on the device that the caller of jit named."""
+    if x.__class__ is PlacedArray and x._device is device:
+        return x
+    return PlacedArray(x._host, x.aval, buffer_on(x, device), device)
+
+
+def release(array: Any) -> None:
+    """A donated array is gone, whether XLA could use its memory or not."""
+    array._host = None
+    if array._buffer is not None and not buffers.is_deleted(array._buffer):
+        buffers.delete(array._buffer)
+
+
+def argument_array(x: Any, device: Any) -> Any:
+    """An argument from outside as an array, copied once."""
+    if x.__class__ is np.ndarray:
+        dtype = dtypes.canonicalize_dtype(x.dtype)
+        host = x if x.dtype == dtype else x.astype(dtype)
+        return Array(None, aval(host.shape, dtype), buffers.put(host, device, alias=False))
+    return as_value(x)
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    device: Any = None,
+    backend: str | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    inline: bool = False,
+    keep_unused: bool = False,
+) -> Any:
+    """Compiles a function with XLA, once for each signature of its arguments.
+
+    Args:
+      fun: a pure function of arrays, scalars and containers of them. Without it, a decorator that
+        takes the other options.
+      static_argnums, static_argnames: arguments that are part of the program: hashable; another
+        value means another compilation. Each is inferred from the other if only one is given.
+      device: where to run; by default where committed arguments are, else the default device.
+      backend: 'cpu', 'gpu' or 'tpu': the first device of that platform.
+      donate_argnums, donate_argnames: arguments whose memory may be used for results; they can't
+        be used afterwards.
+      inline: whether a call inside another traced function becomes part of it, instead of a call
+        equation.
+      keep_unused: whether arguments that the result doesn't depend on are passed all the same.
+    Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
+      `eval_shape` and `clear_cache`.
+    Raises: TypeError: an argument or result isn't an array. ValueError: a static argument isn't
+      hashable.
+    Example:
+      >>> import weft
+      >>> @weft.jit
+      ... def selu(x, alpha=1.67, lmbda=1.05):
+      ...     return lmbda * weft.numpy.where(x > 0, x, alpha * weft.numpy.exp(x) - alpha)
+      >>> selu(weft.numpy.arange(5.0))
+      Array([0.       , 1.05     , 2.1      , 3.1499999, 4.2      ], dtype=float32)
+    Source: seed 002, `jax.jit`.
+    """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            device=device,
+            backend=backend,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            inline=inline,
+            keep_unused=keep_unused,
+        )
+    check_callable(fun, "jit")
+    static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
+    donate_nums, donate_names = static_arguments(fun, donate_argnums, donate_argnames, word="donate")
+    if set(static_nums) & set(donate_nums):
+        raise ValueError(
+            f"jit: arguments {sorted(set(static_nums) & set(donate_nums))} of {function_line(fun)} "
+            "are both static and donated\n  fix: a static argument has no memory to donate"
+        )
+    function: Callable[..., Any] = fun
+    name = name_of(fun)
+    cache: dict[Any, Entry] = {}
+    fast: dict[Any, Any] = {}  # avals of bare array arguments -> what the fast path needs
+    trees: list[Any] = [None, None]  # the last tree's matcher, and its own `fast`
+    history = retrace.History(fun)
+    has_static = bool(static_nums or static_names)
+    plain = not has_static and device is None and backend is None
+
+    def target() -> Any:
+        if device is not None:
+            return device
+        return client.devices(backend)[0] if backend is not None else None
+
+    @functools.wraps(fun)
+    def jitted(*args: Any, **kwargs: Any) -> Any:
+        if plain and not kwargs and current.trace is _base:
+            leaves: Any = args
+            table = fast
+            bare = True
+            for a in args:
+                if a.__class__ is not Array:
+                    bare = False
+                    break
+            if not bare and trees[0] is not None:
+                leaves = trees[0](args)
+                table = trees[1]
+            if leaves is not None and (bare or table is not fast):
+                key = [thread.key]
+                inputs = []
+                for a in leaves:
+                    if a.__class__ is not Array:
+                        if a.__class__ is PlacedArray:
+                            break
+                        a = argument_array(a, client.default_device())
+                    key.append(a.aval)
+                    b = a._buffer
+                    inputs.append(a if b is None else b)
+                else:
+                    simple = table.get(tuple(key))
+                    if simple is not None:
+                        return execute_simple(simple, inputs)
+        return general(args, kwargs)
+
+    def execute_simple(simple: Any, inputs: list[Any]) -> Any:
+        execute, kept, consts, avals, single, build = simple
+        if kept is not None:
+            inputs = [inputs[i] for i in kept]
+        for i, b in enumerate(inputs):
+            if b.__class__ is Array:
+                inputs[i] = buffer_on(b, client.default_device())
+        if consts:
+            inputs += consts
+        if single is not None:
+            return Array(None, single, execute(inputs)[0])
+        return build([Array(None, o, r) for o, r in zip(avals, execute(inputs), strict=True)])
+
+    def split(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+        """Traced positional and keyword arguments, and the static ones as a key."""
+        if not has_static:
+            return args, kwargs, ()
+        count = len(args)
+        fixed = {n % count if n < 0 else n for n in static_nums if -count <= n < count}
+        statics: list[Any] = [("n", count)]
+        for i in sorted(fixed):
+            check_hashable("jit", function, f"#{i}", args[i])
+            statics.append((i, args[i].__class__, args[i]))
+        for k in sorted(set(static_names) & set(kwargs)):
+            check_hashable("jit", function, repr(k), kwargs[k])
+            statics.append((k, kwargs[k].__class__, kwargs[k]))
+        traced = tuple(a for i, a in enumerate(args) if i not in fixed)
+        return traced, {k: v for k, v in kwargs.items() if k not in static_names}, tuple(statics)
+
+    def paths_of(args: Any, kwargs: Any) -> list[str]:
+        traced, traced_kwargs, statics = split(args, kwargs)
+        fixed = {s[0] for s in statics[1:] if isinstance(s[0], int)}
+        positions = [i for i in range(len(args)) if i not in fixed]
+        return leaf_paths(function, traced, traced_kwargs, positions)
+
+    def signature(args: Any, kwargs: Any) -> tuple[Any, Any, Any, Any, Any]:
+        traced, traced_kwargs, statics = split(args, kwargs)
+        leaves, tree = tree_flatten((traced, traced_kwargs))
+        values = argument_values("jit", function, leaves, lambda: paths_of(args, kwargs))
+        avals = tuple([v.aval for v in values])
+        return values, avals, tree, statics, (tree, avals, statics, thread.key)
+
+    def entry_of(args: Any, kwargs: Any) -> tuple[Entry, Any, Any]:
+        values, avals, tree, statics, key = signature(args, kwargs)
+        entry = cache.get(key)
+        if entry is None:
+            history.note(tree, avals, statics, lambda: paths_of(args, kwargs))
+            entry = trace_entry(args, kwargs, avals, tree, statics)
+            cache[key] = entry
+        return entry, values, tree
+
+    def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
+        fixed = {s[0]: s[2] for s in statics[1:]}
+        count = len(args)
+        out_tree: Any = None
+
+        def flat(*tracers: Any) -> list[Any]:
+            nonlocal out_tree
+            traced, traced_kwargs = tree.unflatten(tracers)
+            waiting = iter(traced)
+            full = [fixed[i] if i in fixed else next(waiting) for i in range(count)]
+            extra = {k: v for k, v in fixed.items() if isinstance(k, str)}
+            result = function(*full, **traced_kwargs, **extra)
+            leaves, out_tree = tree_flatten(result)
+            return output_values("jit", function, leaves)
+
+        jaxpr = stage(
+            flat, avals, name=name, transform="jit", about=function,
+            names=lambda: paths_of(args, kwargs),
+        )  # fmt: skip
+        donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
+        program = Program(jaxpr, donated, keep_unused)
+        jaxpr.cache["program"] = program
+        return Entry(jaxpr, out_tree, program, target())
+
+    def donated_leaves(args: Any, kwargs: Any) -> list[int]:
+        numbers = []
+        i = 0
+        fixed = {n % len(args) if n < 0 else n for n in static_nums}
+        for n, arg in enumerate(args):
+            if n in fixed:
+                continue
+            size = len(tree_flatten(arg)[0])
+            if n in donate_nums or n - len(args) in donate_nums:
+                numbers += range(i, i + size)
+            i += size
+        for k in sorted(set(kwargs) - set(static_names)):
+            size = len(tree_flatten(kwargs[k])[0])
+            if k in donate_names:
+                numbers += range(i, i + size)
+            i += size
+        return numbers
+
+    def general(args: Any, kwargs: Any) -> Any:
+        if thread.disable_jit:
+            return function(*args, **kwargs)
+        entry, values, tree = entry_of(args, kwargs)
+        trace = current.trace
+        if trace is not _base:
+            outs = call_jaxpr(entry.jaxpr, values, trace, inline)
+            return entry.out_tree.unflatten(outs)
+        if any(not isinstance(c, Array) for c in entry.jaxpr.consts):
+            outs = call_jaxpr(entry.jaxpr, values, trace, inline)
+            return entry.out_tree.unflatten(outs)
+        result = entry.run(values)
+        if plain and not kwargs and entry.simple is None:
+            entry.prepare()
+        if entry.simple is not None and plain and not kwargs:
+            key = (thread.key, *[v.aval for v in values])
+            if all(a.__class__ is Array for a in args):
+                fast[key] = entry.simple
+            else:
+                remember_tree(tree, key, entry.simple)
+        return result
+
+    by_tree: dict[Any, dict[Any, Any]] = {}
+
+    def remember_tree(tree: Any, key: Any, simple: Any) -> None:
+        args_tree = tree.children()[0]
+        table = by_tree.setdefault(args_tree, {})
+        table[key] = simple
+        trees[0], trees[1] = args_tree.matcher, table
+
+    def checked(call: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(call)
+        def with_line(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(*args, **kwargs)
+            except (TypeError, ValueError) as error:
+                note_user_line(error)
+                raise
+
+        return with_line
+
+    general = checked(general)  # type: ignore[assignment]
+
+    def trace(*args: Any, **kwargs: Any) -> Traced:
+        """The traced program for these arguments, for looking at and lowering."""
+        entry, values, tree = entry_of(args, kwargs)
+        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums)
+
+    def lower(*args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments as StableHLO, to be compiled ahead of time."""
+        return trace(*args, **kwargs).lower()
+
+    def clear_cache() -> None:
+        """Forgets all traced and compiled programs of this function."""
+        cache.clear()
+        fast.clear()
+        by_tree.clear()
+        trees[:] = [None, None]
+
+    jitted.trace = trace  # type: ignore[attr-defined]
+    jitted.lower = lower  # type: ignore[attr-defined]
+    jitted.clear_cache = clear_cache  # type: ignore[attr-defined]
+    jitted.eval_shape = lambda *a, **k: trace(*a, **k).out_info  # type: ignore[attr-defined]
+    return jitted

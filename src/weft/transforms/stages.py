@@ -1,0 +1,178 @@
+"""The steps of a compilation as values: traced, lowered, compiled. Each can be looked at.
+
+Knows programs; knows nothing of caching.
+"""
+
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.aval import Aval, aval
+from ..core.jaxpr import Jaxpr
+from ..runtime import client
+from ..runtime import executable as runtime
+from ..tree_util import PyTreeDef, tree_flatten
+from .signature import argument_values
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype: what is known of an array that isn't computed.
+
+    Example:
+      >>> ShapeDtypeStruct((3,), "float32")
+      ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "named_shape", "shape", "weak_type")
+
+    def __init__(
+        self, shape: Any, dtype: Any, named_shape: Any = None, weak_type: bool = False
+    ) -> None:
+        known = aval(tuple(shape), dtypes.canonicalize_dtype(dtype), weak_type)
+        self.shape, self.dtype, self.weak_type = known.shape, known.dtype, weak_type
+        self.named_shape = dict(named_shape or {})
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        n = 1
+        for length in self.shape:
+            n *= length
+        return n
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ShapeDtypeStruct)
+            and (self.shape, self.dtype) == (other.shape, other.dtype)
+            and self.named_shape == other.named_shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def struct_of(a: Aval) -> ShapeDtypeStruct:
+    """The public form of an aval."""
+    return ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+
+
+class Traced:
+    """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on."""
+
+    def __init__(
+        self, jaxpr: Jaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, name: str, entry: Any, donated: Any
+    ) -> None:
+        self.jaxpr, self.in_tree, self.out_tree, self.fun_name = jaxpr, in_tree, out_tree, name
+        self.entry, self.donate_argnums = entry, donated
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, in their tree."""
+        return self.out_tree.unflatten([struct_of(a) for a in self.jaxpr.out_avals])
+
+    def lower(self) -> "Lowered":
+        """The program as StableHLO."""
+        return Lowered(self)
+
+
+class Lowered:
+    """A program as StableHLO text: `as_text()`, `compile()`, `cost_analysis()`."""
+
+    def __init__(self, traced: Traced) -> None:
+        self.traced = traced
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        self.program = traced.entry.program
+        self.device = traced.entry.device
+        platform = (self.device or client.default_device()).platform
+        self.text, self.module = self.program.lowered(platform)
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, in their tree."""
+        return self.traced.out_info
+
+    def as_text(self, dialect: str = "stablehlo") -> str:
+        """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation."""
+        if dialect == "stablehlo":
+            return str(self.text)
+        if dialect == "hlo":
+            return runtime.hlo_text(self.text)
+        raise ValueError(f"as_text: dialect must be 'stablehlo' or 'hlo'; got {dialect!r}")
+
+    def compiler_ir(self, dialect: str = "stablehlo") -> str:
+        """The same as `as_text`."""
+        return self.as_text(dialect)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate of the work of the program."""
+        return self.compile().cost_analysis()
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
+        """The executable.
+
+        Args:
+          compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`.
+        """
+        device = self.device or client.default_device()
+        if compiler_options:
+            executable = runtime.compile_text(
+                self.text, self.program.types, device, compiler_options
+            )
+        else:
+            executable = self.program.executable(device)
+        return Compiled(self.traced, executable)
+
+
+class Compiled:
+    """An executable for one signature. Calling it runs it; another signature is an error."""
+
+    def __init__(self, traced: Traced, executable: Any) -> None:
+        self.traced, self.executable = traced, executable
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        self.in_avals = traced.jaxpr.in_avals
+
+    def as_text(self) -> str:
+        """The program as XLA optimised it, as HLO text."""
+        return str(self.executable.as_text())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate of the work: 'flops', 'bytes accessed', …"""
+        return dict(self.executable.cost_analysis())
+
+    def memory_analysis(self) -> Any:
+        """How many bytes a run takes: arguments, outputs, temporary ones, the peak."""
+        return self.executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The runtime's own object."""
+        return self.executable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs))
+        if tree != self.in_tree:
+            raise TypeError(
+                f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got {tree}"
+            )
+        values = argument_values(
+            "compiled function", self.traced.fun_name, leaves, lambda: [f"#{i}" for i in range(len(leaves))]
+        )
+        for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
+            if v.aval.shape != a.shape or v.aval.dtype != a.dtype:
+                raise TypeError(
+                    f"{self.traced.fun_name}: compiled for {a} as argument leaf {i}; got {v.aval}\n"
+                    "  fix: call the jitted function itself, which compiles for each signature"
+                )
+            if not isinstance(v, Array):
+                raise TypeError(
+                    f"{self.traced.fun_name}: a compiled function can't be traced again (argument "
+                    f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
+                )
+        return self.traced.entry.run(values)

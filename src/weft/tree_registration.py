@@ -1,0 +1,246 @@
+"""Making classes nodes of pytrees: `register_…`, and `Partial`, a function that is a node.
+
+Knows nothing of flattening beyond the registry.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import keyword
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from .tree_flatten import flattener_of
+from .tree_paths import FlattenedIndexKey, GetAttrKey
+from .treedef import KINDS, Kind, enter
+
+Class = TypeVar("Class", bound=type)
+
+
+def _register(kind: Kind) -> None:
+    cls = kind.type
+    if not isinstance(cls, type):
+        raise TypeError(f"a pytree node type must be a class; got {cls!r}")
+    known = KINDS.get(cls)
+    if known is not None and not known.is_namedtuple:
+        raise ValueError(f"{cls.__name__} is registered as a pytree node already")
+    enter(kind)
+    flattener_of(cls)
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Makes direct instances of a class nodes.
+
+    Args:
+      nodetype: the class.
+      flatten_func: from an instance to (children, data); the data are part of the structure and
+        must be comparable, and hashable if the tree is an argument of a jitted function.
+      unflatten_func: from data and children (a tuple) to an instance. The children may be any
+        objects, not arrays only: don't check them here.
+      flatten_with_keys_func: as `flatten_func`, with (key, child) in place of each child.
+    Raises: ValueError: the class is registered already.
+    Example:
+      >>> class Pair:
+      ...     def __init__(self, a, b):
+      ...         self.a, self.b = a, b
+      >>> register_pytree_node(Pair, lambda p: ((p.a, p.b), None), lambda _, ab: Pair(*ab))
+      >>> from weft.tree_util import tree_leaves
+      >>> tree_leaves([Pair(1, 2), 3])
+      [1, 2, 3]
+    """
+
+    def keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+        if x is None or flatten_with_keys_func is None:
+            return [FlattenedIndexKey(i) for i in range(count)]
+        return [key for key, _ in flatten_with_keys_func(x)[0]]
+
+    _register(Kind(nodetype, flatten_func, unflatten_func, keys))
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """`register_pytree_node` for nodes whose children have keys, for paths.
+
+    Args:
+      nodetype: the class.
+      flatten_with_keys: from an instance to ([(key, child), …], data).
+      unflatten_func: from data and children to an instance.
+      flatten_func: a faster way to (children, data), if there is one.
+    """
+
+    def without_keys(x: Any) -> tuple[Iterable[Any], Any]:
+        pairs, data = flatten_with_keys(x)
+        return tuple([child for _, child in pairs]), data
+
+    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_node_class(cls: Class) -> Class:
+    """Class decorator: registers by the methods `tree_flatten` and, of the class, `tree_unflatten`.
+
+    Example:
+      >>> @register_pytree_node_class
+      ... class Point:
+      ...     def __init__(self, x, y):
+      ...         self.x, self.y = x, y
+      ...     def tree_flatten(self):
+      ...         return (self.x, self.y), None
+      ...     @classmethod
+      ...     def tree_unflatten(cls, data, children):
+      ...         return cls(*children)
+      >>> from weft.tree_util import tree_map
+      >>> tree_map(lambda x: x + 1, Point(1, 2)).y
+      3
+    """
+    node: Any = cls
+    register_pytree_node(cls, lambda x: x.tree_flatten(), node.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys_class(cls: Class) -> Class:
+    """Class decorator: as `register_pytree_node_class`, with a method `tree_flatten_with_keys`."""
+    node: Any = cls
+    plain = (lambda x: x.tree_flatten()) if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(cls, lambda x: x.tree_flatten_with_keys(), node.tree_unflatten, plain)
+    return cls
+
+
+def register_static(cls: Class) -> Class:
+    """Class decorator: instances are nodes without leaves, wholly part of the structure."""
+    register_pytree_node(cls, lambda x: ((), x), lambda data, _: data)
+    return cls
+
+
+def register_dataclass(
+    nodetype: Class,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> Class:
+    """Makes direct instances of a dataclass nodes.
+
+    Args:
+      nodetype: a dataclass, or a class whose constructor takes all fields by keyword.
+      data_fields: the fields that are children. Without both lists: all fields of the constructor,
+        except those declared with `field(metadata={"static": True})`.
+      meta_fields: the fields that are part of the structure.
+      drop_fields: fields with a default, which a tree doesn't carry.
+    Returns: the class, so that this can be a decorator.
+    Raises: ValueError: the lists are not all the fields, once each.
+    Example:
+      >>> @dataclasses.dataclass
+      ... class Layer:
+      ...     w: object
+      ...     name: str = dataclasses.field(metadata={"static": True})
+      >>> layers = [register_dataclass(Layer)(1, "in")]
+      >>> from weft.tree_util import tree_map
+      >>> tree_map(lambda x: x + 1, layers)
+      [Layer(w=2, name='in')]
+    """
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError("register_dataclass: give both data_fields and meta_fields, or none")
+    name = nodetype.__name__
+    if dataclasses.is_dataclass(nodetype):
+        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+        static = [f.name for f in fields if f.metadata.get("static", False)]
+        names = [f.name for f in fields]
+        data = tuple(n for n in names if n not in static) if data_fields is None else data_fields
+        meta = tuple(static) if meta_fields is None else meta_fields
+        missing = [n for n in names if n not in (*data, *meta)]
+        unknown = [n for n in (*data, *meta) if n not in names]
+        if missing or unknown:
+            raise ValueError(
+                f"register_dataclass: the fields of {name} are {names}; "
+                f"missing: {missing}, unknown: {unknown}"
+            )
+    elif data_fields is None or meta_fields is None:
+        raise TypeError(f"register_dataclass: {name} is no dataclass; name its fields")
+    else:
+        data, meta = data_fields, meta_fields
+    data, meta = tuple(data), tuple(meta)
+    for field in (*data, *meta):
+        if not field.isidentifier() or keyword.iskeyword(field):
+            raise ValueError(f"register_dataclass: {field!r} can't be the name of a field")
+    if len({*data, *meta}) != len(data) + len(meta):
+        raise ValueError(f"register_dataclass: a field is named twice: {[*data, *meta]}")
+    children, metadata, path_keys = _values(data), _values(meta), [*map(GetAttrKey, data)]
+
+    def unflatten(values: Any, parts: Any) -> Any:
+        arguments = dict(zip(data, parts, strict=True))
+        return nodetype(**arguments, **dict(zip(meta, values, strict=True)))
+
+    _register(
+        Kind(
+            nodetype,
+            lambda x: (children(x), metadata(x)),
+            unflatten,
+            lambda x, values, count: path_keys,
+            fields=(data, meta),
+        )
+    )
+    return nodetype
+
+
+def _values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """What takes these attributes of an object, as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda x: ()
+    (name,) = names
+    return lambda x: (getattr(x, name),)
+
+
+class Partial(functools.partial[Any]):
+    """`functools.partial` that is a node: the arguments are its leaves, the function is structure.
+
+    Example:
+      >>> from weft.tree_util import tree_leaves, tree_map
+      >>> add = Partial(lambda x, y: x + y, 1)
+      >>> add(2), tree_leaves(add), tree_map(lambda x: x * 10, add)(2)
+      (3, [1], 12)
+    """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Partial:
+        # functools.partial would merge with a partial inside, whose arguments are no leaves.
+        if isinstance(func, functools.partial) and not isinstance(func, Partial):
+            func = _Opaque(func)
+        return super().__new__(cls, func, *args, **keywords)
+
+
+class _Opaque:
+    """A callable that functools.partial doesn't look into."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self.func = func
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.func(*args, **keywords)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Opaque) and self.func == other.func
+
+    def __hash__(self) -> int:
+        return hash(self.func)
+
+    def __repr__(self) -> str:
+        return repr(self.func)
+
+
+register_pytree_with_keys(
+    Partial,
+    lambda x: (((GetAttrKey("args"), x.args), (GetAttrKey("keywords"), x.keywords)), x.func),
+    lambda func, parts: Partial(func, *parts[0], **parts[1]),
+    lambda x: ((x.args, x.keywords), x.func),
+)

@@ -1,0 +1,420 @@
+"""Pytrees: nested containers of leaves, taken apart into a list of leaves and a structure.
+
+Knows nothing of arrays: a leaf is whatever has no registered type.
+
+Nodes are tuples, lists, dicts (in the order of their sorted keys), None (a node without leaves),
+namedtuples, OrderedDicts, defaultdicts, and registered types. Only direct instances count: a
+subclass of a node type is a leaf until it is registered.
+
+    treedef.py            structures and the registry
+    tree_flatten.py       flattening, fast
+    tree_code.py          functions made for one structure
+    tree_paths.py         paths, and errors that name one
+    tree_registration.py  making classes nodes
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .tree_flatten import flatten
+from .tree_paths import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyPath,
+    SequenceKey,
+    difference,
+    keystr,
+    mismatch,
+    place,
+)
+from .tree_registration import (
+    Partial,
+    register_dataclass,
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+)
+from .treedef import (
+    LEAF_TYPES,
+    PyTreeDef,
+    kind_of,
+    kind_of_type,
+    register_leaf_types,
+)
+
+__all__ = [
+    "LEAF_TYPES",
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "all_leaves",
+    "broadcast_prefix",
+    "build_tree",
+    "flatten_axes",
+    "keystr",
+    "register_dataclass",
+    "register_leaf_types",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+]
+
+IsLeaf = Callable[[Any], bool]
+
+tree_flatten = flatten
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with these leaves: the inverse of `tree_flatten`.
+
+    Raises: ValueError: too few or too many leaves.
+    Example:
+      >>> leaves, treedef = tree_flatten((1, {"a": 2}))
+      >>> tree_unflatten(treedef, [x * 10 for x in leaves])
+      (10, {'a': 20})
+    """
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree, in order.
+
+    Example:
+      >>> tree_leaves({"b": 1, "a": [2, None, 3]})
+      [2, 3, 1]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+    """The structure of a tree.
+
+    Example:
+      >>> tree_structure({"b": 1, "a": [2, None]})
+      PyTreeDef({'a': [*, None], 'b': *})
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Applies a function to each leaf of a tree, or to the leaves of several in step.
+
+    Args:
+      f: takes a leaf of `tree`, and what each of `rest` has in its place.
+      tree: decides the structure of the result.
+      rest: trees that begin as `tree` does; where it has leaves they may have subtrees.
+      is_leaf: called on each node of `tree` on the way down; True makes it a leaf.
+    Returns: a tree of the structure of `tree`.
+    Raises: ValueError: one of `rest` has another structure; names the path.
+    Example:
+      >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+      {'a': 11, 'b': (22, 33)}
+    """
+    leaves, treedef = flatten(tree, is_leaf)
+    if not rest:
+        return treedef.unflatten(list(map(f, leaves)))
+    columns = [_aligned(treedef, other, i, "tree_map") for i, other in enumerate(rest, 2)]
+    return treedef.unflatten(list(map(f, leaves, *columns)))
+
+
+def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[Any]:
+    """What `tree` has at the leaves of `treedef`."""
+    leaves, other = flatten(tree)
+    if other is treedef or other == treedef:
+        return leaves
+    if difference(treedef, other) is None:
+        return treedef.flatten_up_to(tree)
+    raise ValueError(
+        f"{caller}: argument {position + 1} differs from argument 2 {mismatch(treedef, other)}\n"
+        f"  argument 2: {_short(treedef)}\n  argument {position + 1}: {_short(other)}"
+    )
+
+
+def _short(treedef: PyTreeDef) -> str:
+    text = repr(treedef)
+    return text if len(text) <= 400 else f"{text[:400]}… ({treedef.num_leaves} leaves)"
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all leaves are true.
+
+    Example:
+      >>> tree_all({"a": True, "b": [1, 0]})
+      False
+    """
+    return all(flatten(tree, is_leaf)[0])
+
+
+_NOTHING = object()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _NOTHING,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """Combines the leaves from left to right, as `functools.reduce` does.
+
+    Example:
+      >>> tree_reduce(lambda total, x: total + x, {"a": 1, "b": (2, 3)}, 0)
+      6
+    """
+    leaves = flatten(tree, is_leaf)[0]
+    if initializer is _NOTHING:
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """Turns a tree of trees inside out.
+
+    Args:
+      outer_treedef: the structure outside.
+      inner_treedef: the structure in each of its leaves; found out if None.
+      pytree_to_transpose: a tree of structure `outer_treedef.compose(inner_treedef)`.
+    Returns: the same leaves, with `inner_treedef` outside.
+    Example:
+      >>> outer, inner = tree_structure([0, 0]), tree_structure({"a": 0, "b": 0})
+      >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+      {'a': [1, 3], 'b': [2, 4]}
+    """
+    leaves, treedef = flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        parts = outer_treedef.flatten_up_to(pytree_to_transpose, "tree_transpose")
+        if not parts:
+            raise ValueError(
+                f"tree_transpose: {outer_treedef} has no leaves, so the inner structure has to be "
+                "given"
+            )
+        inner_treedef = flatten(parts[0])[1]
+    expected = outer_treedef.compose(inner_treedef)
+    if treedef != expected:
+        if difference(expected, treedef) is None:  # what should be a leaf is a node
+            raise ValueError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
+        raise ValueError(f"tree_transpose: the tree differs {mismatch(expected, treedef)}")
+    count = inner_treedef.num_leaves
+    return inner_treedef.unflatten(
+        [outer_treedef.unflatten(leaves[i::count]) for i in range(count)]
+    )
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+    """Whether each element is a leaf.
+
+    Example:
+      >>> all_leaves([1, "x"]), all_leaves([1, (2,)])
+      (True, False)
+    """
+    return all((is_leaf is not None and is_leaf(x)) or kind_of(x) is None for x in iterable)
+
+
+# ---- structures ----
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple whose elements have these structures.
+
+    Example:
+      >>> treedef_tuple([tree_structure(0), tree_structure([0])])
+      PyTreeDef((*, [*]))
+    """
+    kind = kind_of_type(tuple)
+    assert kind is not None
+    return kind.node(None, tuple(treedefs))
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the root's children.
+
+    Example:
+      >>> treedef_children(tree_structure((0, [0])))
+      [PyTreeDef(*), PyTreeDef([*])]
+    """
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure is that of a leaf.
+
+    Example:
+      >>> treedef_is_leaf(tree_structure(0)), treedef_is_leaf(tree_structure(None))
+      (True, False)
+    """
+    return treedef.kind is None
+
+
+def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+    """A tree of a structure, from an iterable of children a node, themselves so.
+
+    Example:
+      >>> build_tree(tree_structure((0, {"a": 0, "b": 0})), [1, [2, 3]])
+      (1, {'a': 2, 'b': 3})
+    """
+    if treedef.kind is None:
+        return xs
+    parts, children = list(xs), treedef.children()
+    if len(parts) != len(children):
+        raise ValueError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
+    pairs = zip(children, parts, strict=True)
+    return treedef.kind.unflatten(treedef.data, [build_tree(child, x) for child, x in pairs])
+
+
+# ---- prefixes ----
+
+
+def broadcast_prefix(
+    prefix_tree: Any,
+    full_tree: Any,
+    is_leaf: IsLeaf | None = None,
+    name: str = "broadcast_prefix",
+) -> list[Any]:
+    """For each leaf of a tree, the leaf of a prefix of it that stands for it.
+
+    Args:
+      prefix_tree: begins as `full_tree` does; each of its leaves stands for a subtree.
+      full_tree: the tree.
+      is_leaf: called on each node of the prefix on the way down; True makes it a leaf.
+      name: how the error calls the prefix, such as "vmap in_axes".
+    Raises: ValueError: not a prefix; names the path.
+    Example:
+      >>> broadcast_prefix((0, 1), ("x", ["y", "z"]))
+      [0, 1, 1]
+    """
+    return _broadcast(prefix_tree, flatten(full_tree)[1], is_leaf, name)
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """`broadcast_prefix` as a tree of the structure of `full_tree`.
+
+    Example:
+      >>> tree_broadcast((0, 1), ("x", ["y", "z"]))
+      (0, [1, 1])
+    """
+    treedef = flatten(full_tree)[1]
+    return treedef.unflatten(_broadcast(prefix_tree, treedef, is_leaf, "tree_broadcast"))
+
+
+def flatten_axes(name: str, treedef: PyTreeDef, axes_tree: Any) -> list[Any]:
+    """For each leaf of a structure its axis; in the prefix `axes_tree` None is a leaf too.
+
+    Args:
+      name: how the error calls the axes, such as "vmap in_axes".
+      treedef: the structure of the arguments.
+      axes_tree: a prefix of such a tree, with an axis or None at its leaves.
+    Raises: ValueError: not a prefix; names the path.
+    Example:
+      >>> flatten_axes("vmap in_axes", tree_structure(("x", {"w": 0, "b": 0})), (None, 1))
+      [None, 1, 1]
+    """
+    return _broadcast(axes_tree, treedef, _is_none, name)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _broadcast(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None, name: str) -> list[Any]:
+    leaves, prefix = flatten(prefix_tree, is_leaf)
+    if prefix is full:
+        return leaves
+    counts: list[int] = []
+    if not _leaf_counts(prefix, full, counts):
+        path, ours, theirs, remark = difference(prefix, full) or ((), "one tree", "another", "")
+        raise ValueError(
+            f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
+            f"where the tree has {theirs}{remark}\n"
+            f"  prefix: {_short(prefix)}\n  tree: {_short(full)}"
+        )
+    return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
+
+
+def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
+    """Appends how many leaves of `full` are under each leaf of `prefix`; False if it isn't one."""
+    kind = prefix.kind
+    if kind is None:
+        counts.append(full.num_leaves)
+        return True
+    children, others = prefix.children(), full.children()
+    return (
+        kind is full.kind
+        and len(children) == len(others)
+        and kind.same_data(prefix.data, full.data)
+        and all(_leaf_counts(a, b, counts) for a, b in zip(children, others, strict=True))
+    )
+
+
+# ---- paths ----
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: IsLeaf | None = None
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """`tree_flatten` with the path of each leaf.
+
+    Returns: a list of (path, leaf), and the structure. `keystr` writes a path.
+    Example:
+      >>> pairs, treedef = tree_flatten_with_path({"a": [1, 2], "b": 3})
+      >>> [(keystr(path), leaf) for path, leaf in pairs]
+      [("['a'][0]", 1), ("['a'][1]", 2), ("['b']", 3)]
+    """
+    return list(_with_paths(tree, is_leaf, ())), flatten(tree, is_leaf)[1]
+
+
+def _with_paths(x: Any, is_leaf: IsLeaf | None, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    kind = None if is_leaf is not None and is_leaf(x) else kind_of(x)
+    if kind is None:
+        yield path, x
+        return
+    parts, data = kind.apart(x)
+    for key, part in zip(kind.keys(x, data, len(parts)), parts, strict=True):
+        yield from _with_paths(part, is_leaf, (*path, key))
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[KeyPath, Any]]:
+    """The (path, leaf) of each leaf of a tree, in order."""
+    return list(_with_paths(tree, is_leaf, ()))
+
+
+def tree_map_with_path(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+) -> Any:
+    """`tree_map` for a function that takes the path of the leaf first.
+
+    Example:
+      >>> tree_map_with_path(lambda path, x: f"x{keystr(path)} = {x}", {"a": [1, 2]})
+      {'a': ["x['a'][0] = 1", "x['a'][1] = 2"]}
+    """
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf)
+    columns = [_aligned(treedef, x, i, "tree_map_with_path") for i, x in enumerate(rest, 2)]
+    rows = zip(pairs, *columns, strict=True)
+    return treedef.unflatten([f(path, leaf, *others) for (path, leaf), *others in rows])
