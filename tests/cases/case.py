@@ -130,7 +130,8 @@ class Case:
         `()` for none.
       step: of finite differences.
       elementwise: put to the law of edge values too.
-      edges_without: dtype name (of the first argument) or "subnormal" -> reason to leave it out.
+      edges_without: dtype name (of the first argument), "subnormal" or "signed zero" -> reason to
+        leave it out.
       edge_ulp: as ulp, on edge values.
       without: law -> reason why it doesn't hold.
       vary: (argument's array, its place, k) -> the k-th of a batch of such arguments. By default

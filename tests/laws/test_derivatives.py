@@ -47,7 +47,8 @@ class Problem:
         self.function = function
         self.primals = [arrays[i] for i in self.places]
         self.rng = np.random.default_rng(zlib.crc32(self.about.encode()))
-        self.outs = [np.asarray(o.host()) for o in function(*values(self.primals))]
+        outs = function(*values(self.primals)) if self.places else []
+        self.outs = [np.asarray(o.host()) for o in outs]
         self.live = [i for i, o in enumerate(self.outs) if kind_of(o.dtype) in "fc"]
 
     def direction(self) -> list[np.ndarray]:
@@ -85,7 +86,7 @@ class Problem:
 
 def widened(param: Any) -> Any:
     """A dtype given as a parameter, in double precision too."""
-    if isinstance(param, (np.dtype, type)):
+    if isinstance(param, (np.dtype, type, str)):
         try:
             return np.dtype(WIDE.get(np.dtype(param).name, param))
         except TypeError:

@@ -15,20 +15,14 @@ def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
     seen: dict[Any, Equation] = {}
     equations: list[Equation] = []
     for e in jaxpr.equations:
-        inputs = [same.get(v, v) if type(v) is Var else v for v in e.inputs] if same else e.inputs
-        key = (
-            e.primitive,
-            e.params,
-            *[v if type(v) is Var else (v.aval, v.host().tobytes()) for v in inputs],
-        )
-        first = seen.get(key)
-        if first is not None and not has_effects(e):
+        inputs = [same.get(v, v) if v.__class__ is Var else v for v in e.inputs] if same else e.inputs
+        # a literal is the same if it is the same object: Python scalars' are kept and shared
+        key = (e.primitive, e.params, *[v if v.__class__ is Var else id(v) for v in inputs])
+        first = seen.setdefault(key, e)
+        if first is not e and not has_effects(e):
             same.update(zip(e.outvars, first.outvars, strict=True))
             continue
-        if inputs is not e.inputs:
-            e = e.replace(inputs, e.outvars)
-        seen[key] = e
-        equations.append(e)
+        equations.append(e if inputs is e.inputs else e.replace(inputs, e.outvars))
     if not same:
         return jaxpr
     outvars = [same.get(v, v) if type(v) is Var else v for v in jaxpr.outvars]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 
 
 def live_equations(
@@ -14,32 +14,26 @@ def live_equations(
     """
     kept = []
     for equation in reversed(equations):
-        keep = effects and has_effects(equation)
-        if not keep:
-            for v in equation.outvars:
-                if v in wanted:
-                    keep = True
-                    break
-        if keep:
-            kept.append(equation)
-            wanted.update([v for v in equation.inputs if type(v) is Var])
+        for v in equation.outvars:
+            if v in wanted:
+                break
+        else:
+            if not (equation.primitive.may_act and effects and has_effects(equation)):
+                continue
+        kept.append(equation)
+        for v in equation.inputs:
+            if v.__class__ is Var:
+                wanted.add(v)
     kept.reverse()
     return kept
 
 
 def has_effects(equation: Equation) -> bool:
-    """Whether an equation does something besides giving values."""
+    """Whether an equation does something besides giving values: itself or in a jaxpr inside."""
     primitive = equation.primitive
-    if getattr(primitive, "effects", False):
-        return True
-    if primitive.host_limit == 0 and hasattr(primitive, "execute_rule"):
-        from_params = (value for _, value in equation.params)
-        for value in from_params:
-            jaxprs = value if isinstance(value, tuple) else (value,)
-            for inner in jaxprs:
-                if isinstance(inner, Jaxpr) and jaxpr_has_effects(inner):
-                    return True
-    return False
+    if not primitive.may_act:
+        return False
+    return primitive.effects or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
 
 
 def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
@@ -50,15 +44,17 @@ def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
     return bool(known)
 
 
-def without_dead_code(jaxpr: Jaxpr) -> Jaxpr:
+def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
     """The same program without equations and constants that its outputs don't need.
 
     Inputs stay, needed or not.
+    Returns: the program, and the variables that its equations use.
     """
     wanted = {v for v in jaxpr.outvars if type(v) is Var}
+    outputs = set(wanted)
     equations = live_equations(jaxpr.equations, wanted)
     consts = [(v, c) for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True) if v in wanted]
-    return Jaxpr(
+    lean = Jaxpr(
         [v for v, _ in consts],
         [c for _, c in consts],
         jaxpr.invars,
@@ -66,3 +62,9 @@ def without_dead_code(jaxpr: Jaxpr) -> Jaxpr:
         jaxpr.outvars,
         jaxpr.name,
     )
+    passed = outputs.intersection([*jaxpr.invars, *jaxpr.constvars])
+    if passed:  # an output that is an input isn't used by that alone
+        for e in equations:
+            passed.difference_update([v for v in e.inputs if type(v) is Var])
+        wanted -= passed
+    return lean, wanted

@@ -15,7 +15,6 @@ from ..core.primitive import remember
 from ..runtime import buffer as buffers
 from ..runtime import client
 from . import disk_cache
-from .common_subexpressions import without_repetition
 from .dead_code import without_dead_code
 from .lower import lower
 
@@ -46,7 +45,7 @@ class Program:
         self._lock = threading.Lock()
         self._lowered: dict[str, Any] = {}
         self.executables: dict[Any, Any] = {}
-        lean = without_repetition(without_dead_code(jaxpr))
+        lean, used = without_dead_code(jaxpr)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
         computed: list[Any] = []
@@ -65,7 +64,6 @@ class Program:
                     place[v] = len(computed)
                     computed.append(v)
                 self.outputs.append(("result", place[v]))
-        used = {v for e in lean.equations for v in e.inputs if type(v) is Var}
         self.kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
         consts = [(v, c) for v, c in const_of.items() if v in used]
         self.consts = [c for _, c in consts]

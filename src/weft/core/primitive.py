@@ -72,6 +72,9 @@ class Primitive:
     host_when_rule: Rule | None = None
     kernel_rule: Rule | None = None
 
+    effects = False  # does something besides giving values (a callback)
+    may_act = False  # has effects, or jaxprs inside that may have
+
     def __init__(
         self,
         name: str,
@@ -86,6 +89,7 @@ class Primitive:
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
         self.types: dict[Any, Any] = {}  # signature -> output aval(s)
+        self.templates: dict[Any, str] = {}  # signature -> its line of StableHLO
         self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
         if name in registry:
             raise ValueError(f"Primitive: the name {name!r} is taken by {registry[name].__doc__!r}")
@@ -174,6 +178,7 @@ class HigherOrder(Primitive):
     on which everything derived is kept, so that it dies with it.
     """
 
+    may_act = True
     execute_rule: Rule | None = None
     linearize_rule: Rule | None = None
     pushforward_rule: Rule | None = None

@@ -58,7 +58,9 @@ def _(cts: Any, *args: Any, jaxpr: Jaxpr, inline: bool = False) -> Any:
     known = tuple(ct is not None for ct in cts)
     transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
     given = [a for a, is_linear in zip(args, linear, strict=True) if not is_linear]
-    results = iter(call_jaxpr(transposed, [*given, *[ct for ct in cts if ct is not None]], inline=inline))
+    results = iter(
+        call_jaxpr(transposed, [*given, *[ct for ct in cts if ct is not None]], inline=inline)
+    )
     return [next(results) if there else None for there in nonzero]
 
 

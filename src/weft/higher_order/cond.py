@@ -31,7 +31,7 @@ from .jaxprs import (
     transpose_jaxpr,
 )
 
-cond = HigherOrder("cond", "Applies the branch that an index in range names; first operand: the index.")
+cond = HigherOrder("cond", "Applies the branch that its first operand, an index in range, names.")
 
 
 def apply_cond(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -> list[Any]:
@@ -47,9 +47,7 @@ def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
     """The branches with the constants of all of them as inputs in front."""
     opened = []
     for b in branches:
-        in_front = [
-            v if mine is b else Var(v.aval) for mine in branches for v in mine.constvars
-        ]
+        in_front = [v if mine is b else Var(v.aval) for mine in branches for v in mine.constvars]
         opened.append(Jaxpr([], [], [*in_front, *b.invars], b.equations, b.outvars, b.name))
     return opened
 
@@ -115,7 +113,7 @@ class Residuals:
         self.slots: list[Aval] = []
 
     def place(self, branch: Jaxpr, atoms: Sequence[Any]) -> list[tuple[str, Any]]:
-        """Where each of a branch's residuals is: ("operand", n), ("slot", n) or ("value", array)."""
+        """Where each residual of a branch is: ("operand", n), ("slot", n) or ("value", array)."""
         inputs = {v: i for i, v in enumerate(branch.invars)}
         free = list(range(len(self.slots)))
         places: list[tuple[str, Any]] = []
@@ -218,9 +216,7 @@ def _(args: Any, batched: Any, batch_size: int, *, branches: tuple[Jaxpr, ...]) 
         which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
         mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
         results = [run(b, operands, current.trace) for b in mapped]
-        return [
-            chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)
-        ]
+        return [chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)]
     which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
     mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
     outs = apply_cond(mapped, index, operands)

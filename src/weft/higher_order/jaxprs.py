@@ -42,9 +42,7 @@ def wrapped(jaxpr: Jaxpr, inline: bool = False) -> Jaxpr:
     """A program that calls another."""
     if inline:
         return jaxpr
-    return stage(
-        lambda *xs: call_jaxpr(jaxpr, xs, inline=inline), jaxpr.in_avals, name=jaxpr.name
-    )
+    return stage(lambda *xs: call_jaxpr(jaxpr, xs, inline=inline), jaxpr.in_avals, name=jaxpr.name)
 
 
 # --- forward mode, linearization, transposition, batching ---
@@ -187,9 +185,7 @@ def batch_partly(
 
         def mapped(*args: Any) -> list[Any]:
             nonlocal out_batched
-            pairs = batch(
-                lambda *xs: run(jaxpr, xs, current.trace), args, batched, size, keep=True
-            )
+            pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, size, keep=True)
             if wanted:
                 pairs = [
                     (repeated(x, size), True) if w and not b else (x, b)
@@ -216,7 +212,8 @@ def repeated(x: Any, size: int) -> Any:
 
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
-    """The variables that depend on the inputs in `mask`; only those with derivatives if `inexact`."""
+    """The variables that depend on the inputs in `mask`; with `inexact`, those that can have a
+    derivative."""
     found = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
     for e in jaxpr.equations:
         touched = [type(v) is Var and v in found for v in e.inputs]

@@ -72,10 +72,8 @@ class LinearizeTrace(Trace):
                 if a.primal is None:
                     pure = True
                 primals.append(a.primal)
-                active = dtypes.is_inexact(a.aval.dtype)
-                mask.append(active)
-                if active:
-                    inputs.append((a.node, a.index))
+                mask.append(True)
+                inputs.append((a.node, a.index))
             else:
                 primals.append(a)
                 mask.append(False)
@@ -143,14 +141,9 @@ class LinearizeTrace(Trace):
         """A function with a derivative rule of its own."""
         mine = [a.__class__ is LinearizeTracer and a.trace is self for a in args]
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
-        if not any(
-            m and dtypes.is_inexact(a.aval.dtype) for a, m in zip(args, mine, strict=True)
-        ):
+        if not any(mine):
             return self.outside.process_custom(primitive, function, rules, primals)
-        inputs = [
-            (a.node, a.index) if m and dtypes.is_inexact(a.aval.dtype) else None
-            for a, m in zip(args, mine, strict=True)
-        ]
+        inputs = [(a.node, a.index) if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
                 LinearizeTracer(self, None, a.node, a.index, a.aval.strong()) if i else None
@@ -269,7 +262,10 @@ def linearize(
     """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
     trace = LinearizeTrace(current.trace, transform, about)
     nodes = [Node(None, (), (), (p.aval.strong(),)) for p in primals]
-    args = [LinearizeTracer(trace, p, n, 0, p.aval) for p, n in zip(primals, nodes, strict=True)]
+    args = [
+        LinearizeTracer(trace, p, n, 0, p.aval) if dtypes.is_inexact(p.aval.dtype) else p
+        for p, n in zip(primals, nodes, strict=True)
+    ]
     outside = current.trace
     current.trace = trace
     try:

@@ -8,12 +8,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ..compiler.common_subexpressions import without_repetition
 from ..config import thread
 from ..core.array import Array
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
 from .eager_tiers import host_kernel
 from .evaluate import quietly
+from .stage import StageTrace
 
 _COMPILE_AFTER = 12  # runs before a Python function is generated: that takes 0.1 ms
 
@@ -24,7 +26,7 @@ class Plan:
     __slots__ = ("epoch", "fixed", "function", "jaxpr", "outputs", "runs", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
-        self.jaxpr = jaxpr
+        self.jaxpr = without_repetition(jaxpr)
         self.steps: Any = None
         self.function: Any = None
         self.epoch: Any = None
@@ -33,6 +35,8 @@ class Plan:
     def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
+            if trace.__class__ is StageTrace:
+                return trace.replay(self.jaxpr, args)  # type: ignore[no-any-return]
             return run(self.jaxpr, args, trace)
         if self.epoch is not thread.key:
             self.prepare()

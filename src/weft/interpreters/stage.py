@@ -67,6 +67,29 @@ class StageTrace(Trace):
         equations.append(Equation(primitive, inputs, params, (var,)))
         return StageTracer(self, out, var)
 
+    def replay(self, jaxpr: Jaxpr, args: Any) -> list[Any]:
+        """Copies a program's equations into this one: what interpreting it would record, faster."""
+        equations = self.equations
+        if equations is None:
+            raise leaked(self, jaxpr.name)
+        env: dict[Var, Any] = {}
+        for v, a in zip(jaxpr.invars, args, strict=True):
+            env[v] = a.var if a.__class__ is StageTracer and a.trace is self else self.atom(a)
+        for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            env[v] = self.atom(c)
+        for e in jaxpr.equations:
+            inputs = [env[v] if v.__class__ is Var else v for v in e.inputs]
+            outvars = []
+            for v in e.outvars:
+                env[v] = new = Var(v.aval)
+                outvars.append(new)
+            equations.append(Equation(e.primitive, inputs, e.params, outvars))
+        results: list[Any] = []
+        for v in jaxpr.outvars:
+            atom = env[v] if v.__class__ is Var else v
+            results.append(StageTracer(self, atom.aval, atom) if atom.__class__ is Var else atom)
+        return results
+
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
         return primitive.stage_rule(self, function, rules, args)
@@ -134,12 +157,15 @@ class StageTrace(Trace):
         ]
 
 
+def is_open(trace: Any) -> bool:
+    """Whether a trace is still being made."""
+    return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
+
+
 def check_open(x: Any) -> None:
     """Refuses a tracer whose trace has ended."""
-    if isinstance(x, Tracer):
-        trace = x.trace
-        if getattr(trace, "equations", ()) is None or getattr(trace, "closed", False):
-            raise leaked(trace, "this operation", x)
+    if isinstance(x, Tracer) and not is_open(x.trace):
+        raise leaked(x.trace, "this operation", x)
 
 
 def leaked(trace: Any, operation: str, tracer: Any = None) -> errors.UnexpectedTracerError:

@@ -11,18 +11,10 @@ from ..core.array import literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from .comparison import eq, ge
-from .families import HALF, check_kind, evaluate_in_wider, nary, same_dtype, unary, zero
+from .complex_numbers import conj, real
+from .families import HALF, check_kind, evaluate_in_wider, nary, unary, zero
 from .selection import where
-from .structural import (
-    add,
-    align,
-    broadcast_shape,
-    convert_element_type,
-    full,
-    unbroadcast,
-    widen,
-    zeros,
-)
+from .structural import add, convert_element_type
 
 _FAST = 2_000_000  # elements up to which NumPy is faster than XLA, transfers included
 
@@ -116,7 +108,7 @@ def _towards_zero(x: Any) -> Any:
 
 def _sign(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.sign(x)
+        return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
     size = np.abs(x)
     return np.where(size == 0, x, x / np.where(size == 0, 1, size))
 
@@ -142,7 +134,7 @@ def _lower_abs(block: Any, x: Any, out: Aval) -> Any:
 def _abs_jvp(dx: Any, out: Any, x: Any) -> Any:
     if not dtypes.is_complex(x.dtype):
         return where(ge(x, like(x, 0)), dx, neg(dx))
-    size = where(eq(out, like(out, 0)), full(out.aval.strong(), 1), out)
+    size = where(eq(out, like(out, 0)), like(out, 1), out)
     return real(mul(dx, div(conj(x), convert_element_type(size, dtype=x.dtype))))
 
 
@@ -189,8 +181,9 @@ is_finite: Primitive = unary(
     jvp=zero, accepts="float", out_dtype=lambda _: dtypes.bool_, host_limit=_FAST,
 )  # fmt: skip
 nextafter: Primitive = nary(
-    "nextafter", "The next representable number after x towards y.", evaluate=np.nextafter,
-    stablehlo="chlo.next_after", accepts="float",
+    "nextafter", "The next representable number after x towards y.",
+    evaluate=lambda x, y: np.where(x == y, y, np.nextafter(x, y)),
+    stablehlo="chlo.next_after", accepts="float of 16 bits or more",
 )  # fmt: skip
 
 # --- extrema ---
@@ -287,11 +280,15 @@ def _integer_pow(x: Any, *, y: int) -> Any:
 
 
 def _lower_integer_pow(block: Any, x: Any, out: Aval, y: int) -> Any:
-    one = block.full(1, out)
     if y == 0:
-        return one
-    power = _power_by_squaring(x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), out))
-    return power if y > 0 else block.elementwise("divide", (one, power), out)
+        return block.full(1, out)
+    small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
+    wide = out.update(dtype=dtypes.float32, weak_type=False) if small else out
+    x = block.convert(x, wide.dtype)
+    power = _power_by_squaring(x, abs(y), lambda a, b: block.elementwise("multiply", (a, b), wide))
+    if y < 0:
+        power = block.elementwise("divide", (block.full(1, wide), power), wide)
+    return block.convert(power, out.dtype)
 
 
 def _integer_pow_jvp(dx: Any, out: Any, x: Any, *, y: int) -> Any:
@@ -317,49 +314,3 @@ def _(x: Aval, *, y: int) -> Aval:
         )
     return x
 
-
-pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
-
-
-@pow_.type
-def _(x: Aval, y: Aval) -> Aval:
-    if not dtypes.is_integer(y.dtype):
-        same_dtype("pow", x, y)
-    check_kind("pow", "inexact", x)
-    weak = x.weak_type and y.weak_type
-    return x.update(shape=broadcast_shape("pow", (x, y)), weak_type=weak)
-
-
-@pow_.evaluate
-def _(x: Any, y: Any) -> Any:
-    if x.dtype.itemsize > 2 and x.dtype == y.dtype:
-        return np.power(x, y)
-    wide = {2: np.dtype(np.float32), 1: np.dtype(np.float32)}.get(x.dtype.itemsize, x.dtype)
-    return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
-
-
-@pow_.lower
-def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
-    return block.elementwise("power", (x, block.convert(y, out.dtype)), out)
-
-
-@pow_.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
-    (x, y), (dx, dy) = primals, tangents
-    total = None
-    if dx is not None:
-        power = convert_element_type(y, dtype=x.dtype) if y.dtype != x.dtype else y
-        lower = pow_(x, where(eq(y, like(y, 0)), like(y, 1), sub(y, like(y, 1))))
-        total = mul(dx, mul(power, lower))
-        if y.dtype != x.dtype:
-            pass
-    if dy is not None:
-        positive_zero = eq(x, like(x, 0))
-        share = mul(dy, mul(out, log(where(positive_zero, like(x, 1), x))))
-        total = share if total is None else add(total, share)
-    return None if total is None else widen(total, out.shape)
-
-
-@pow_.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
-    return pow_(*align(args, batched))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core.aval import Aval
 from .families import nary, unary, zero
 
 _FAST = 2_000_000
@@ -107,8 +108,17 @@ def _of_nibbles(count: Any, correction: int) -> dict[Any, Any]:
     return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
 
 
+def _lower_population_count(block: Any, x: Any, out: Aval) -> Any:
+    if out.dtype != dtypes.int4:
+        return block.elementwise("popcnt", (x,), out)
+    wide = out.update(dtype=dtypes.int8, weak_type=False)  # XLA would count copies of the sign bit
+    bits = block.elementwise("and", (block.convert(x, wide.dtype), block.full(15, wide)), wide)
+    return block.convert(block.elementwise("popcnt", (bits,), wide), out.dtype)
+
+
 population_count = unary(
-    "population_count", "How many bits are one.", evaluate=_population_count, stablehlo="popcnt",
+    "population_count", "How many bits are one.", evaluate=_population_count,
+    stablehlo=_lower_population_count,
     jvp=zero, accepts="integer", evaluate_in=_of_nibbles(_population_count, 0),
 )  # fmt: skip
 clz = unary(

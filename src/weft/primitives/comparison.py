@@ -19,9 +19,15 @@ ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", acce
 
 
 def ordinal(x: Any) -> Any:
-    """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
+    """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN.
+
+    The float8 types that have one NaN, in the place of -0, have it below everything.
+    """
     if not dtypes.is_float(x.dtype):
         return x
+    if x.dtype.name.endswith("fnuz"):
+        wide = x.astype(np.float32)
+        x = np.where(np.isnan(wide), np.float32(-np.inf), wide)
     bits = np.asarray(x).view(f"i{x.dtype.itemsize}")
     return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from .. import dtypes
 from ..core.primitive import Primitive
-from .arithmetic import neg
 from .families import nary, unary
 from .structural import zeros
 
@@ -22,8 +21,8 @@ complex_: Primitive = nary(
         lambda dx, out, x, y: complex_(dx, zeros(dx.aval)),
         lambda dy, out, x, y: complex_(zeros(dy.aval), dy),
     ),
-    transpose=(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
-    accepts="float",
+    transpose=(lambda ct, x, y: real(ct), lambda ct, x, y: -imag(ct)),
+    accepts="float32 or float64",
     out_dtype=dtypes.complex_of,
     host_limit=_FAST,
 )
@@ -56,4 +55,4 @@ def _(ct: Any, x: Any) -> Any:
 
 @imag.transpose
 def _(ct: Any, x: Any) -> Any:
-    return (complex_(zeros(ct.aval), neg(ct)),)
+    return (complex_(zeros(ct.aval), -ct),)

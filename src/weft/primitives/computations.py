@@ -20,7 +20,9 @@ def monoid(jaxpr: Jaxpr) -> str | None:
         return None
     (e,) = jaxpr.equations
     name = e.primitive.name
-    applies = set(map(id, e.inputs)) == set(map(id, jaxpr.invars)) and jaxpr.outvars[0] is e.outvars[0]
+    applies = (
+        set(map(id, e.inputs)) == set(map(id, jaxpr.invars)) and jaxpr.outvars[0] is e.outvars[0]
+    )
     return name if applies and name in MONOIDS else None
 
 
@@ -49,7 +51,9 @@ def write(block: Any, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     return [operand(v) for v in jaxpr.outvars]
 
 
-def check_computation(name: str, jaxpr: Jaxpr, operands: Sequence[Aval], inits: Sequence[Aval]) -> None:
+def check_computation(
+    name: str, jaxpr: Jaxpr, operands: Sequence[Aval], inits: Sequence[Aval]
+) -> None:
     """Refuses a program that doesn't take two of each kind of element to one of it."""
     dtypes = [x.dtype for x in operands]
     if [i.dtype for i in inits] != dtypes or any(i.shape for i in inits):

@@ -73,7 +73,11 @@ def precision_config(precision: Any) -> str:
     """The attribute that states operands' precisions; nothing if there is no wish."""
     if precision is None:
         return ""
-    return ", precision_config = [" + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision) + "]"
+    return (
+        ", precision_config = ["
+        + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision)
+        + "]"
+    )
 
 
 def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
@@ -240,7 +244,9 @@ def _folded(x_shape: Any, y_shape: Any, dims: Dims) -> Callable[..., Any]:
 
 
 @dot_general.lower
-def _(block: Any, x: Any, y: Any, out: Aval, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+def _(
+    block: Any, x: Any, y: Any, out: Aval, dims: Dims, dtype: Any = None, precision: Any = None
+) -> Any:
     (cx, cy), (bx, by) = dims
     numbers = (
         f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {list(bx)}, "

@@ -1,9 +1,10 @@
-"""Arrays made from nothing."""
+"""Arrays made from nothing. Constants are broadcasts: see `structural.full`."""
 
 from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 
@@ -12,13 +13,19 @@ iota = Primitive("iota", "0, 1, 2, … along one axis.", host_limit=None)
 
 @iota.type
 def _(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Aval:
+    if not dtypes.is_integer(dtype) and not dtypes.is_inexact(dtype):
+        raise TypeError(f"iota: expected an integer, float or complex dtype; got {np.dtype(dtype)}")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"iota: lengths must not be negative; got shape {tuple(shape)}")
+    if not 0 <= dimension < len(shape):
+        raise ValueError(f"iota: dimension {dimension} is out of range for shape {tuple(shape)}")
     return aval(shape, dtype)
 
 
 @iota.evaluate
 def _(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
     line = np.arange(shape[dimension]).astype(dtype)
-    return np.broadcast_to(line.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
+    return np.broadcast_to(line.reshape((-1, *(1,) * (len(shape) - dimension - 1))), shape)
 
 
 @iota.lower

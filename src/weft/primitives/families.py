@@ -17,6 +17,8 @@ Derivative = Callable[..., Any]
 KINDS: dict[str, Callable[[Any], bool]] = {
     "any": lambda d: True,
     "float": dtypes.is_float,
+    "float of 16 bits or more": lambda d: dtypes.is_float(d) and d.itemsize > 1,
+    "float32 or float64": lambda d: d in (dtypes.float32, dtypes.float64),
     "inexact": dtypes.is_inexact,
     "complex": dtypes.is_complex,
     "integer": dtypes.is_integer,

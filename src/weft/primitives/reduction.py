@@ -17,6 +17,7 @@ from .arithmetic import div, mul
 from .comparison import eq
 from .computations import check_computation, region
 from .cumulative import cumprod
+from .extremes import WIDE, all_ones, complex_extreme, highest, lowest, signed_zeros
 from .families import KINDS, check_kind
 from .slicing import concatenate, slice_
 from .structural import (
@@ -30,51 +31,14 @@ from .structural import (
     transpose,
 )
 
-# --- identities ---
-
-
-def lowest(dtype: Any) -> Any:
-    """The identity of the maximum, as a scalar of the dtype."""
-    if dtypes.is_complex(dtype):
-        return dtype.type(complex(-np.inf, -np.inf))
-    if dtypes.is_bool(dtype):
-        return dtype.type(False)
-    if dtypes.is_integer(dtype):
-        return dtype.type(dtypes.iinfo(dtype).min)
-    low = dtype.type(-np.inf)
-    return low if np.isinf(low) else dtype.type(dtypes.finfo(dtype).min)
-
-
-def highest(dtype: Any) -> Any:
-    """The identity of the minimum, as a scalar of the dtype."""
-    if dtypes.is_bool(dtype):
-        return dtype.type(True)
-    if dtypes.is_integer(dtype):
-        return dtype.type(dtypes.iinfo(dtype).max)
-    return -lowest(dtype)
-
-
-def all_ones(dtype: Any) -> Any:
-    """The identity of *and*, as a scalar of the dtype."""
-    return dtype.type(True) if dtypes.is_bool(dtype) else dtype.type(-1 if dtypes.is_signed(dtype) else dtypes.iinfo(dtype).max)
-
-
-# What NumPy reduces narrow dtypes in: exact for extremes, rounded once for products, as by XLA.
-WIDE: dict[Any, Any] = {
-    dtypes.int4: np.dtype(np.int8),
-    dtypes.uint4: np.dtype(np.uint8),
-    dtypes.bfloat16: np.dtype(np.float32),
-    dtypes.float16: np.dtype(np.float32),
-    **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
-}
-
 
 def reducer(
     name: str,
     doc: str,
     *,
     ufunc: Any,
-    stablehlo: str | Callable[..., Any],
+    stablehlo: str,
+    of_complex: Callable[..., Any] | None = None,
     identity: Callable[[Any], Any],
     accepts: str,
     host_limit: int | None = 1_000_000,
@@ -83,7 +47,8 @@ def reducer(
 
     Args:
       ufunc: NumPy's function of two arrays.
-      stablehlo: the operation's name, or `(block, x, y, out) -> operand` for scalars that have none.
+      stablehlo: the operation's name.
+      of_complex: `(block, x, y, out) -> operand`, for complex scalars if they have no such operation.
       identity: dtype -> the scalar that changes nothing.
       accepts: one of `families.KINDS`.
     """
@@ -104,17 +69,14 @@ def reducer(
         else:
             shape = tuple(x.shape[a] for a in others(axes, x.ndim))
             return np.full(shape, identity(dtype), dtype)
-        if ufunc in SIGNED_ZEROS and np.count_nonzero(result) != result.size:
-            result = signed_zeros(ufunc, x, axes, result)
+        if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
+            result = signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
         return result if wide is None else result.astype(dtype)
 
     def lower_rule(block: Any, x: Any, out: Aval, axes: Any) -> Any:
-        operation = stablehlo
-        if callable(operation) and dtypes.is_complex(out.dtype):
-            return reduce_with(block, operation, identity(out.dtype), x, axes, out)
-        return block.reduce(
-            operation if isinstance(operation, str) else name[7:] + "imum", identity(out.dtype), x, axes, out
-        )
+        if of_complex is not None and dtypes.is_complex(out.dtype):
+            return reduce_with(block, of_complex, identity(out.dtype), x, axes, out)
+        return block.reduce(stablehlo, identity(out.dtype), x, axes, out)
 
     def batch_rule(args: Any, batched: Any, batch_size: int, *, axes: Any) -> Any:
         return primitive(args[0], axes=tuple(a + 1 for a in axes))
@@ -126,20 +88,9 @@ def reducer(
     return primitive
 
 
-SIGNED_ZEROS = (np.maximum, np.minimum)
-
-
-def signed_zeros(ufunc: Any, x: Any, axes: Any, result: Any) -> Any:
-    """Extremes that are zero, with XLA's sign: -0 is below +0 (NumPy takes either)."""
-    if x.dtype.kind != "f":
-        return result
-    sign = np.signbit(x) if ufunc is np.maximum else ~np.signbit(x)
-    other = np.logical_or.reduce((x == 0) & ~sign, axis=axes)  # a zero that wins is there
-    zero = np.where(other == (ufunc is np.maximum), x.dtype.type(0.0), x.dtype.type(-0.0))
-    return np.where(result == 0, zero, result)
-
-
-def reduce_with(block: Any, operation: Callable[..., Any], identity: Any, x: Any, axes: Any, out: Aval) -> Any:
+def reduce_with(
+    block: Any, operation: Callable[..., Any], identity: Any, x: Any, axes: Any, out: Aval
+) -> Any:
     """A reduction by an operation that StableHLO has no name for."""
     scalar = x.aval.update(shape=(), weak_type=False)
     body = block.region([scalar, scalar], lambda inner, args: [operation(inner, *args, scalar)])
@@ -154,36 +105,14 @@ def reduce_with(block: Any, operation: Callable[..., Any], identity: Any, x: Any
     return result
 
 
-def complex_extreme(direction: str) -> Callable[..., Any]:
-    """Writes the extreme of two complex numbers: by real part, then imaginary part; NaN wins."""
-
-    def write(block: Any, x: Any, y: Any, out: Aval) -> Any:
-        mask = out.update(dtype=dtypes.bool_)
-        part = out.update(dtype=dtypes.real_of(out.dtype))
-        xr, yr = (block.op("real", v, out=part) for v in (x, y))
-        xi, yi = (block.op("imag", v, out=part) for v in (x, y))
-        beyond = block.compare(direction, xr, yr, mask)
-        level = block.elementwise(
-            "and",
-            (block.compare("EQ", xr, yr, mask), block.compare(direction[:1] + "E", xi, yi, mask)),
-            mask,
-        )
-        for v in (xi, yi):
-            beyond = block.elementwise("and", (beyond, block.compare("EQ", v, v, mask)), mask)
-        first = block.elementwise("or", (beyond, level), mask)
-        first = block.elementwise("or", (first, block.compare("NE", x, x, mask)), mask)
-        return block.select(first, x, y)
-
-    return write
-
-
 # --- extremes ---
 
 reduce_max = reducer(
     "reduce_max",
     "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.maximum,
-    stablehlo=complex_extreme("GT"),
+    stablehlo="maximum",
+    of_complex=complex_extreme("GT"),
     identity=lowest,
     accepts="any",
 )
@@ -192,7 +121,8 @@ reduce_min = reducer(
     "reduce_min",
     "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.minimum,
-    stablehlo=complex_extreme("LT"),
+    stablehlo="minimum",
+    of_complex=complex_extreme("LT"),
     identity=highest,
     accepts="any",
 )
@@ -287,6 +217,18 @@ BY_MONOID = {
 """The reduction by a primitive of two operands, by that primitive's name."""
 
 
+IDENTITIES: dict[str, Callable[[Any], Any]] = {
+    "add": lambda dtype: dtype.type(0),
+    "mul": lambda dtype: dtype.type(1),
+    "max": lowest,
+    "min": highest,
+    "and": all_ones,
+    "or": lambda dtype: dtype.type(0),
+    "xor": lambda dtype: dtype.type(0),
+}
+"""What changes nothing, for each of them: dtype -> scalar."""
+
+
 # --- places of extremes ---
 
 
@@ -301,8 +243,12 @@ def place(name: str, doc: str, *, evaluate: Callable[..., Any], largest: bool) -
             raise TypeError(f"{name}: index_dtype must be an integer dtype; got {dtype.name}")
         check_axes(name, x, (axis,))
         if not x.shape[axis]:
-            raise ValueError(f"{name}: axis {axis} of {x} is empty: there is no element to point to")
-        return x.update(shape=[n for i, n in enumerate(x.shape) if i != axis], dtype=dtype, weak_type=False)
+            raise ValueError(
+                f"{name}: axis {axis} of {x} is empty: there is no element to point to"
+            )
+        return x.update(
+            shape=[n for i, n in enumerate(x.shape) if i != axis], dtype=dtype, weak_type=False
+        )
 
     def evaluate_rule(x: Any, *, axis: int, dtype: Any) -> Any:
         wide = WIDE.get(x.dtype)
@@ -329,7 +275,9 @@ def two_passes(block: Any, x: Any, out: Aval, axis: int, largest: bool) -> Any:
     against 4.6 ms for one pass over pairs)."""
     shape, dtype = x.aval.shape, x.aval.dtype
     start = lowest(dtype) if largest else highest(dtype)
-    extreme = block.reduce("maximum" if largest else "minimum", start, x, [axis], out.update(dtype=dtype))
+    extreme = block.reduce(
+        "maximum" if largest else "minimum", start, x, [axis], out.update(dtype=dtype)
+    )
     extreme = block.broadcast(extreme, others((axis,), len(shape)), shape)
     mask = x.aval.update(dtype=dtypes.bool_, weak_type=False)
     found = block.compare("EQ", x, extreme, mask)
@@ -377,8 +325,12 @@ def one_pass(block: Any, x: Any, out: Aval, axis: int, largest: bool) -> Any:
     return found
 
 
-argmax = place("argmax", "Index of the first maximum along `axis`.", evaluate=np.argmax, largest=True)
-argmin = place("argmin", "Index of the first minimum along `axis`.", evaluate=np.argmin, largest=False)
+argmax = place(
+    "argmax", "Index of the first maximum along `axis`.", evaluate=np.argmax, largest=True
+)
+argmin = place(
+    "argmin", "Index of the first minimum along `axis`.", evaluate=np.argmin, largest=False
+)
 
 
 # --- any computation ---
@@ -396,7 +348,9 @@ def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
     n = len(args) // 2
     operands, inits = args[:n], args[n:]
     if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(f"reduce: operands must have one shape; got {', '.join(map(str, operands))}")
+        raise TypeError(
+            f"reduce: operands must have one shape; got {', '.join(map(str, operands))}"
+        )
     check_axes("reduce", operands[0], axes)
     check_computation("reduce", jaxpr, operands, inits)
     kept = others(axes, operands[0].ndim)
@@ -424,7 +378,9 @@ def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> A
             "and logic only\n  fix: reduce from the computation's identity, and combine afterwards"
         )
     operands = [
-        x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        x
+        if b
+        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
         for x, b in zip(operands, batched, strict=False)
     ]
     return reduce(*operands, *inits, jaxpr=jaxpr, axes=tuple(a + 1 for a in axes))

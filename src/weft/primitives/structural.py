@@ -317,12 +317,16 @@ def _(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
         edge = (wide >= float(high)) | (wide <= float(low))
         exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
         return np.where(edge, whole.astype(exact.dtype), exact).astype(dtype)
+    if x.dtype.itemsize == dtype.itemsize == 1 and dtypes.is_integer(x.dtype):
+        x = x.astype(np.int8)  # ml_dtypes can't convert int4 and uint4 to each other
     return x.astype(dtype)
 
 
 @convert_element_type.lower
 def _(block: Any, x: Any, out: Aval, dtype: Any, weak_type: bool = False) -> Any:
-    if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(out.dtype) and out.dtype != np.bool_:
+    if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(out.dtype):
+        if out.dtype == np.bool_:
+            return block.compare("NE", x, block.full(0, x.aval.update(weak_type=False)), out)
         x = block.op("real", x, out=x.aval.update(dtype=dtypes.real_of(x.aval.dtype)))
     return block.convert(x, out.dtype)
 

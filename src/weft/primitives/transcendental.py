@@ -1,27 +1,303 @@
-"""Exponentials, logarithms, trigonometry. Knows its own derivatives."""
+"""Exponentials, logarithms, powers, trigonometry. Knows its own derivatives."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from .. import dtypes
+from ..core.array import Array
+from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
-from .families import unary
+from .arithmetic import div, like, mul, neg, rsqrt, square, sub
+from .comparison import eq
+from .families import (
+    HALF,
+    check_kind,
+    evaluate_in_wider,
+    nary,
+    same_dtype,
+    unary,
+)
+from .selection import where
+from .structural import add, align, broadcast_shape, convert_element_type, widen
 
-tanh: Primitive = unary(
-    "tanh", "Hyperbolic tangent.", evaluate=np.tanh, stablehlo="tanh", accepts="inexact",
-    jvp=lambda dx, out, x: dx * (1 - out * out),
-)  # fmt: skip
-sin: Primitive = unary(
-    "sin", "Sine.", evaluate=np.sin, stablehlo="sine", accepts="inexact", host_limit=None,
-    jvp=lambda dx, out, x: dx * cos(x),
-)  # fmt: skip
-cos: Primitive = unary(
-    "cos", "Cosine.", evaluate=np.cos, stablehlo="cosine", accepts="inexact", host_limit=None,
-    jvp=lambda dx, out, x: -(dx * sin(x)),
-)  # fmt: skip
+
+FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
+
+
+def _one_plus(x: Any) -> Any:
+    return add(like(x, 1), x)
+
+
+def _one_minus(x: Any) -> Any:
+    return sub(like(x, 1), x)
+
+
+# --- exponentials and logarithms ---
+
 exp: Primitive = unary(
     "exp", "e to the power x.", evaluate=np.exp, stablehlo="exponential", accepts="inexact",
-    jvp=lambda dx, out, x: dx * out,
+    jvp=lambda dx, out, x: mul(dx, out),
+)  # fmt: skip
+
+
+def _lower_exp2(block: Any, x: Any, out: Aval) -> Any:
+    if dtypes.is_complex(out.dtype):
+        scaled = block.elementwise("multiply", (x, block.full(np.log(2), out)), out)
+        return block.elementwise("exponential", (scaled,), out)
+    # half a unit in the last place; exp(x log 2) would lose 33 of them near the ends
+    wide = out.update(dtype=dtypes.float32, weak_type=False) if out.dtype.itemsize < 4 else out
+    power = block.elementwise("power", (block.full(2, wide), block.convert(x, wide.dtype)), wide)
+    return block.convert(power, out.dtype)
+
+
+exp2: Primitive = unary(
+    "exp2", "2 to the power x.", evaluate=np.exp2, stablehlo=_lower_exp2, accepts="inexact",
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, float(np.log(2))), out)),
+)  # fmt: skip
+expm1: Primitive = unary(
+    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1,
+    stablehlo="exponential_minus_one", accepts="inexact",
+    jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
 log: Primitive = unary(
     "log", "Natural logarithm.", evaluate=np.log, stablehlo="log", accepts="inexact",
-    jvp=lambda dx, out, x: dx / x,
+    jvp=lambda dx, out, x: div(dx, x),
+)  # fmt: skip
+
+
+def _complex_log1p(z: Any) -> Any:
+    """NumPy's loses digits near 0: its real part is the logarithm of a number close to one."""
+    x, y = z.real, z.imag
+    near = np.maximum(np.abs(x), np.abs(y)) < 0.5
+    small = 0.5 * np.log1p(np.where(near, x * (2 + x) + y * y, 0))
+    out = np.asarray(np.log(1 + z))
+    return np.where(near, (small + 1j * np.arctan2(y, 1 + x)).astype(z.dtype), out)
+
+
+log1p: Primitive = unary(
+    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p,
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p), stablehlo="log_plus_one",
+    accepts="inexact", jvp=lambda dx, out, x: div(dx, _one_plus(x)),
+)  # fmt: skip
+
+
+def _logistic(x: Any) -> Any:
+    one = x.dtype.type(1)
+    return np.divide(one, np.add(one, np.exp(np.negative(x))))
+
+
+logistic: Primitive = unary(
+    "logistic", "1 / (1 + exp(-x)).", evaluate=_logistic, stablehlo="logistic",
+    accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, _one_minus(out))),
+)  # fmt: skip
+evaluate_in_wider(logistic, "inexact", table=HALF)
+
+# --- powers ---
+
+pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
+
+
+@pow_.type
+def _(x: Aval, y: Aval) -> Aval:
+    if not dtypes.is_integer(y.dtype):
+        same_dtype("pow", x, y)
+    check_kind("pow", "inexact", x)
+    weak = x.weak_type and (y.weak_type or y.dtype != x.dtype)
+    return x.update(shape=broadcast_shape("pow", (x, y)), weak_type=weak)
+
+
+@pow_.evaluate
+def _(x: Any, y: Any) -> Any:
+    if x.dtype == y.dtype and x.dtype.itemsize > 2:
+        return np.power(x, y)
+    wide = x.dtype if x.dtype.itemsize > 2 else np.float32
+    return np.power(x.astype(wide), y.astype(wide)).astype(x.dtype)
+
+
+@pow_.lower
+def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    y = block.convert(y, out.dtype)
+    power = block.elementwise("power", (x, y), out)
+    if not dtypes.is_complex(out.dtype):
+        return power
+    # XLA gives NaN for powers of 0; those with a positive real part are 0
+    x, y = block.widen(x, out.shape), block.widen(y, out.shape)
+    part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+    flags = out.update(dtype=dtypes.bool_, weak_type=False)
+    zero = block.full(0, out)
+    vanishes = block.compare("EQ", x, zero, flags)
+    positive = block.compare("GT", block.op("real", y, out=part), block.full(0, part), flags)
+    return block.select(block.elementwise("and", (vanishes, positive), flags), zero, power)
+
+
+@pow_.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    (x, y), (dx, dy) = primals, tangents
+    none, one = like(x, 0), like(x, 1)
+    total = None
+    if dx is not None:
+        if y.dtype != x.dtype:
+            y = convert_element_type(y, dtype=x.dtype)
+        # 0 ** 0 is 1 in a neighbourhood: its derivative is 0, not 0 · 0 ** -1
+        both_zero = where(eq(x, none), eq(y, none), FALSE)
+        lower = pow_(x, where(both_zero, one, sub(y, one)))
+        total = mul(dx, mul(y, lower))
+    if dy is not None:
+        share = mul(dy, mul(out, log(where(eq(x, none), one, x))))
+        total = share if total is None else add(total, share)
+    return None if total is None else widen(total, out.shape)
+
+
+@pow_.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return pow_(*align(args, batched))
+
+
+# --- hyperbolic functions ---
+
+
+def _chlo(name: str, doc: str, evaluate: Callable[..., Any], jvp: Any) -> Primitive:
+    """A function that XLA composes of others."""
+    return unary(
+        name, doc, evaluate=evaluate, stablehlo=f"chlo.{name}", accepts="inexact", jvp=jvp
+    )
+
+
+tanh: Primitive = unary(
+    "tanh", "Hyperbolic tangent.", evaluate=np.tanh, stablehlo="tanh", accepts="inexact",
+    jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
+)  # fmt: skip
+
+
+def _hyperbolic(name: str, block: Any, x: Any, aval: Aval) -> Any:
+    """cosh or sinh of real numbers, from exp(|x|/2) squared, which neither overflows early nor, as
+    XLA's own exp(|x| - log 2) does, loses digits for large |x|."""
+
+    def op(operation: str, *operands: Any) -> Any:
+        return block.elementwise(operation, operands, aval)
+
+    none, half, one = block.full(0, aval), block.full(0.5, aval), block.full(1, aval)
+    size = op("abs", x)
+    root = op("exponential", op("multiply", half, size))
+    large = op("multiply", root, op("multiply", half, root))
+    small = op("divide", half, op("multiply", root, root))
+    if name == "cosh":
+        return op("add", large, small)
+    u = op("exponential_minus_one", size)
+    near_zero = op("multiply", half, op("add", u, op("divide", u, op("add", u, one))))
+    flags = aval.update(dtype=dtypes.bool_)
+    near = block.compare("LT", size, one, flags)
+    positive = block.select(near, near_zero, op("subtract", large, small))
+    signed = block.select(block.compare("LT", x, none, flags), op("negate", positive), positive)
+    return block.select(block.compare("EQ", size, none, flags), x, signed)
+
+
+def _lower_in_parts(
+    real_rule: Any, left: tuple[str, str], right: tuple[str, str], of_real_part: bool
+) -> Callable[..., Any]:
+    """A lowering rule; of complex numbers a + bi by real functions of their parts.
+
+    Args:
+      real_rule: (block, x, out) -> operand, for real numbers.
+      left, right: the real and imaginary part of the result: a hyperbolic function of one part,
+        times a trigonometric one of the other.
+      of_real_part: whether the hyperbolic functions are those of a.
+    """
+
+    def rule(block: Any, x: Any, out: Aval) -> Any:
+        if not dtypes.is_complex(out.dtype):
+            return real_rule(block, x, out)
+        part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+        a, b = block.op("real", x, out=part), block.op("imag", x, out=part)
+        grows, turns = (a, b) if of_real_part else (b, a)
+        parts = [
+            block.elementwise(
+                "multiply",
+                (
+                    _hyperbolic(hyperbolic, block, grows, part),
+                    block.elementwise(circular, (turns,), part),
+                ),
+                part,
+            )
+            for hyperbolic, circular in (left, right)
+        ]
+        return block.op("complex", *parts, out=out)
+
+    return rule
+
+
+def _lower_hyperbolic(name: str) -> Callable[..., Any]:
+    def rule(block: Any, x: Any, out: Aval) -> Any:
+        wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
+        aval = out.update(dtype=wide, weak_type=False)
+        return block.convert(_hyperbolic(name, block, block.convert(x, wide), aval), out.dtype)
+
+    return rule
+
+
+sinh: Primitive = unary(
+    "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact",
+    stablehlo=_lower_in_parts(
+        _lower_hyperbolic("sinh"), ("sinh", "cosine"), ("cosh", "sine"), of_real_part=True
+    ),
+    jvp=lambda dx, out, x: mul(dx, cosh(x)),
+)  # fmt: skip
+cosh: Primitive = unary(
+    "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact",
+    stablehlo=_lower_in_parts(
+        _lower_hyperbolic("cosh"), ("cosh", "cosine"), ("sinh", "sine"), of_real_part=True
+    ),
+    jvp=lambda dx, out, x: mul(dx, sinh(x)),
+)  # fmt: skip
+asinh: Primitive = _chlo(
+    "asinh", "Inverse of sinh.", np.arcsinh, lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x))))
+)
+acosh: Primitive = _chlo(
+    "acosh", "Inverse of cosh, at least 0.", np.arccosh,
+    lambda dx, out, x: mul(dx, mul(rsqrt(sub(x, like(x, 1))), rsqrt(_one_plus(x)))),
+)  # fmt: skip
+atanh: Primitive = _chlo(
+    "atanh", "Inverse of tanh.", np.arctanh,
+    lambda dx, out, x: div(dx, mul(_one_plus(x), _one_minus(x))),
+)  # fmt: skip
+
+# --- trigonometry ---
+
+sin: Primitive = unary(
+    "sin", "Sine.", evaluate=np.sin, accepts="inexact", host_limit=None,
+    stablehlo=_lower_in_parts(
+        lambda block, x, out: block.elementwise("sine", (x,), out),
+        ("cosh", "sine"), ("sinh", "cosine"), of_real_part=False,
+    ),
+    jvp=lambda dx, out, x: mul(dx, cos(x)),
+)  # fmt: skip
+cos: Primitive = unary(
+    "cos", "Cosine.", evaluate=np.cos, stablehlo="cosine", accepts="inexact", host_limit=None,
+    jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
+)  # fmt: skip
+tan: Primitive = unary(
+    "tan", "Tangent.", evaluate=np.tan, stablehlo="tan", accepts="inexact", host_limit=None,
+    jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
+)  # fmt: skip
+asin: Primitive = _chlo(
+    "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin,
+    lambda dx, out, x: mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x)))),
+)  # fmt: skip
+acos: Primitive = _chlo(
+    "acos", "Inverse of cos, in [0, π].", np.arccos,
+    lambda dx, out, x: neg(mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))),
+)  # fmt: skip
+atan: Primitive = _chlo(
+    "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan,
+    lambda dx, out, x: div(dx, _one_plus(square(x))),
+)  # fmt: skip
+atan2: Primitive = nary(
+    "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
+    stablehlo="atan2", accepts="float",
+    jvp=(
+        lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
+        lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),
+    ),
 )  # fmt: skip

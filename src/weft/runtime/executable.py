@@ -54,7 +54,7 @@ class Executable:
     XLA checks the byte size of arguments and nothing else: the caller sees to shapes and dtypes.
     """
 
-    __slots__ = ("__weakref__", "_loaded", "device", "execute", "outputs")
+    __slots__ = ("__weakref__", "_loaded", "device", "execute", "handlers", "outputs", "run")
 
     execute: Callable[[Sequence[RawBuffer]], list[RawBuffer]]
     """Runs the program: buffers in, buffers out, without waiting for the result."""
@@ -67,7 +67,9 @@ class Executable:
             device.lib.result_handler(BufferType(shape, dtype), device.sharding)
             for shape, dtype in self.outputs
         ]
-        self.execute = executor(loaded.execute_sharded, handlers)
+        # the two C++ calls themselves, for the hot path of jit (transforms/dispatch.py)
+        self.run, self.handlers = loaded.execute_sharded, handlers
+        self.execute = executor(self.run, handlers)
 
     def serialize(self) -> bytes:
         """The machine code, for `load_executable` with the same jaxlib on the same machine."""

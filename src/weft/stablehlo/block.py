@@ -72,13 +72,15 @@ class Module:
 class Block:
     """A list of operations under construction."""
 
-    __slots__ = ("constants", "count", "lines", "module", "prefix", "widened")
+    __slots__ = ("constants", "count", "lines", "literals", "module", "prefix", "shared", "widened")
 
     def __init__(self, module: Module, prefix: str = "%") -> None:
         self.module, self.prefix = module, prefix
         self.lines: list[str] = []
         self.count = 0
+        self.shared = False  # whether a rule used what it shares with others
         self.constants: dict[Any, Operand] = {}
+        self.literals: dict[int, Operand] = {}
         self.widened: dict[Any, Operand] = {}
 
     def fresh(self) -> str:
@@ -99,40 +101,42 @@ class Block:
           attributes: what stands between braces: `dimension = 0 : i64`.
           regions: texts of regions, from `region`.
         """
-        several = isinstance(out, (tuple, list))
-        outs = out if several else (out,)
-        if len(outs) == 1:
-            results = left = self.fresh()
-            names = [results]
-        else:
-            left = self.fresh()
-            names = [f"{left}#{i}" for i in range(len(outs))]
-            left = f"{left}:{len(outs)}" if outs else ""
-        full = name if "." in name else f"stablehlo.{name}"
         inputs = ", ".join([o.name for o in operands])
-        types = ", ".join([tensor(o.aval) for o in operands])
-        gives = tensor(outs[0]) if len(outs) == 1 else f"({', '.join(tensor(o) for o in outs)})"
+        types = ", ".join([o.aval.text or tensor(o.aval) for o in operands])
         inside = f" ({', '.join(regions)})" if regions else ""
         marks = f" {{{attributes}}}" if attributes else ""
-        equals = f"{left} = " if outs else ""
+        full = name if "." in name else f"stablehlo.{name}"
+        self.count = count = self.count + 1
+        left = f"{self.prefix}{count}"
+        if out.__class__ is not list and out.__class__ is not tuple:
+            self.lines.append(
+                f'  {left} = "{full}"({inputs}){inside}{marks} : ({types}) -> {out.text or tensor(out)}'
+            )
+            return Operand(left, out)
+        gives = f"({', '.join(tensor(o) for o in out)})"
+        names = [left] if len(out) == 1 else [f"{left}#{i}" for i in range(len(out))]
+        equals = f"{left}:{len(out)} = " if len(out) > 1 else f"{left} = " if out else ""
         self.lines.append(f'  {equals}"{full}"({inputs}){inside}{marks} : ({types}) -> {gives}')
-        made = [Operand(n, o) for n, o in zip(names, outs, strict=True)]
-        return made if several else made[0]
+        return [Operand(n, o) for n, o in zip(names, out, strict=True)]
 
     def elementwise(self, name: str, operands: Sequence[Operand], out: Any) -> Operand:
         """An operation on operands that have the output's type once widened to its shape."""
         shape = out.shape
-        names = [
-            (o if o.aval.shape == shape else self.widen(o, shape)).name for o in operands
-        ]
-        result = self.fresh()
-        self.lines.append(f"  {result} = stablehlo.{name} {', '.join(names)} : {tensor(out)}")
+        names = ""
+        for o in operands:
+            if o.aval.shape != shape:
+                o = self.widen(o, shape)
+            names = f"{names}, {o.name}" if names else o.name
+        self.count = count = self.count + 1
+        result = f"{self.prefix}{count}"
+        self.lines.append(f"  {result} = stablehlo.{name} {names} : {out.text or tensor(out)}")
         return Operand(result, out)
 
     def widen(self, x: Operand, shape: tuple[int, ...]) -> Operand:
         """NumPy's broadcasting: axes aligned from the right, lengths of one repeated."""
         if x.aval.shape == shape:
             return x
+        self.shared = True
         key = (x.name, shape)
         if key not in self.widened:
             offset = len(shape) - x.aval.ndim
@@ -206,6 +210,7 @@ class Block:
     def constant(self, value: Any, aval: Any) -> Operand:
         """A constant with `aval`'s shape and dtype; `value` is a NumPy array or scalar of that
         dtype. A scalar is repeated over the shape. Written once for each function."""
+        self.shared = True
         text = attr.dense(value)
         kind = tensor(aval)
         known = self.constants.get((text, kind))
@@ -215,9 +220,21 @@ class Block:
             known = self.constants[text, kind] = Operand(result, aval)
         return known
 
+    def literal(self, array: Any) -> Operand:
+        """The constant for a literal of a jaxpr."""
+        known = self.literals.get(id(array))
+        if known is None:
+            known = self.literals[id(array)] = self.constant(array.host(), array.aval)
+        return known
+
     def full(self, value: Any, aval: Any) -> Operand:
         """A constant of a Python number in every element."""
-        return self.constant(aval.dtype.type(value), aval)
+        self.shared = True
+        key = (repr(value), aval)  # 0.0 and -0.0 are equal, and so are 1 and True
+        known = self.constants.get(key)
+        if known is None:
+            known = self.constants[key] = self.constant(aval.dtype.type(value), aval)
+        return known
 
     def iota(self, aval: Any, axis: int) -> Operand:
         """0, 1, 2, … along an axis."""

@@ -72,7 +72,7 @@ def checkpoint(
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
         for n, value in fixed.items():
-            check_hashable("checkpoint", function, f"#{n}", value)
+            check_hashable("checkpoint", function, n, value)
         traced = tuple(a for i, a in enumerate(args) if i not in fixed)
         leaves, tree = tree_flatten((traced, kwargs))
         values = argument_values(

@@ -30,7 +30,7 @@ def traced(
     """The jaxpr of a function for arguments (or things with shapes and dtypes), and its out tree."""
     fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
     for n, value in fixed.items():
-        check_hashable(transform, fun, f"#{n}", value)
+        check_hashable(transform, fun, n, value)
     positions = [i for i in range(len(args)) if i not in fixed]
     chosen = tuple(args[i] for i in positions)
     leaves, tree = tree_flatten((chosen, kwargs))

@@ -5,6 +5,7 @@ like most of the time. Knows tracing and programs; knows nothing of other transf
 """
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,15 +14,16 @@ import numpy as np
 from .. import dtypes
 from ..compiler.program import Program, buffer_on
 from ..config import thread
-from ..core.array import Array, PlacedArray, as_value
+from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr
 from ..core.source import function_line, note_user_line
 from ..core.trace import current
 from ..higher_order.call import call_jaxpr
-from ..interpreters.stage import stage
+from ..interpreters.stage import is_open, stage
 from ..runtime import buffer as buffers
 from ..runtime import client
+from ..runtime.executable import explain
 from ..tree_util import PyTreeDef, register_leaf_types, tree_flatten
 from . import retrace
 from .signature import (
@@ -33,6 +35,7 @@ from .signature import (
     output_values,
     static_arguments,
 )
+from .dispatch import Cache, dispatcher
 from .stages import Lowered, Traced
 
 __all__ = ["jit"]
@@ -45,11 +48,16 @@ _base = current.base
 class Entry:
     """One signature of a jitted function: the jaxpr, its output tree and its program."""
 
-    __slots__ = ("build", "device", "donated", "executable", "jaxpr", "out_tree", "program", "simple")
+    __slots__ = ("build", "device", "donated", "executable", "jaxpr", "out_tree", "fast", "open", "program")
 
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef, program: Program, device: Any) -> None:
         self.jaxpr, self.out_tree, self.program, self.device = jaxpr, out_tree, program, device
-        self.simple: Any = None
+        self.fast: Any = None
+        self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+
+    def alive(self) -> bool:
+        """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
+        return not self.open or all(is_open(c.trace) for c in self.jaxpr.consts if isinstance(c, Tracer))
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for arrays."""
@@ -61,22 +69,29 @@ class Entry:
             release(values[program.kept[i]])
         return self.out_tree.unflatten(outs)
 
-    def prepare(self) -> None:
-        """Finds out whether calls may take the fast path, and keeps what it needs."""
+    def ready(self) -> Any:
+        """What the hot path needs, or `None` if this program can't take it."""
         program = self.program
         if self.device is not None or program.donated or not program.types:
-            return
-        if any(kind != "result" for kind, _ in program.outputs):
-            return
-        if [i for _, i in program.outputs] != list(range(len(program.types))):
-            return
+            return None
+        if self.program.outputs != [("result", i) for i in range(len(program.types))]:
+            return None
         device = client.default_device()
-        execute = program.executable(device).execute
+        executable = program.executable(device)
         consts = [buffer_on(c, device) for c in program.consts]
-        kept = program.kept if len(program.kept) < len(self.jaxpr.invars) else None
+        kept = program.kept if consts or len(program.kept) < len(self.jaxpr.invars) else None
         avals = [v.aval for v in program.stripped.outvars]
-        single = avals[0] if self.out_tree.is_leaf else None
-        self.simple = (execute, kept, consts, avals, single, self.out_tree.unflatten)
+        single = self.out_tree.is_leaf
+        return (
+            thread.key,
+            executable.run,
+            executable.handlers,
+            kept,
+            consts,
+            avals[0] if single else avals,
+            None if single else [None] * len(avals),
+            self.out_tree.unflatten,
+        )
 
 
 def moved(x: Any, device: Any) -> Any:
@@ -93,12 +108,12 @@ def release(array: Any) -> None:
         buffers.delete(array._buffer)
 
 
-def argument_array(x: Any, device: Any) -> Any:
+def argument_array(x: Any) -> Any:
     """An argument from outside as an array, copied once."""
     if x.__class__ is np.ndarray:
         dtype = dtypes.canonicalize_dtype(x.dtype)
         host = x if x.dtype == dtype else x.astype(dtype)
-        return Array(None, aval(host.shape, dtype), buffers.put(host, device, alias=False))
+        return Array(None, aval(host.shape, dtype), buffers.put(host, client.default_device(), alias=False))
     return as_value(x)
 
 
@@ -164,8 +179,8 @@ def jit(
     function: Callable[..., Any] = fun
     name = name_of(fun)
     cache: dict[Any, Entry] = {}
-    fast: dict[Any, Any] = {}  # avals of bare array arguments -> what the fast path needs
-    trees: list[Any] = [None, None]  # the last tree's matcher, and its own `fast`
+    pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
+    hot = Cache()
     history = retrace.History(fun)
     has_static = bool(static_nums or static_names)
     plain = not has_static and device is None and backend is None
@@ -175,49 +190,6 @@ def jit(
             return device
         return client.devices(backend)[0] if backend is not None else None
 
-    @functools.wraps(fun)
-    def jitted(*args: Any, **kwargs: Any) -> Any:
-        if plain and not kwargs and current.trace is _base:
-            leaves: Any = args
-            table = fast
-            bare = True
-            for a in args:
-                if a.__class__ is not Array:
-                    bare = False
-                    break
-            if not bare and trees[0] is not None:
-                leaves = trees[0](args)
-                table = trees[1]
-            if leaves is not None and (bare or table is not fast):
-                key = [thread.key]
-                inputs = []
-                for a in leaves:
-                    if a.__class__ is not Array:
-                        if a.__class__ is PlacedArray:
-                            break
-                        a = argument_array(a, client.default_device())
-                    key.append(a.aval)
-                    b = a._buffer
-                    inputs.append(a if b is None else b)
-                else:
-                    simple = table.get(tuple(key))
-                    if simple is not None:
-                        return execute_simple(simple, inputs)
-        return general(args, kwargs)
-
-    def execute_simple(simple: Any, inputs: list[Any]) -> Any:
-        execute, kept, consts, avals, single, build = simple
-        if kept is not None:
-            inputs = [inputs[i] for i in kept]
-        for i, b in enumerate(inputs):
-            if b.__class__ is Array:
-                inputs[i] = buffer_on(b, client.default_device())
-        if consts:
-            inputs += consts
-        if single is not None:
-            return Array(None, single, execute(inputs)[0])
-        return build([Array(None, o, r) for o, r in zip(avals, execute(inputs), strict=True)])
-
     def split(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         """Traced positional and keyword arguments, and the static ones as a key."""
         if not has_static:
@@ -226,10 +198,10 @@ def jit(
         fixed = {n % count if n < 0 else n for n in static_nums if -count <= n < count}
         statics: list[Any] = [("n", count)]
         for i in sorted(fixed):
-            check_hashable("jit", function, f"#{i}", args[i])
+            check_hashable("jit", function, i, args[i])
             statics.append((i, args[i].__class__, args[i]))
         for k in sorted(set(static_names) & set(kwargs)):
-            check_hashable("jit", function, repr(k), kwargs[k])
+            check_hashable("jit", function, k, kwargs[k])
             statics.append((k, kwargs[k].__class__, kwargs[k]))
         traced = tuple(a for i, a in enumerate(args) if i not in fixed)
         return traced, {k: v for k, v in kwargs.items() if k not in static_names}, tuple(statics)
@@ -250,10 +222,15 @@ def jit(
     def entry_of(args: Any, kwargs: Any) -> tuple[Entry, Any, Any]:
         values, avals, tree, statics, key = signature(args, kwargs)
         entry = cache.get(key)
-        if entry is None:
-            history.note(tree, avals, statics, lambda: paths_of(args, kwargs))
-            entry = trace_entry(args, kwargs, avals, tree, statics)
-            cache[key] = entry
+        if entry is None or not entry.alive():
+            # of threads that come at once, the first traces and the others wait for it
+            with pending.setdefault(key, threading.RLock()):
+                entry = cache.get(key)
+                if entry is None or not entry.alive():
+                    history.note(tree, avals, statics, lambda: paths_of(args, kwargs))
+                    entry = trace_entry(args, kwargs, avals, tree, statics)
+                    cache[key] = entry
+            pending.pop(key, None)
         return entry, values, tree
 
     def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
@@ -306,27 +283,21 @@ def jit(
         if trace is not _base:
             outs = call_jaxpr(entry.jaxpr, values, trace, inline)
             return entry.out_tree.unflatten(outs)
-        if any(not isinstance(c, Array) for c in entry.jaxpr.consts):
+        if entry.open:
             outs = call_jaxpr(entry.jaxpr, values, trace, inline)
             return entry.out_tree.unflatten(outs)
         result = entry.run(values)
-        if plain and not kwargs and entry.simple is None:
-            entry.prepare()
-        if entry.simple is not None and plain and not kwargs:
-            key = (thread.key, *[v.aval for v in values])
-            if all(a.__class__ is Array for a in args):
-                fast[key] = entry.simple
-            else:
-                remember_tree(tree, key, entry.simple)
+        if plain and not kwargs:
+            if entry.fast is None:
+                entry.fast = (entry.ready(),)
+            if entry.fast[0] is not None and entry.fast[0][0] is thread.key:
+                hot.remember(tree.children()[0], args, tuple([v.aval for v in values]), entry.fast[0])
         return result
 
-    by_tree: dict[Any, dict[Any, Any]] = {}
-
-    def remember_tree(tree: Any, key: Any, simple: Any) -> None:
-        args_tree = tree.children()[0]
-        table = by_tree.setdefault(args_tree, {})
-        table[key] = simple
-        trees[0], trees[1] = args_tree.matcher, table
+    def fill(leaves: Any, kept: Any) -> list[Any]:
+        device = client.default_device()
+        arrays = [x if x.__class__ is Array else argument_array(x) for x in leaves]
+        return [buffer_on(arrays[i], device) for i in kept]
 
     def checked(call: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(call)
@@ -353,10 +324,9 @@ def jit(
     def clear_cache() -> None:
         """Forgets all traced and compiled programs of this function."""
         cache.clear()
-        fast.clear()
-        by_tree.clear()
-        trees[:] = [None, None]
+        hot.clear()
 
+    jitted = dispatcher(fun, hot, general, argument_array, fill, explain)
     jitted.trace = trace  # type: ignore[attr-defined]
     jitted.lower = lower  # type: ignore[attr-defined]
     jitted.clear_cache = clear_cache  # type: ignore[attr-defined]

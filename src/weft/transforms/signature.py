@@ -20,17 +20,25 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
+_REFUSED = (
+    (inspect.isgeneratorfunction, "generator function", "return a list or a tuple instead of yielding"),
+    (inspect.iscoroutinefunction, "coroutine function", "take off the async; weft doesn't wait for results"),
+    (inspect.isasyncgenfunction, "asynchronous generator", "return a list or a tuple instead of yielding"),
+)
+
+
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
         raise TypeError(
             f"{transform}: expected a function; got {type(function).__name__} {function!r:.60}"
         )
-    if inspect.isgeneratorfunction(function):
-        raise TypeError(
-            f"{transform}: expected a function; got the generator function {name_of(function)}\n"
-            "  fix: return a list or a tuple instead of yielding"
-        )
+    for is_kind, kind, cure in _REFUSED:
+        if is_kind(function):
+            raise TypeError(
+                f"{transform}: expected a function; got the {kind} {function_line(function)}\n"
+                f"  fix: {cure}"
+            )
 
 
 def as_tuple(x: Any, kind: type, what: str) -> tuple[Any, ...]:
@@ -96,13 +104,22 @@ def static_arguments(
     return nums or (), names or ()
 
 
-def check_hashable(transform: str, function: Any, which: str, value: Any) -> None:
+def argument_name(function: Any, which: int | str) -> str:
+    """What an argument, named by position or keyword, is called in messages."""
+    if isinstance(which, str):
+        return repr(which)
+    names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
+    return repr(names[which]) if which < len(names) else f"#{which}"
+
+
+def check_hashable(transform: str, function: Any, which: int | str, value: Any) -> None:
     """Refuses a static argument that can't be part of a key."""
     try:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"{transform}: the static argument {which} of {function_line(function)} must be "
+            f"{transform}: the static argument {argument_name(function, which)} of "
+            f"{function_line(function)} must be "
             f"hashable; got {type(value).__name__} {value!r:.80}\n"
             "  fix: pass a tuple instead of a list, a frozen dataclass instead of a dict, or make "
             "the argument traced"

@@ -1,0 +1,199 @@
+"""The functions that control flow is given, traced into programs, and what is said if they don't fit.
+
+Knows trees and avals; knows no higher-order primitive.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .. import dtypes
+from ..core.array import as_value
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr
+from ..core.source import function_line, note_user_line
+from ..core.value import Value
+from ..higher_order.jaxprs import interned
+from ..interpreters.stage import stage
+from ..primitives.structural import convert_element_type
+from ..transforms.signature import name_of
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_line(function: F) -> F:
+    """Notes the user's line on errors."""
+
+    @functools.wraps(function)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    return noting  # type: ignore[return-value]
+
+
+def values_of(operation: str, what: str, tree: Any) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of an argument as values, and its structure."""
+    leaves, treedef = tree_flatten(tree)
+    values = []
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, Value):
+            values.append(leaf)
+            continue
+        try:
+            values.append(as_value(leaf))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{operation}: expected arrays or scalars; got a {type(leaf).__name__}, "
+                f"{leaf!r:.60}, at {paths_of(what, tree)[i]}\n"
+                "  fix: what isn't an array can be closed over instead of passed"
+            ) from None
+    return values, treedef
+
+
+def paths_of(what: str, tree: Any) -> list[str]:
+    """What each leaf is called: `carry['a'][0]`."""
+    return [what + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+
+
+def leaf_names(what: str, treedef: PyTreeDef) -> list[str]:
+    """What each leaf of a structure is called."""
+    return paths_of(what, treedef.unflatten(range(treedef.num_leaves)))
+
+
+def integer_scalar(operation: str, what: str, x: Any) -> Any:
+    """An integer scalar as a value; anything else is an error."""
+    try:
+        value = as_value(x)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{operation}: {what} must be an integer scalar; got a {type(x).__name__}, {x!r:.60}"
+        ) from None
+    if value.shape or not dtypes.is_integer(value.dtype):
+        raise TypeError(f"{operation}: {what} must be an integer scalar; got {value.aval}")
+    return value
+
+
+class Body:
+    """A function traced: its program without constants, the constants, and its result's tree."""
+
+    __slots__ = ("consts", "jaxpr", "result_tree")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], result_tree: PyTreeDef) -> None:
+        self.jaxpr, self.consts, self.result_tree = jaxpr, list(consts), result_tree
+
+    @property
+    def avals(self) -> list[Aval]:
+        """The avals of the result's leaves."""
+        return self.jaxpr.out_avals
+
+
+def traced(
+    operation: str, role: str, function: Any, trees: Sequence[PyTreeDef], avals: Sequence[Aval]
+) -> Body:
+    """Traces a function of several trees.
+
+    Args:
+      role: what the function is to the operation: "body".
+    """
+    counts = [t.num_leaves for t in trees]
+    result_tree: Any = None
+
+    def flat(*leaves: Any) -> list[Any]:
+        nonlocal result_tree
+        args, at = [], 0
+        for tree, count in zip(trees, counts, strict=True):
+            args.append(tree.unflatten(leaves[at : at + count]))
+            at += count
+        result = function(*args)
+        found, result_tree = tree_flatten(result)
+        values = []
+        for i, leaf in enumerate(found):
+            try:
+                values.append(as_value(leaf))
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"{operation}: the {role} {function_line(function)} must return arrays, scalars "
+                    f"or containers of them; got a {type(leaf).__name__}, {leaf!r:.60}, at "
+                    f"{paths_of('result', result)[i]}"
+                ) from None
+        return values
+
+    jaxpr = stage(flat, avals, name=name_of(function), transform=operation, about=function)
+    return Body(interned(jaxpr.without_consts()), jaxpr.consts, result_tree)
+
+
+def check_function(operation: str, role: str, function: Any) -> None:
+    """Refuses what can't be called."""
+    if not callable(function):
+        raise TypeError(
+            f"{operation}: the {role} must be a function; got a {type(function).__name__}, "
+            f"{function!r:.60}"
+        )
+
+
+def widened_carry(carry: Sequence[Any], outs: Sequence[Aval]) -> list[Any] | None:
+    """A carry whose weak types have given way to what the body makes of them; `None` if none had to.
+
+    A loop that begins with the Python number 0 and adds float32 has a float32 carry.
+    """
+    changed = False
+    result = []
+    for x, out in zip(carry, outs, strict=True):
+        a = x.aval
+        if a.weak_type and a.dtype != out.dtype:
+            dtype, weak = dtypes.promote(a.dtype, True, out.dtype, out.weak_type)
+            if dtype != a.dtype:
+                x = convert_element_type(x, dtype=dtype, weak_type=weak)
+                changed = True
+        result.append(x)
+    return result if changed else None
+
+
+def check_carry(
+    operation: str,
+    function: Any,
+    tree: PyTreeDef,
+    avals: Sequence[Aval],
+    out_tree: PyTreeDef,
+    outs: Sequence[Aval],
+    what: str = "carry",
+) -> None:
+    """Refuses a body that gives a carry of another structure or type than it takes."""
+    line = function_line(function)
+    if out_tree != tree:
+        raise TypeError(
+            f"{operation}: the body {line} must return the {what} in the structure in which it "
+            f"takes it, {shown(tree)}; got {shown(out_tree)}\n"
+            f"  fix: return the same containers, with the same keys and lengths, as in the initial "
+            f"{what}"
+        )
+    rows = []
+    shapes = weak = False
+    for name, a, o in zip(leaf_names(what, tree), avals, outs, strict=True):
+        if a.shape != o.shape or a.dtype != o.dtype:
+            rows.append(f"  {name}: takes {a}, returns {o}")
+            shapes = shapes or a.shape != o.shape
+            weak = weak or a.dtype != o.dtype
+    if rows:
+        cures = []
+        if weak:
+            cures.append(f"convert with .astype in the body, or begin with a {what} of that dtype")
+        if shapes:
+            cures.append(
+                f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the body: "
+                "all steps have the same shapes"
+            )
+        raise TypeError(
+            f"{operation}: the body {line} must return the {what} in the types in which it takes "
+            "it; got\n" + "\n".join(rows) + f"\n  fix: {'; '.join(cures)}"
+        )
+
+
+def shown(tree: PyTreeDef) -> str:
+    """A structure as one would write it, `*` for a leaf."""
+    return repr(tree)[len("PyTreeDef(") : -1]

@@ -1,0 +1,219 @@
+"""cond and switch: one of several functions, chosen when the program runs.
+
+Loops are in `loops.py`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import Array, as_value, literal
+from ..core.aval import aval
+from ..core.source import function_line
+from ..higher_order.cond import apply_cond, with_common_inputs
+from ..higher_order.jaxprs import interned
+from ..primitives.comparison import ne
+from ..primitives.selection import clamp
+from ..primitives.structural import convert_element_type
+from .bodies import (
+    Body,
+    check_function,
+    integer_scalar,
+    leaf_names,
+    shown,
+    traced,
+    values_of,
+    with_line,
+)
+
+__all__ = ["cond", "switch"]
+
+_MISSING: Any = object()
+
+
+@with_line
+def cond(
+    pred: Any,
+    true_fun: Any = _MISSING,
+    false_fun: Any = _MISSING,
+    *operands: Any,
+    operand: Any = _MISSING,
+    true_operand: Any = _MISSING,
+    false_operand: Any = _MISSING,
+) -> Any:
+    """Applies one of two functions, as a value says when the program runs.
+
+    As `true_fun(*operands) if pred else false_fun(*operands)`, for a `pred` that may be traced.
+    Both functions are traced; one is run. Under `vmap` with a mapped `pred`, both are run and each
+    element takes the result that it asked for.
+
+    Args:
+      pred: a scalar; a number counts as true unless it is zero.
+      true_fun, false_fun: functions of the operands, with results of one structure, shape and dtype.
+      operands: arrays, scalars or containers of them. Functions may close over others.
+      operand: the only operand, in an older form of the call.
+      true_operand, false_operand: an operand for each function, in the oldest form:
+        `cond(pred, true_operand, true_fun, false_operand, false_fun)`.
+    Returns: the result of the chosen function.
+    Raises: TypeError: pred isn't a scalar, or the results differ in structure or type.
+    Example:
+      >>> from weft import lax
+      >>> print(lax.cond(True, lambda x: x + 1, lambda x: x - 1, 3))
+      4
+    Source: seed 002, `lax.cond`; StableHLO `case`.
+    """
+    if len(operands) == 2 and callable(operands[1]) and callable(false_fun):
+        true_operand, true_fun, false_operand, false_fun = true_fun, false_fun, *operands
+        operands = ()
+    for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
+        if function is _MISSING:
+            raise TypeError(f"cond: expected true_fun and false_fun; got no {name}")
+        check_function("cond", name, function)
+    names = ["true_fun", "false_fun"]
+    which = predicate("cond", pred)
+    functions = [false_fun, true_fun]
+    if true_operand is not _MISSING or false_operand is not _MISSING:
+        if true_operand is _MISSING or false_operand is _MISSING or operands:
+            raise TypeError("cond: true_operand and false_operand go together, and alone")
+        functions = [lambda _, x: false_fun(x), lambda x, _: true_fun(x)]
+        operands = (true_operand, false_operand)
+    elif operand is not _MISSING:
+        if operands:
+            raise TypeError("cond: expected operands by position or operand=; got both")
+        operands = (operand,)
+    known = which.concrete()
+    if thread.disable_jit and known is not None:
+        return functions[int(bool(known.host()))](*operands)
+    index = convert_element_type(which, dtype=dtypes.int32)
+    return choose("cond", index, functions, [false_fun, true_fun], names[::-1], operands)
+
+
+@with_line
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
+) -> Any:
+    """Applies the one of several functions that an index names when the program runs.
+
+    As `branches[clamp(0, index, len(branches) - 1)](*operands)`, for an `index` that may be traced.
+    All functions are traced; one is run. Under `vmap` with a mapped index, all are run.
+
+    Args:
+      index: an integer scalar; one out of range counts as the nearest in range.
+      branches: functions of the operands, with results of one structure, shape and dtype.
+      operands: arrays, scalars or containers of them.
+      operand: the only operand, in an older form of the call.
+    Returns: the result of the chosen function.
+    Raises:
+      ValueError: no branches.
+      TypeError: the index isn't an integer scalar, or results differ in structure or type.
+    Example:
+      >>> from weft import lax
+      >>> print(lax.switch(2, [lambda x: x, lambda x: -x, lambda x: x * x], 5))
+      25
+    Source: seed 002, `lax.switch`; StableHLO `case`.
+    """
+    branches = list(branches)
+    if not branches:
+        raise ValueError("switch: expected at least one branch; got none")
+    for i, branch in enumerate(branches):
+        check_function("switch", f"branch {i}", branch)
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError("switch: expected operands by position or operand=; got both")
+        operands = (operand,)
+    value = integer_scalar("switch", "the index", index)
+    last = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
+    known = value.concrete()
+    if len(branches) == 1 or (thread.disable_jit and known is not None):
+        at = 0 if len(branches) == 1 else min(max(int(known.host()), 0), last)
+        return branches[at](*operands)
+    low, high = literal(0, value.dtype), literal(last, value.dtype)
+    position = convert_element_type(clamp(low, value, high), dtype=dtypes.int32)
+    names = [f"branches[{i}]" for i in range(len(branches))]
+    return choose("switch", position, branches, branches, names, operands)
+
+
+def predicate(operation: str, pred: Any) -> Any:
+    """A boolean scalar for what is given as a condition."""
+    try:
+        value = as_value(pred)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{operation}: pred must be a scalar; got a {type(pred).__name__}, {pred!r:.60}"
+        ) from None
+    if value.shape != ():
+        raise TypeError(
+            f"{operation}: pred must be a scalar; got {value.aval}\n"
+            "  fix: numpy.where(pred, x, y) chooses element by element; numpy.any or numpy.all "
+            "make one boolean of many"
+        )
+    if dtypes.is_bool(value.dtype):
+        return value
+    if dtypes.is_complex(value.dtype):
+        raise TypeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
+    return ne(value, Array(value.dtype.type(0), aval((), value.dtype)))
+
+
+def choose(
+    operation: str,
+    index: Any,
+    functions: Sequence[Any],
+    given: Sequence[Any],
+    names: Sequence[str],
+    operands: Sequence[Any],
+) -> Any:
+    """Traces the branches, checks that their results agree, and applies the one at the index."""
+    leaves, tree = values_of(operation, "operands", tuple(operands))
+    trees, avals = tree.children(), [x.aval for x in leaves]
+    bodies = [
+        traced(operation, name, function, trees, avals)
+        for name, function in zip(names, functions, strict=True)
+    ]
+    order = range(len(bodies))[::-1] if operation == "cond" else range(len(bodies))
+    first, *others = order
+    for other in others:
+        check_branches(
+            operation,
+            (names[first], given[first], bodies[first]),
+            (names[other], given[other], bodies[other]),
+        )
+    consts = [c for b in bodies for c in b.consts]
+    branches = [b.jaxpr for b in bodies]
+    if consts:
+        branches = sharing(bodies)
+    outs = apply_cond(branches, index, [*consts, *leaves])
+    return bodies[0].result_tree.unflatten(outs)
+
+
+def sharing(bodies: Sequence[Body]) -> list[Any]:
+    """The branches with the constants of all of them as inputs."""
+    split = []
+    for b in bodies:
+        n = len(b.consts)
+        j = b.jaxpr
+        split.append(type(j)(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
+    return [interned(j) for j in with_common_inputs(split)]
+
+
+def check_branches(operation: str, one: Any, other: Any) -> None:
+    """Refuses branches with results of different structures or types."""
+    name_a, fun_a, a = one
+    name_b, fun_b, b = other
+    where = f"{name_a}, {function_line(fun_a)}, and {name_b}, {function_line(fun_b)}"
+    if a.result_tree != b.result_tree:
+        raise TypeError(
+            f"{operation}: the branches must return the same structure; got from {where}\n"
+            f"  {name_a}: {shown(a.result_tree)}\n  {name_b}: {shown(b.result_tree)}"
+        )
+    rows = [
+        f"  {leaf}: {x} from {name_a}, {y} from {name_b}"
+        for leaf, x, y in zip(leaf_names("result", a.result_tree), a.avals, b.avals, strict=True)
+        if x.shape != y.shape or x.dtype != y.dtype
+    ]
+    if rows:
+        raise TypeError(
+            f"{operation}: the branches must return the same types; got from {where}\n"
+            + "\n".join(rows)
+            + "\n  fix: convert with .astype or numpy.broadcast_to in one of them"
+        )

@@ -1,0 +1,112 @@
+"""Running sums, products and extremes along an axis. The dtype stays; nothing is promoted."""
+
+from typing import Any
+
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..primitives import cumulative
+from ..typing import ArrayLike
+from .axes import axis_of
+
+__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"]
+
+
+def _running(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Array:
+    x = as_value(operand)
+    at = axis_of(primitive.name, x, axis)
+    return primitive(x, axis=at, reverse=bool(reverse))  # type: ignore[no-any-return]
+
+
+@located
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+    """Running sum: each element with all before it.
+
+    Args:
+      operand: array of a number dtype; 16-bit floats are summed in float32.
+      axis: the axis; negative ones count from the end.
+      reverse: with all after it instead.
+    Returns: array of the same shape and dtype.
+    Raises: TypeError: booleans. ValueError: the axis is out of range.
+    Example:
+      >>> import numpy as np
+      >>> cumsum(np.int32([1, 2, 3])).tolist(), cumsum(np.int32([1, 2, 3]), reverse=True).tolist()
+      ([1, 3, 6], [6, 5, 3])
+    Source: numpy.cumsum.
+    """
+    return _running(cumulative.cumsum, operand, axis, reverse)
+
+
+@located
+def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+    """Running product: each element with all before it. Derivatives are exact at zeros.
+
+    Args:
+      operand: array of a number dtype.
+      axis: the axis.
+      reverse: with all after it instead.
+    Returns: array of the same shape and dtype.
+    Raises: TypeError: booleans. ValueError: the axis is out of range.
+    Example:
+      >>> import numpy as np
+      >>> cumprod(np.int32([1, 2, 3])).tolist()
+      [1, 2, 6]
+    Source: numpy.cumprod.
+    """
+    return _running(cumulative.cumprod, operand, axis, reverse)
+
+
+@located
+def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+    """Running maximum; NaN from the first NaN on.
+
+    Args:
+      operand: array, any dtype; complex numbers by real part, then imaginary part.
+      axis: the axis.
+      reverse: of each element and all after it instead.
+    Returns: array of the same shape and dtype.
+    Raises: ValueError: the axis is out of range.
+    Example:
+      >>> import numpy as np
+      >>> cummax(np.int32([1, 3, 2])).tolist()
+      [1, 3, 3]
+    Source: numpy.maximum.accumulate.
+    """
+    return _running(cumulative.cummax, operand, axis, reverse)
+
+
+@located
+def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+    """Running minimum; NaN from the first NaN on.
+
+    Args:
+      operand: array, any dtype; complex numbers by real part, then imaginary part.
+      axis: the axis.
+      reverse: of each element and all after it instead.
+    Returns: array of the same shape and dtype.
+    Raises: ValueError: the axis is out of range.
+    Example:
+      >>> import numpy as np
+      >>> cummin(np.int32([2, 3, 1])).tolist()
+      [2, 2, 1]
+    Source: numpy.minimum.accumulate.
+    """
+    return _running(cumulative.cummin, operand, axis, reverse)
+
+
+@located
+def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
+    """Running log of the sum of exponentials, without overflow.
+
+    Args:
+      operand: array of a floating-point dtype.
+      axis: the axis.
+      reverse: of each element and all after it instead.
+    Returns: array of the same shape and dtype.
+    Raises: TypeError: another dtype. ValueError: the axis is out of range.
+    Example:
+      >>> import numpy as np
+      >>> cumlogsumexp(np.float32([1000, 1000])).tolist()
+      [1000.0, 1000.6931762695312]
+    Source: numpy.logaddexp.accumulate.
+    """
+    return _running(cumulative.cumlogsumexp, operand, axis, reverse)

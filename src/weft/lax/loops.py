@@ -1,0 +1,415 @@
+"""Loops: scan, map, fori_loop, while_loop.
+
+A loop is traced once, whatever its number of steps, and compiled as one loop.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import as_value, literal
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.source import function_line
+from ..higher_order import scan_transpose  # noqa: F401  (defines the transposition of scan)
+from ..higher_order.scan import apply_scan
+from ..higher_order.while_loop import apply_while
+from ..primitives.comparison import lt
+from ..primitives.structural import add, convert_element_type, reshape
+from ..transforms.vmap import vmap
+from ..tree_util import tree_map
+from .bodies import (
+    Body,
+    check_carry,
+    check_function,
+    integer_scalar,
+    paths_of,
+    shown,
+    traced,
+    values_of,
+    widened_carry,
+    with_line,
+)
+from .pieces import joined, part, slice_of, stacked
+
+__all__ = ["fori_loop", "map", "scan", "while_loop"]
+
+
+@with_line
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """Loops over the slices of arrays, carrying a value along and stacking results.
+
+    As, with one program for any number of steps,
+
+        carry, ys = init, []
+        for x in xs:
+            carry, y = f(carry, x)
+            ys.append(y)
+        return carry, stack(ys)
+
+    Differentiable in forward and reverse mode; reverse mode keeps what the steps computed
+    (`weft.checkpoint(f)` keeps only the carry).
+
+    Args:
+      f: (carry, x) -> (carry, y); the carry keeps its structure, shapes and dtypes.
+      init: the first carry: arrays, scalars or containers of them. A Python number takes the dtype
+        that f gives it.
+      xs: arrays [length, …], or containers of them, or None for a loop without inputs.
+      length: the number of steps; needed only without xs.
+      reverse: whether to go from the last slice to the first; ys keep the places of their xs.
+      unroll: how many steps to write out for each turn of the compiled loop; True is all of them.
+    Returns: the last carry, and the ys stacked along a new first axis.
+    Raises:
+      TypeError: f gives another carry than it takes; something isn't an array.
+      ValueError: the leaves of xs have different lengths, or another one than `length`.
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import lax
+      >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0, np.arange(5))
+      >>> print(total, sums)
+      10 [ 0  1  3  6 10]
+    Source: seed 002, `lax.scan`; StableHLO `while`.
+    """
+    check_function("scan", "body", f)
+    carry, carry_tree = values_of("scan", "init", init)
+    slices, xs_tree = values_of("scan", "xs", xs)
+    count = scan_length(slices, xs, length)
+    turns = unrolling("scan", unroll, count)
+    if thread.disable_jit and count:
+        return scan_in_python(f, init, slices, xs_tree, count, bool(reverse))
+    x_avals = [x.aval.update(shape=x.shape[1:]) for x in slices]
+    while True:
+        avals = [x.aval for x in carry]
+        body = traced("scan", "body", f, (carry_tree, xs_tree), [*avals, *x_avals])
+        pair = result_pair(f, body)
+        outs = body.avals[: pair[0].num_leaves]
+        if pair[0] != carry_tree:
+            break
+        wider = widened_carry(carry, outs)
+        if wider is None:
+            break
+        carry = wider
+    check_carry("scan", f, carry_tree, avals, pair[0], outs)
+    results = apply_scan(
+        body.jaxpr,
+        body.consts,
+        carry,
+        slices,
+        length=count,
+        reverse=bool(reverse),
+        unroll=turns,
+    )
+    n = len(carry)
+    return carry_tree.unflatten(results[:n]), pair[1].unflatten(results[n:])
+
+
+def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
+    """The number of steps, on which xs and `length` must agree."""
+    paths = paths_of("xs", xs)
+    for x, path in zip(slices, paths, strict=True):
+        if not x.ndim:
+            raise ValueError(
+                f"scan: xs must be arrays with an axis to go along; got the scalar {x.aval} at "
+                f"{path}\n  fix: close over it, or make it part of the carry"
+            )
+    sizes = {x.shape[0] for x in slices}
+    if length is not None:
+        try:
+            length = int(length)
+        except TypeError:
+            raise TypeError(
+                f"scan: length must be an integer; got {type(length).__name__} {length!r:.60}"
+            ) from None
+        if length < 0:
+            raise ValueError(f"scan: length must not be negative; got {length}")
+    if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
+        rows = [f"  {p}: {x.aval}, length {x.shape[0]}" for p, x in zip(paths, slices, strict=True)]
+        given = "" if length is None else f"\n  length: {length}"
+        raise ValueError(
+            "scan: all of xs" + (" and length" if given else "") + " must have one length along "
+            "axis 0; got\n" + "\n".join(rows) + given
+        )
+    if length is None:
+        if not sizes:
+            raise ValueError("scan: expected xs with an array, or length; got neither")
+        length = sizes.pop()
+    return int(length)
+
+
+def unrolling(operation: str, unroll: Any, length: int) -> int:
+    """How many steps to write out."""
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    if not hasattr(unroll, "__index__") or unroll < 0:
+        raise ValueError(
+            f"{operation}: unroll must be a positive integer or a bool; got {unroll!r}"
+        )
+    return max(int(unroll), 1)
+
+
+def result_pair(f: Any, body: Body) -> Any:
+    """The structures of a body's new carry and of its slice of results."""
+    tree = body.result_tree
+    root = tree.node_data()
+    if root is None or root[0] not in (tuple, list) or len(tree.children()) != 2:
+        raise TypeError(
+            f"scan: the body {function_line(f)} must return a pair (carry, y); got {shown(tree)}\n"
+            "  fix: return carry, None if there is nothing to stack"
+        )
+    return tree.children()
+
+
+def scan_in_python(
+    f: Any, init: Any, slices: Sequence[Any], xs_tree: Any, length: int, reverse: bool
+) -> Any:
+    """The loop as Python runs it, for `disable_jit`."""
+    carry, ys = init, []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, xs_tree.unflatten([slice_of(x, i) for x in slices]))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    return tree_map(as_value, carry), tree_map(lambda *parts: stacked(parts), *ys)
+
+
+@with_line
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """Applies a function to each slice along axis 0, one after the other, and stacks the results.
+
+    As `stack([f(x) for x in xs])`, compiled as a loop: less memory than `vmap`, and less speed.
+
+    Args:
+      f: of a slice of xs.
+      xs: arrays [n, …] or containers of them.
+      batch_size: how many slices to do at once, by `vmap`; a remainder is done at the end.
+    Returns: the results, stacked along a new first axis.
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import lax
+      >>> print(lax.map(lambda x: x * x, np.arange(4)))
+      [0 1 4 9]
+    Source: seed 002, `lax.map`.
+    """
+    check_function("map", "function", f)
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    if not hasattr(batch_size, "__index__") or batch_size < 1:
+        raise ValueError(f"map: batch_size must be a positive integer; got {batch_size!r}")
+    slices, tree = values_of("map", "xs", xs)
+    size = int(batch_size)
+    n = scan_length(slices, xs, None)
+    whole, rest = divmod(n, size)
+    many = vmap(f)
+    parts = []
+    if whole or not rest:
+        chunks = [
+            reshape(part(x, 0, whole * size), shape=(whole, size, *x.shape[1:])) for x in slices
+        ]
+        _, ys = scan(lambda _, x: ((), many(x)), (), tree.unflatten(chunks))
+        parts.append(tree_map(lambda y: reshape(y, shape=(whole * size, *y.shape[2:])), ys))
+    if rest:
+        parts.append(many(tree.unflatten([part(x, whole * size, n) for x in slices])))
+    if len(parts) == 1:
+        return parts[0]
+    return tree_map(lambda *ys: joined(ys), *parts)
+
+
+@with_line
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Applies a function as long as a condition holds.
+
+    As, with one program for any number of steps,
+
+        val = init_val
+        while cond_fun(val):
+            val = body_fun(val)
+        return val
+
+    Differentiable in forward mode only: reverse mode would need memory for a number of steps that
+    isn't known. Under `vmap` it goes on until the condition fails for the last element; the others
+    keep what they have.
+
+    Args:
+      cond_fun: of the value, gives a boolean scalar.
+      body_fun: of the value, gives a value of the same structure, shapes and dtypes.
+      init_val: arrays, scalars or containers of them.
+    Returns: the first value for which the condition doesn't hold.
+    Raises: TypeError: the condition isn't a boolean scalar, or the body changes structure or type.
+    Example:
+      >>> from weft import lax
+      >>> print(lax.while_loop(lambda n: n < 100, lambda n: n * 2, 1))
+      128
+    Source: seed 002, `lax.while_loop`; StableHLO `while`.
+    """
+    check_function("while_loop", "condition", cond_fun)
+    check_function("while_loop", "body", body_fun)
+    carry, tree = values_of("while_loop", "init_val", init_val)
+    if thread.disable_jit:
+        done, result = while_in_python(cond_fun, body_fun, tree.unflatten(carry))
+        if done:
+            return result
+        carry, tree = values_of("while_loop", "init_val", result)
+    while True:
+        avals = [x.aval for x in carry]
+        body = traced("while_loop", "body", body_fun, (tree,), avals)
+        wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
+        if wider is None:
+            break
+        carry = wider
+    check_carry("while_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
+    condition = traced("while_loop", "condition", cond_fun, (tree,), avals)
+    check_condition(cond_fun, condition)
+    outs = apply_while(condition.jaxpr, body.jaxpr, condition.consts, body.consts, carry)
+    return tree.unflatten(outs)
+
+
+def check_condition(cond_fun: Any, condition: Body) -> None:
+    """Refuses a condition that isn't a boolean scalar."""
+    avals = condition.avals
+    if not condition.result_tree.is_leaf:
+        came = shown(condition.result_tree)
+    elif avals[0].shape or avals[0].dtype != dtypes.bool_:
+        came = repr(avals[0])
+    else:
+        return
+    raise TypeError(
+        f"while_loop: the condition {function_line(cond_fun)} must return a boolean scalar; got "
+        f"{came}\n  fix: compare (x > 0), or reduce with numpy.any or numpy.all"
+    )
+
+
+def while_in_python(cond_fun: Any, body_fun: Any, val: Any) -> tuple[bool, Any]:
+    """The loop as Python runs it, for `disable_jit`, as far as the condition is known."""
+    while True:
+        pred = as_value(cond_fun(val)).concrete()
+        if pred is None:
+            return False, val
+        if not bool(pred.host()):
+            return True, val
+        val = body_fun(val)
+
+
+@with_line
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """Applies a function for each integer of a range, carrying a value along.
+
+    As, with one program for any number of steps,
+
+        val = init_val
+        for i in range(lower, upper):
+            val = body_fun(i, val)
+        return val
+
+    With bounds known when it is traced it is a `scan`, differentiable in both modes; with traced
+    bounds a `while_loop`, differentiable in forward mode only.
+
+    Args:
+      lower, upper: integer scalars of one dtype; no step if upper <= lower.
+      body_fun: (i, value) -> value, of the same structure, shapes and dtypes.
+      init_val: arrays, scalars or containers of them.
+      unroll: how many steps to write out for each turn of the compiled loop; known bounds only.
+    Returns: the value after the last step.
+    Raises: TypeError: the bounds aren't integer scalars of one dtype, or the body changes structure
+      or type.
+    Example:
+      >>> from weft import lax
+      >>> print(lax.fori_loop(1, 6, lambda i, x: x * i, 1))
+      120
+    Source: seed 002, `lax.fori_loop`.
+    """
+    check_function("fori_loop", "body", body_fun)
+    low = integer_scalar("fori_loop", "lower", lower)
+    high = integer_scalar("fori_loop", "upper", upper)
+    low, high = one_dtype(low, high)
+    known = low.concrete(), high.concrete()
+    if known[0] is None or known[1] is None:
+        if unroll is not None:
+            raise ValueError(
+                "fori_loop: unroll needs bounds that are known when the loop is traced; got "
+                f"{low} and {high}"
+            )
+        one = literal(1, low.dtype)
+        return while_loop(
+            lambda state: lt(state[0], state[1]),
+            lambda state: (add(state[0], one), state[1], body_fun(state[0], state[2])),
+            (low, high, init_val),
+        )[2]
+    begin, end = int(known[0].host()), int(known[1].host())
+    if thread.disable_jit:
+        val = init_val
+        for i in range(begin, end):
+            val = body_fun(low + i - begin, val)
+        return val
+    return counted(low, max(end - begin, 0), body_fun, init_val, 1 if unroll is None else unroll)
+
+
+def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds of one dtype: a Python integer takes that of the other."""
+    if low.dtype != high.dtype:
+        if low.weak_type and not high.weak_type:
+            low = convert_element_type(low, dtype=high.dtype)
+        elif high.weak_type and not low.weak_type:
+            high = convert_element_type(high, dtype=low.dtype)
+        else:
+            raise TypeError(
+                f"fori_loop: lower and upper must have one dtype; got {low.aval} and {high.aval}"
+            )
+    return low, high
+
+
+def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
+    """A loop of a known number of steps, as a scan that counts in its carry."""
+    carry, tree = values_of("fori_loop", "init_val", init_val)
+    index = values_of("fori_loop", "lower", low)[1]
+    while True:
+        avals = [x.aval for x in carry]
+        body = traced("fori_loop", "body", body_fun, (index, tree), [low.aval, *avals])
+        wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
+        if wider is None:
+            break
+        carry = wider
+    check_carry("fori_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
+    outs = apply_scan(
+        with_counter(body.jaxpr, len(body.consts)),
+        body.consts,
+        [low, *carry],
+        [],
+        length=length,
+        reverse=False,
+        unroll=unrolling("fori_loop", unroll, length),
+    )
+    return tree.unflatten(outs[1:])
+
+
+def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
+    """A body (constants, i, carry) -> carry, made to give i + 1 as well."""
+    if "counter" not in jaxpr.cache:
+        i = jaxpr.invars[n_consts]
+        then = Var(i.aval)
+        count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
+        jaxpr.cache["counter"] = Jaxpr(
+            [],
+            [],
+            jaxpr.invars,
+            [*jaxpr.equations, count],
+            [then, *jaxpr.outvars],
+            jaxpr.name,
+        )
+    return jaxpr.cache["counter"]  # type: ignore[no-any-return]

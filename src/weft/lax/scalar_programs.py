@@ -1,0 +1,48 @@
+"""The binary computations that reduce and reduce_window are given, traced on scalars.
+
+Knows trees and monoids; knows no reduction.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.aval import Aval, aval
+from ..core.jaxpr import Jaxpr
+from ..primitives.computations import monoid
+from ..tree_util import PyTreeDef
+from .bodies import check_function, shown, traced
+
+
+def traced_computation(
+    name: str, computation: Callable[..., Any], tree: PyTreeDef, operands: Sequence[Aval]
+) -> tuple[Jaxpr, str | None]:
+    """The program of `computation(so_far, element)`, and the name of the monoid that it is.
+
+    Args:
+      tree: the structure of both arguments and of the result.
+      operands: what the elements are taken from.
+    """
+    check_function(name, "computation", computation)
+    scalars = [aval((), x.dtype) for x in operands]
+    body = traced(name, "computation", computation, [tree, tree], [*scalars, *scalars])
+    if body.consts:
+        used = ", ".join(str(c.aval) for c in body.consts)
+        raise TypeError(
+            f"{name}: the computation uses values from outside ({used}): it may use its arguments "
+            "and Python numbers only"
+        )
+    if body.result_tree != tree:
+        raise TypeError(
+            f"{name}: the computation must return {shown(tree)}, like the operands; it returns "
+            f"{shown(body.result_tree)}"
+        )
+    return body.jaxpr, monoid(body.jaxpr)
+
+
+def is_number(x: Any, number: Any) -> bool:
+    """Whether a value is known to be this scalar, of this sign if it is zero."""
+    known = x.concrete()
+    if known is None or known.ndim:
+        return False
+    host = known.host()
+    return bool(host == number or (host != host and number != number))

@@ -1,0 +1,77 @@
+"""Axes, shapes and static integers as users write them. Knows nothing of values' elements."""
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from .. import errors
+from ..core.value import Value
+from .promotion import noted
+
+
+def one_axis(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
+    """An axis counted from the front."""
+    i = whole_number(name, axis, argument)
+    if not -ndim <= i < ndim:
+        raise noted(
+            ValueError(
+                f"{name}: {argument} {i} is out of range for an array with {ndim} "
+                f"ax{'i' if ndim == 1 else 'e'}s"
+            )
+        )
+    return i + ndim if i < 0 else i
+
+
+def all_axes(name: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+    """Several axes counted from the front: one, a sequence of them, or all for `None`."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        axes = tuple([one_axis(name, a, ndim, argument) for a in axes_of(axis)])
+        if len(set(axes)) != len(axes):
+            raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
+        return axes
+    return (one_axis(name, axis, ndim, argument),)
+
+
+def axes_of(axis: Any) -> Any:
+    """A sequence of axes from one, or from a sequence."""
+    return axis if isinstance(axis, (tuple, list)) else (axis,)
+
+
+def whole_number(name: str, x: Any, argument: str) -> int:
+    """A Python int; an error that says that it has to be known for what isn't one."""
+    if x.__class__ is int:
+        return x  # type: ignore[no-any-return]
+    try:
+        return operator.index(x)
+    except errors.TracerIntegerConversionError:
+        raise noted(
+            errors.TracerIntegerConversionError(
+                f"{name}: {argument} decides shapes and must be known when the function is traced; "
+                f"got a traced {x.aval}\n  fix: make it a static argument (static_argnums, "
+                "static_argnames), or compute it from shapes"
+            )
+        ) from None
+    except TypeError:
+        raise noted(
+            TypeError(f"{name}: {argument} must be an int; got {type(x).__name__} {x!r}")
+        ) from None
+
+
+def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ...]:
+    """A shape as a tuple of ints, from an int or a sequence of them."""
+    if shape.__class__ is tuple:
+        for n in shape:
+            if n.__class__ is not int or n < 0:
+                break
+        else:
+            return shape  # type: ignore[no-any-return]
+    if isinstance(shape, Iterable) and not (isinstance(shape, Value) and not shape.ndim):
+        lengths = tuple([whole_number(name, n, f"a length in {argument}") for n in shape])
+    else:
+        lengths = (whole_number(name, shape, argument),)
+    for n in lengths:
+        if n < 0:
+            raise noted(ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}"))
+    return lengths

@@ -1,0 +1,677 @@
+"""Arrays from Python data, NumPy arrays, buffers and constants. Knows nothing of operators."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import Array, as_value, from_host
+from ..core.aval import aval as aval_of
+from ..core.source import located
+from ..core.trace import current
+from ..core.value import Value
+from ..primitives import comparison, selection, slicing, structural
+from ..transforms.devices import device_put
+from ..typing import ArrayLike, DTypeLike, Shape
+from .axes import shape_tuple
+from .promotion import SCALARS, cast, keep, no_out, noted, plan_cache, value
+
+__all__ = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "astype",
+    "copy",
+    "empty",
+    "empty_like",
+    "from_dlpack",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+_base = current.base
+_SMALL = 1024  # elements of a constant that is copied from a template
+
+
+def wanted_dtype(name: str, dtype: Any) -> Any:
+    """The canonical dtype for what a user wrote; `None` for `None`."""
+    if dtype is None:
+        return None
+    try:
+        return dtypes.requested_dtype(dtype, name)
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
+
+
+def on_device(x: Any, device: Any) -> Any:
+    """A value on a device, if one is asked for."""
+    return x if device is None else device_put(x, device)
+
+
+# --- from data ---
+
+
+def array(
+    object: Any,
+    dtype: DTypeLike | None = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array with a copy of data.
+
+    Args:
+      object: an array, a scalar, nested lists or tuples of those, or anything that NumPy makes an
+        array of.
+      dtype: that of the result; found from the data by default, where 64-bit types become 32-bit
+        ones unless x64 is on. A Python scalar alone gives a weakly typed array.
+      copy: False permits to share memory.
+      order: for NumPy's sake; arrays have no memory order.
+      ndmin: axes of length one are put in front up to this number.
+      device: where to put it.
+    Returns: array.
+    Raises: TypeError: no array can be made of it. ValueError: nested lists of unequal lengths.
+      OverflowError: an integer doesn't fit the dtype.
+    Example:
+      >>> np.array([[1, 2], [3, 4]])
+      Array([[1, 2],
+             [3, 4]], dtype=int32)
+    """
+    wanted = None if dtype is None else wanted_dtype("array", dtype)
+    kind = object.__class__
+    if kind is np.ndarray:
+        result = _from_numpy(object, wanted, copy)
+    elif isinstance(object, Value):
+        result = object if wanted is None else cast(object, wanted)
+        if copy and result is object:
+            result = _copied(object)
+    elif kind in SCALARS:
+        result = as_value(object)
+        result = _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
+    elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
+        result = _from_nested(object, wanted)
+    else:
+        result = _from_other(object, wanted, copy)
+    if result.aval.ndim < ndmin:
+        result = structural.reshape(
+            result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
+        )
+    return result if device is None else on_device(result, device)
+
+
+def _as_dtype(x: Any, dtype: Any) -> Array:
+    """A NumPy-made array of a known dtype."""
+    if dtypes.is_integer(dtype):
+        try:
+            host = np.asarray(x)
+            if host.dtype.kind in "iuO":
+                host = np.asarray(x, dtype)  # refuses what does not fit
+            else:
+                host = host.astype(dtype)
+        except OverflowError:
+            raise noted(
+                OverflowError(
+                    f"array: a Python integer does not fit {dtype.name}\n  fix: a wider dtype, such as "
+                    f"float32, or 64-bit types: config.update('enable_x64', True)"
+                )
+            ) from None
+    elif dtypes.is_complex(np.asarray(x).dtype) and not dtypes.is_complex(dtype):
+        raise noted(
+            TypeError(
+                f"array: complex data can't become {dtype.name}\n  fix: np.real(x) drops the "
+                "imaginary part"
+            )
+        )
+    else:
+        host = np.asarray(x, dtype)
+    return Array(host, aval_of(host.shape, dtype))
+
+
+def _from_numpy(x: np.ndarray, dtype: Any, copy: bool) -> Array:
+    if dtype is None:
+        try:
+            dtype = dtypes.canonicalize_dtype(x.dtype)
+        except TypeError as error:
+            raise noted(TypeError(f"array: {error}")) from None
+    if x.dtype != dtype:
+        host = _converted(x, dtype)
+    elif copy:
+        host = x.copy()
+    else:
+        host = x
+    return Array(host, aval_of(host.shape, dtype))
+
+
+def _converted(x: np.ndarray, dtype: Any) -> Any:
+    """A NumPy array in another dtype, as `astype` of arrays does it."""
+    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
+        x = x.real
+    with np.errstate(all="ignore"):
+        return x.astype(dtype)
+
+
+def _from_nested(x: Any, dtype: Any) -> Any:
+    leaves: list[Any] = []
+    _collect(x, leaves)
+    kinds = {leaf.__class__ for leaf in leaves}
+    if kinds <= SCALARS:
+        if dtype is None:
+            if not kinds:
+                dtype = dtypes.default_float()
+            elif complex in kinds:
+                dtype = dtypes.default_complex()
+            elif float in kinds:
+                dtype = dtypes.default_float()
+            elif int in kinds:
+                dtype = dtypes.default_int()
+            else:
+                dtype = dtypes.bool_
+        return _regular(x, dtype)
+    leaves = [
+        leaf if isinstance(leaf, Value) or leaf.__class__ in SCALARS else array(leaf, copy=False)
+        for leaf in leaves
+    ]
+    if dtype is None:
+        dtype = dtypes.result_type(*leaves)
+    if all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves):
+        return _regular(_hosts(x), dtype)
+    return _stacked(x, dtype)
+
+
+def _collect(x: Any, leaves: list[Any]) -> None:
+    for item in x:
+        if item.__class__ is list or item.__class__ is tuple:
+            _collect(item, leaves)
+        else:
+            leaves.append(item)
+
+
+def _hosts(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return [_hosts(item) for item in x]
+    if isinstance(x, Array):
+        return np.asarray(x.host())
+    return x if x.__class__ in SCALARS else array(x, copy=False).host()
+
+
+def _regular(x: Any, dtype: Any) -> Array:
+    """An array of nested lists of concrete data."""
+    try:
+        if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
+            return _as_dtype(x, dtype)
+        host = np.array(x, dtype)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise noted(
+                ValueError(
+                    "array: nested lists must be of equal lengths, level by level; got "
+                    f"{_shortened(x)}\n  fix: pad the short ones"
+                )
+            ) from None
+        raise
+    except TypeError:
+        return _as_dtype(x, dtype)
+    return Array(host, aval_of(host.shape, dtype))
+
+
+def _shortened(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) < 80 else text[:77] + "..."
+
+
+def _stacked(x: Any, dtype: Any) -> Any:
+    """An array of nested lists with traced values in them."""
+    if not isinstance(x, (list, tuple)):
+        x = as_value(x) if x.__class__ in SCALARS else value("array", x, "an element")
+        return cast(x, dtype)
+    parts = [_stacked(item, dtype) for item in x]
+    if not parts:
+        return zeros((0,), dtype)
+    shapes = {p.shape for p in parts}
+    if len(shapes) > 1:
+        raise noted(
+            ValueError(
+                "array: nested lists must be of equal lengths, level by level; got parts of shapes "
+                + ", ".join(map(str, sorted(shapes)))
+            )
+        )
+    return structural_stack(parts)
+
+
+def structural_stack(parts: Sequence[Any]) -> Any:
+    """Values of one shape and dtype side by side along a new first axis."""
+    rows = [structural.reshape(p, shape=(1, *p.shape)) for p in parts]
+    return rows[0] if len(rows) == 1 else slicing.concatenate(*rows, dimension=0)
+
+
+def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
+    if x is None or isinstance(x, (str, bytes, dict, set)):
+        raise noted(
+            TypeError(
+                "array: expected an array, a scalar, or nested lists of those; got "
+                f"{'None' if x is None else type(x).__name__}"
+            )
+        )
+    if hasattr(x, "__jax_array__"):
+        return array(x.__jax_array__(), dtype, copy)
+    host = np.asarray(x)
+    if host.dtype == object:
+        raise noted(
+            TypeError(
+                f"array: expected an array, a scalar, or nested lists of those; got "
+                f"{type(x).__name__}"
+            )
+        )
+    return _from_numpy(host, dtype, copy)
+
+
+def asarray(
+    a: Any,
+    dtype: DTypeLike | None = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+) -> Array:
+    """An array of data; the same array if it is one already.
+
+    Args:
+      a, dtype, device: as in `array`.
+      copy: True copies always; False shares the memory of a NumPy array, which must not be written
+        to afterwards, and is an error where that can't be; None copies what isn't an array of ours.
+    Returns: array.
+    Raises: as `array`. ValueError: `copy` is False, and the data has to be copied.
+    Example:
+      >>> np.asarray([1.5, 2])
+      Array([1.5, 2. ], dtype=float32)
+    """
+    if isinstance(a, Value) and dtype is None and not copy and device is None:
+        return a  # type: ignore[return-value]
+    if copy is False and not isinstance(a, Value):
+        host = np.asarray(a)
+        wanted = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
+        if host is not a or host.dtype != wanted:
+            raise noted(
+                ValueError(
+                    f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
+                    f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where needed"
+                )
+            )
+        return array(a, wanted, copy=False, device=device)
+    return array(a, dtype, copy=copy is not False and (copy or not isinstance(a, Value)), device=device)
+
+
+asanyarray = asarray
+ascontiguousarray = asarray
+
+
+def copy(a: ArrayLike, order: str | None = None) -> Array:
+    """A copy of an array, in memory of its own.
+
+    Example:
+      >>> np.copy(np.arange(3))
+      Array([0, 1, 2], dtype=int32)
+    """
+    return _copied(value("copy", a, "a"))
+
+
+def _copied(x: Any) -> Any:
+    return current.trace.process(selection.copy, (x,), (), x.aval)
+
+
+def astype(
+    x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None
+) -> Array:
+    """The elements converted to another dtype.
+
+    Floats become integers by rounding towards zero; complex numbers lose their imaginary part.
+
+    Args:
+      x: array of any shape.
+      dtype: a dtype; None is the default float.
+    Returns: array of the shape of `x`; never weakly typed.
+    Example:
+      >>> np.astype(np.array([1.7, -1.7]), int)
+      Array([ 1, -1], dtype=int32)
+    """
+    x = value("astype", x)
+    wanted = wanted_dtype("astype", float if dtype is None else dtype)
+    if wanted == dtypes.bool_ and x.aval.dtype != wanted:
+        zero = structural.zeros(x.aval.update(shape=(), weak_type=True))
+        result = comparison.ne(x, zero)
+    else:
+        result = cast(x, wanted)
+    if copy and result is x:
+        result = _copied(x)
+    return on_device(result, device)
+
+
+# --- constants ---
+
+_constants: dict[Any, Any] = plan_cache()
+
+
+def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """An array of zeros.
+
+    Args:
+      shape: an int or a sequence of ints.
+      dtype: the default float if left out.
+      device: where to put it.
+    Returns: array of shape `shape`.
+    Example:
+      >>> np.zeros((2, 2))
+      Array([[0., 0.],
+             [0., 0.]], dtype=float32)
+    """
+    return _constant("zeros", 0, shape, dtype, device)
+
+
+def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """An array of ones.
+
+    Args:
+      shape: an int or a sequence of ints.
+      dtype: the default float if left out.
+      device: where to put it.
+    Returns: array of shape `shape`.
+    Example:
+      >>> np.ones(3, dtype=int)
+      Array([1, 1, 1], dtype=int32)
+    """
+    return _constant("ones", 1, shape, dtype, device)
+
+
+def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """An array of zeros: memory is never left uninitialised.
+
+    Args:
+      shape: an int or a sequence of ints.
+      dtype: the default float if left out.
+      device: where to put it.
+    Returns: array of shape `shape`.
+    Example:
+      >>> np.empty(2)
+      Array([0., 0.], dtype=float32)
+    """
+    return _constant("empty", 0, shape, dtype, device)
+
+
+def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
+    if current.trace is _base and device is None:
+        try:
+            template, known = _constants[shape, dtype, number, thread.x64]
+            return Array(template.copy(), known)
+        except (KeyError, TypeError):
+            pass
+    lengths = shape_tuple(name, shape)
+    found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
+    known = aval_of(lengths, found)
+    if current.trace is not _base:
+        return on_device(structural.full(known, number), device)
+    host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+    asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
+    if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
+        keep(_constants, (shape, dtype, number, thread.x64), (host, known))
+        host = host.copy()
+    return on_device(Array(host, known), device)
+
+
+def full(
+    shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None
+) -> Array:
+    """An array filled with one value, or with an array that is broadcast.
+
+    Args:
+      shape: an int or a sequence of ints.
+      fill_value: a scalar, or an array that broadcasts to `shape`.
+      dtype: that of `fill_value` if left out (weak if it is a Python scalar).
+      device: where to put it.
+    Returns: array of shape `shape`.
+    Example:
+      >>> np.full((2,), 7)
+      Array([7, 7], dtype=int32, weak_type=True)
+    """
+    lengths = shape_tuple("full", shape)
+    return on_device(_filled("full", lengths, fill_value, wanted_dtype("full", dtype)), device)
+
+
+def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = False) -> Any:
+    if fill_value.__class__ in SCALARS:
+        if dtype is None:
+            x = as_value(fill_value)
+        else:
+            x = _as_dtype(fill_value, dtype) if not weak else cast(as_value(fill_value), dtype, True)
+        if current.trace is _base and not weak:
+            return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
+    elif isinstance(fill_value, (list, tuple)):
+        x = array(fill_value, dtype)
+    else:
+        x = value(name, fill_value, "fill_value")
+        if dtype is not None:
+            x = cast(x, dtype, weak)
+    return broadcast(name, x, shape)
+
+
+def broadcast(name: str, x: Any, shape: Shape) -> Any:
+    """NumPy's broadcasting of one value, with an error that names the function."""
+    if x.aval.shape == shape:
+        return x
+    if x.aval.ndim > len(shape) or any(
+        n not in (1, m) for n, m in zip(x.aval.shape[::-1], shape[::-1], strict=False)
+    ):
+        raise noted(
+            ValueError(
+                f"{name}: {x.aval} does not broadcast to shape {shape}\n  fix: axes are aligned from "
+                "the right, and must be equal or 1"
+            )
+        )
+    return structural.widen(x, shape)
+
+
+def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Shape, Any, bool]:
+    """Shape, dtype and weak type of an array like another."""
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        a = value(name, a, "a")
+    wanted = wanted_dtype(name, dtype)
+    lengths = tuple(a.shape) if shape is None else shape_tuple(name, shape)
+    weak = wanted is None and bool(getattr(a, "weak_type", False))
+    return lengths, dtypes.canonicalize_dtype(a.dtype) if wanted is None else wanted, weak
+
+
+def _constant_like(name: str, number: int, a: Any, dtype: Any, shape: Any, device: Any) -> Any:
+    if a.__class__ is Array and dtype is None and shape is None and not a.aval.weak_type:
+        return _constant(name, number, a.aval.shape, a.aval.dtype, device)
+    lengths, found, weak = _like(name, a, dtype, shape)
+    if not weak:
+        return _constant(name, number, lengths, found, device)
+    return on_device(structural.full(aval_of(lengths, found, True), number), device)
+
+
+def zeros_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array of zeros with the shape and dtype of another.
+
+    Args:
+      a: an array, or anything with a shape and a dtype.
+      dtype, shape: to replace those of `a`.
+    Example:
+      >>> np.zeros_like(np.arange(3))
+      Array([0, 0, 0], dtype=int32)
+    """
+    return _constant_like("zeros_like", 0, a, dtype, shape, device)
+
+
+def ones_like(
+    a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array of ones with the shape and dtype of another.
+
+    Args:
+      a: an array, or anything with a shape and a dtype.
+      dtype, shape: to replace those of `a`.
+    Example:
+      >>> np.ones_like(np.arange(3.0))
+      Array([1., 1., 1.], dtype=float32)
+    """
+    return _constant_like("ones_like", 1, a, dtype, shape, device)
+
+
+def empty_like(
+    prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array of zeros with the shape and dtype of another.
+
+    Args:
+      prototype: an array, or anything with a shape and a dtype.
+      dtype, shape: to replace those of `prototype`.
+    Example:
+      >>> np.empty_like(np.arange(2))
+      Array([0, 0], dtype=int32)
+    """
+    return _constant_like("empty_like", 0, prototype, dtype, shape, device)
+
+
+def full_like(
+    a: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array filled with one value, with the shape and dtype of another.
+
+    Args:
+      a: an array, or anything with a shape and a dtype.
+      fill_value: a scalar, or an array that broadcasts to the shape.
+      dtype, shape: to replace those of `a`.
+    Example:
+      >>> np.full_like(np.arange(3.0), 2)
+      Array([2., 2., 2.], dtype=float32)
+    """
+    lengths, found, weak = _like("full_like", a, dtype, shape)
+    return on_device(_filled("full_like", lengths, fill_value, found, weak), device)
+
+
+# --- from buffers, files and functions ---
+
+
+@located
+def frombuffer(
+    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0
+) -> Array:
+    """An array of one axis with the bytes of a buffer, which are copied.
+
+    Args:
+      buffer: bytes, or anything with the buffer protocol.
+      dtype: that of the bytes.
+      count: how many elements to read; -1 is all.
+      offset: bytes to skip.
+    Returns: array [count].
+    Example:
+      >>> np.frombuffer(b"abc", dtype="uint8")
+      Array([97, 98, 99], dtype=uint8)
+    """
+    read: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
+    return _from_numpy(read, None, True)
+
+
+def _read_dtype(dtype: Any) -> Any:
+    """The dtype of data outside; Python's float, int and complex have their default widths."""
+    return dtypes.canonicalize_dtype(dtype) if dtype in (float, int, complex) else dtypes.named_dtype(dtype)
+
+
+@located
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array that shares memory with one of another library, by DLPack.
+
+    Args:
+      x: anything with `__dlpack__`, on the CPU.
+      device: where to put it.
+      copy: True copies; otherwise memory is shared where it can be, and must not be written to.
+    Returns: array.
+    Example:
+      >>> np.from_dlpack(np.arange(3.0))
+      Array([0., 1., 2.], dtype=float32)
+    """
+    if isinstance(x, Array):
+        return on_device(_copied(x) if copy else x, device)
+    host = np.from_dlpack(x)
+    return on_device(_from_numpy(host, None, bool(copy)), device)
+
+
+@located
+def fromfile(file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
+    """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
+
+    Returns: array [count].
+    """
+    return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
+
+
+@located
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
+    """An array of one axis with the items of an iterable.
+
+    Args:
+      dtype: that of the items.
+      count: how many to read; -1 is all.
+    Returns: array [count].
+    Example:
+      >>> np.fromiter(range(3), dtype=int)
+      Array([0, 1, 2], dtype=int32)
+    """
+    return array(np.fromiter(iter, _read_dtype(dtype), count))
+
+
+@located
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
+    """An array of one axis with the numbers in a text.
+
+    Args:
+      sep: what is between numbers.
+      count: how many to read; -1 is all.
+    Returns: array [count].
+    Example:
+      >>> np.fromstring("1 2 3", dtype=int, sep=" ")
+      Array([1, 2, 3], dtype=int32)
+    """
+    return array(np.fromstring(string, _read_dtype(dtype), count, sep=sep))
+
+
+@located
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: DTypeLike = float, **kwargs: Any
+) -> Array:
+    """An array made by a function of its indices.
+
+    Args:
+      function: called once, with an array of indices for each axis.
+      shape: the lengths of the axes.
+      dtype: that of the indices.
+      kwargs: passed on to the function.
+    Example:
+      >>> np.fromfunction(lambda i, j: i + 10 * j, (2, 2), dtype=int)
+      Array([[ 0, 10],
+             [ 1, 11]], dtype=int32)
+    """
+    lengths = shape_tuple("fromfunction", shape)
+    found = wanted_dtype("fromfunction", dtype)
+    grids = np.indices(lengths)
+    return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)  # type: ignore[no-any-return]

@@ -1,0 +1,594 @@
+"""Shapes and axes: the same elements, or repeated ones, in another arrangement."""
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.source import located
+from ..core.trace import current
+from ..errors import TracerIntegerConversionError
+from ..interpreters.evaluate import quietly
+from ..primitives import slicing, structural
+from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
+from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
+from .creation import broadcast
+from .promotion import keep, noted, plan_cache, value
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "iterable",
+    "matrix_transpose",
+    "moveaxis",
+    "ndim",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "resize",
+    "rollaxis",
+    "rot90",
+    "shape",
+    "size",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+_base = current.base
+_reshapes, _transposes = plan_cache(), plan_cache()
+
+
+def reshape(
+    a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None
+) -> Array:
+    """The same elements in another shape.
+
+    Args:
+      a: array of any shape.
+      shape: an int or a sequence of ints with the same product; one of them may be -1.
+      order: 'C', the last axis varies fastest, or 'F', the first one does.
+      copy: for the array API's sake; arrays are immutable.
+    Returns: array of shape `shape`.
+    Raises: TypeError: the numbers of elements differ.
+    Example:
+      >>> np.reshape(np.arange(4), (2, -1))
+      Array([[0, 1],
+             [2, 3]], dtype=int32)
+    """
+    if order == "C":
+        try:
+            kernel, out = _reshapes[a.aval, shape]  # type: ignore[union-attr]
+        except (AttributeError, KeyError, TypeError):
+            pass
+        else:
+            trace = current.trace
+            if kernel is not None and trace is _base and a.__class__ is Array:
+                host = a._host
+                if host is None:
+                    host = _base.fetch(a)
+                return Array(kernel(host), out)
+            return trace.process(structural.reshape, (a,), (("shape", out.shape),), out)  # type: ignore[no-any-return]
+    x = value("reshape", a, "a")
+    target = _target("reshape", x.aval, shape)
+    if order == "C":
+        if target == x.aval.shape:
+            return x  # type: ignore[no-any-return]
+        params = (("shape", target),)
+        out = x.aval.update(shape=target)
+        if x.__class__ is Array and isinstance(shape, (tuple, int)):
+            kernel, _ = _base.prepare(structural.reshape, (x,), params)
+            keep(_reshapes, (x.aval, shape), (kernel, out))
+        return current.trace.process(structural.reshape, (x,), params, out)  # type: ignore[no-any-return]
+    if order == "F":
+        x = reshape(transpose(x), target[::-1])
+        return transpose(x)
+    if order == "A":
+        raise noted(NotImplementedError("reshape: order='A' has no meaning: arrays have no memory order"))
+    raise noted(ValueError(f"reshape: order must be 'C' or 'F'; got {order!r}"))
+
+
+def _target(name: str, aval: Any, shape: Any) -> Shape:
+    """The shape to reshape to, with -1 replaced."""
+    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else shape
+    if not isinstance(lengths, tuple):
+        try:
+            lengths = tuple(shape)
+        except TypeError:
+            lengths = (shape,)
+    lengths = tuple([n if n.__class__ is int else whole_number(name, n, "a length in shape") for n in lengths])
+    unknown = lengths.count(-1)
+    if unknown == 1:
+        known = -math.prod(lengths)
+        if (known and aval.size % known == 0) or (not known and not aval.size):
+            fill = aval.size // known if known else 0
+            return tuple([fill if n == -1 else n for n in lengths])
+    if unknown or any(n < 0 for n in lengths) or math.prod(lengths) != aval.size:
+        raise noted(
+            TypeError(
+                f"{name}: {aval} has {aval.size} elements, which don't fill shape {lengths}\n"
+                "  fix: the products of the lengths must be equal; one length may be -1"
+            )
+        )
+    return lengths
+
+
+def ravel(a: ArrayLike, order: str = "C") -> Array:
+    """The elements along one axis.
+
+    Args:
+      a: array of any shape.
+      order: 'C', the last axis varies fastest, or 'F', the first one does.
+    Returns: array [size of `a`].
+    Example:
+      >>> np.ravel(np.ones((2, 2)))
+      Array([1., 1., 1., 1.], dtype=float32)
+    """
+    if order == "K":
+        raise noted(NotImplementedError("ravel: order='K' has no meaning: arrays have no memory order"))
+    return reshape(a, -1, order)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    """The axes in another order: reversed, or as told.
+
+    Args:
+      a: array [n0, …, nk].
+      axes: a permutation of 0 … k; axis i of the result is axis axes[i] of `a`.
+    Returns: array with the lengths permuted.
+    Raises: ValueError: `axes` is no permutation.
+    Example:
+      >>> np.transpose(np.ones((2, 3))).shape
+      (3, 2)
+    """
+    try:
+        kernel, out, params = _transposes[a.aval, axes]  # type: ignore[union-attr]
+    except (AttributeError, KeyError, TypeError):
+        pass
+    else:
+        trace = current.trace
+        if kernel is not None and trace is _base and a.__class__ is Array:
+            host = a._host
+            if host is None:
+                host = _base.fetch(a)
+            return Array(kernel(host), out)
+        return trace.process(structural.transpose, (a,), params, out)  # type: ignore[no-any-return]
+    x = value("transpose", a, "a")
+    n = x.aval.ndim
+    if axes is None:
+        order = tuple(range(n))[::-1]
+    else:
+        order = tuple([one_axis("transpose", i, n, "axes") for i in axes_of(axes)])
+        if sorted(order) != list(range(n)):
+            raise noted(
+                ValueError(f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}")
+            )
+    if n < 2 or order == tuple(range(n)):
+        return x  # type: ignore[no-any-return]
+    params = (("permutation", order),)
+    out = x.aval.update(shape=[x.aval.shape[i] for i in order])
+    if x.__class__ is Array and not isinstance(axes, list):
+        kernel, _ = _base.prepare(structural.transpose, (x,), params)
+        keep(_transposes, (x.aval, axes), (kernel, out, params))
+    return current.trace.process(structural.transpose, (x,), params, out)  # type: ignore[no-any-return]
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: ArrayLike, /) -> Array:
+    """The last two axes exchanged.
+
+    Args:
+      x: array [batch…, n, m].
+    Returns: array [batch…, m, n].
+    Example:
+      >>> np.matrix_transpose(np.ones((5, 2, 3))).shape
+      (5, 3, 2)
+    """
+    x = value("matrix_transpose", x)
+    if x.ndim < 2:
+        raise noted(ValueError(f"matrix_transpose: expected at least two axes; got {x.aval}"))
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
+    """Two axes exchanged.
+
+    Example:
+      >>> np.swapaxes(np.ones((2, 3, 4)), 0, 2).shape
+      (4, 3, 2)
+    """
+    x = value("swapaxes", a, "a")
+    i = one_axis("swapaxes", axis1, x.ndim, "axis1")
+    j = one_axis("swapaxes", axis2, x.ndim, "axis2")
+    order = list(range(x.ndim))
+    order[i], order[j] = j, i
+    return transpose(x, tuple(order))
+
+
+def moveaxis(
+    a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Array:
+    """Axes moved to other places; the others keep their order.
+
+    Args:
+      a: array of any shape.
+      source, destination: an axis each, or sequences of the same length.
+    Example:
+      >>> np.moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+      (3, 4, 2)
+    """
+    x = value("moveaxis", a, "a")
+    froms = all_axes("moveaxis", source, x.ndim, "source")
+    tos = all_axes("moveaxis", destination, x.ndim, "destination")
+    if len(froms) != len(tos):
+        raise noted(
+            ValueError(
+                f"moveaxis: source and destination must be of one length; got {source} and {destination}"
+            )
+        )
+    order = [i for i in range(x.ndim) if i not in froms]
+    for to, axis in sorted(zip(tos, froms, strict=True)):
+        order.insert(to, axis)
+    return transpose(x, tuple(order))
+
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
+    """An axis moved in front of another.
+
+    Example:
+      >>> np.rollaxis(np.ones((2, 3, 4)), 2).shape
+      (4, 2, 3)
+    """
+    x = value("rollaxis", a, "a")
+    i = one_axis("rollaxis", axis, x.ndim)
+    start = whole_number("rollaxis", start, "start")
+    if not -x.ndim <= start <= x.ndim:
+        raise noted(ValueError(f"rollaxis: start {start} is out of range for {x.aval}"))
+    to = start + x.ndim if start < 0 else start
+    return moveaxis(x, i, to - (i < to))
+
+
+def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
+    """The array without axes of length one.
+
+    Args:
+      a: array of any shape.
+      axis: the axes to drop, which must have length one; all such axes if left out.
+    Example:
+      >>> np.squeeze(np.ones((1, 3, 1))).shape
+      (3,)
+    """
+    x = value("squeeze", a, "a")
+    lengths = x.aval.shape
+    if axis is None:
+        return reshape(x, tuple([n for n in lengths if n != 1]))
+    drop = all_axes("squeeze", axis, x.ndim)
+    for i in drop:
+        if lengths[i] != 1:
+            raise noted(ValueError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
+    return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in drop]))
+
+
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
+    """The array with new axes of length one.
+
+    Args:
+      a: array of any shape.
+      axis: where the new axes are in the result.
+    Example:
+      >>> np.expand_dims(np.arange(3), 0)
+      Array([[0, 1, 2]], dtype=int32)
+    """
+    x = value("expand_dims", a, "a")
+    axes = axes_of(axis)
+    total = x.ndim + len(axes)
+    new = all_axes("expand_dims", tuple(axes), total)
+    lengths = iter(x.aval.shape)
+    target = tuple([1 if i in new else next(lengths) for i in range(total)])
+    return reshape(x, target)
+
+
+# --- broadcasting ---
+
+
+def broadcast_to(array: ArrayLike, shape: ShapeLike) -> Array:
+    """The array repeated along axes of length one, and along new axes in front.
+
+    Args:
+      array: array that broadcasts to the shape.
+      shape: an int or a sequence of ints.
+    Raises: ValueError: it doesn't broadcast to the shape.
+    Example:
+      >>> np.broadcast_to(np.arange(2), (2, 2))
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
+    """
+    x = value("broadcast_to", array, "array")
+    return broadcast("broadcast_to", x, shape_tuple("broadcast_to", shape))  # type: ignore[no-any-return]
+
+
+def broadcast_shapes(*shapes: ShapeLike) -> Shape:
+    """The shape that arrays of these shapes broadcast to.
+
+    Raises: ValueError: they don't broadcast together.
+    Example:
+      >>> np.broadcast_shapes((2, 1), (3,))
+      (2, 3)
+    """
+    known = [shape_tuple("broadcast_shapes", s) for s in shapes]
+    return joint_shape("broadcast_shapes", known)
+
+
+def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
+    """NumPy's broadcasting of shapes."""
+    if not shapes:
+        return ()
+    if all(s == shapes[0] for s in shapes):
+        return shapes[0]
+    result = []
+    for axis in range(-max(map(len, shapes)), 0):
+        lengths = {s[axis] for s in shapes if len(s) >= -axis} - {1}
+        if len(lengths) > 1:
+            raise noted(
+                ValueError(
+                    f"{name}: shapes don't broadcast together: "
+                    f"{', '.join(map(str, shapes))} differ on axis {axis}\n"
+                    "  fix: axes are aligned from the right and must be equal or 1"
+                )
+            )
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)
+
+
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
+    """Arrays broadcast to one shape.
+
+    Example:
+      >>> [x.shape for x in np.broadcast_arrays(np.ones((2, 1)), np.ones(3))]
+      [(2, 3), (2, 3)]
+    """
+    xs = [value("broadcast_arrays", x, f"argument {i}") for i, x in enumerate(args)]
+    target = joint_shape("broadcast_arrays", [x.aval.shape for x in xs])
+    return [structural.widen(x, target) for x in xs]
+
+
+def _at_least(name: str, arrays: tuple[Any, ...], grow: Any) -> Any:
+    results = []
+    for i, a in enumerate(arrays):
+        x = value(name, a, f"argument {i}")
+        results.append(reshape(x, grow(x.aval.shape)))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Arrays with at least one axis.
+
+    Example:
+      >>> np.atleast_1d(1.0).shape
+      (1,)
+    """
+    return _at_least("atleast_1d", arys, lambda s: s or (1,))
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Arrays with at least two axes; new ones are in front.
+
+    Example:
+      >>> np.atleast_2d(np.arange(3)).shape
+      (1, 3)
+    """
+    return _at_least("atleast_2d", arys, lambda s: (1,) * (2 - len(s)) + s)
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Arrays with at least three axes: [n] becomes [1, n, 1], [n, m] becomes [n, m, 1].
+
+    Example:
+      >>> np.atleast_3d(np.arange(3)).shape
+      (1, 3, 1)
+    """
+
+    def grow(s: Shape) -> Shape:
+        return {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s)
+
+    return _at_least("atleast_3d", arys, grow)
+
+
+# --- turning ---
+
+
+def flip(m: ArrayLike, axis: Axes = None) -> Array:
+    """The elements in reverse order along axes (all of them by default).
+
+    Example:
+      >>> np.flip(np.arange(3))
+      Array([2, 1, 0], dtype=int32)
+    """
+    return reversed_along("flip", value("flip", m, "m"), axis)
+
+
+def reversed_along(name: str, x: Any, axis: Any) -> Any:
+    """Elements in reverse order; nothing is done where there is a single one."""
+    axes = tuple([i for i in sorted(all_axes(name, axis, x.ndim)) if x.shape[i] > 1])
+    return slicing.rev(x, dimensions=axes) if axes else x
+
+
+def fliplr(m: ArrayLike) -> Array:
+    """The elements in reverse order along axis 1.
+
+    Example:
+      >>> np.fliplr(np.array([[1, 2]]))
+      Array([[2, 1]], dtype=int32)
+    """
+    return reversed_along("fliplr", value("fliplr", m, "m"), 1)  # type: ignore[no-any-return]
+
+
+def flipud(m: ArrayLike) -> Array:
+    """The elements in reverse order along axis 0.
+
+    Example:
+      >>> np.flipud(np.array([1, 2]))
+      Array([2, 1], dtype=int32)
+    """
+    return reversed_along("flipud", value("flipud", m, "m"), 0)  # type: ignore[no-any-return]
+
+
+@located
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """The array turned by `k` right angles in the plane of two axes, from the first to the second.
+
+    Example:
+      >>> np.rot90(np.array([[1, 2], [3, 4]]))
+      Array([[2, 4],
+             [1, 3]], dtype=int32)
+    """
+    x = value("rot90", m, "m")
+    first, second = all_axes("rot90", tuple(axes), x.ndim, "axes")
+    k = operator.index(k) % 4
+    if k == 2:
+        return reversed_along("rot90", x, (first, second))  # type: ignore[no-any-return]
+    if k == 1:
+        return swapaxes(reversed_along("rot90", x, second), first, second)
+    if k == 3:
+        return reversed_along("rot90", swapaxes(x, first, second), second)  # type: ignore[no-any-return]
+    return x  # type: ignore[no-any-return]
+
+
+@located
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
+    """The elements, repeated or cut off as needed, in another shape.
+
+    Example:
+      >>> np.resize(np.arange(3), (2, 2))
+      Array([[0, 1],
+             [2, 0]], dtype=int32)
+    """
+    x = ravel(value("resize", a, "a"))
+    target = shape_tuple("resize", new_shape, "new_shape")
+    total = math.prod(target)
+    if not x.size:
+        if total:
+            raise ValueError(f"resize: {x.aval} has no elements to fill shape {target}")
+        return reshape(x, target)
+    times = -(-total // x.size)
+    if times > 1:
+        x = reshape(structural.widen(x, (times, x.size)), -1)
+    if x.size != total:
+        x = cut(x, 0, 0, total)
+    return reshape(x, target)
+
+
+# --- questions ---
+
+
+def shape(a: ArrayLike) -> Shape:
+    """The lengths of the axes.
+
+    Example:
+      >>> np.shape(np.ones((2, 3)))
+      (2, 3)
+    """
+    return value("shape", a, "a").aval.shape  # type: ignore[no-any-return]
+
+
+def ndim(a: ArrayLike) -> int:
+    """The number of axes.
+
+    Example:
+      >>> np.ndim(np.ones((2, 3)))
+      2
+    """
+    return value("ndim", a, "a").aval.ndim  # type: ignore[no-any-return]
+
+
+def size(a: ArrayLike, axis: Axis = None) -> int:
+    """The number of elements, or the length of an axis.
+
+    Example:
+      >>> np.size(np.ones((2, 3))), np.size(np.ones((2, 3)), 0)
+      (6, 2)
+    """
+    aval = value("size", a, "a").aval
+    return aval.size if axis is None else aval.shape[one_axis("size", axis, aval.ndim)]  # type: ignore[no-any-return]
+
+
+def iterable(y: Any) -> bool:
+    """Whether it can be iterated over.
+
+    Example:
+      >>> np.iterable([1]), np.iterable(1)
+      (True, False)
+    """
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True
+
+
+# --- a fixed choice along an axis ---
+
+_RUNS = 8  # more pieces than these are read by one gather instead
+
+
+def take_fixed(x: Any, indices: Any, axis: int) -> Any:
+    """Elements at indices known now along an axis: slices put together, where they are few."""
+    indices = np.asarray(indices)
+    pieces = runs(indices)
+    if len(pieces) > _RUNS:
+        return slicing_take(x, indices, axis)
+    parts = []
+    for start, length, step in pieces:
+        if step == 0 and length > 1:
+            part = cut(x, axis, start, start + 1)
+            lengths = list(part.shape)
+            lengths[axis] = length
+            part = structural.broadcast_in_dim(part, shape=tuple(lengths), dims=tuple(range(x.ndim)))
+        elif step == -1 and length > 1:
+            part = slicing.rev(cut(x, axis, start - length + 1, start + 1), dimensions=(axis,))
+        else:
+            part = cut(x, axis, start, start + length)
+        parts.append(part)
+    if not parts:
+        return cut(x, axis, 0, 0)
+    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=axis)
+
+
+def runs(indices: Any) -> list[tuple[int, int, int]]:
+    """Indices as (start, length, step) with steps of -1, 0 or 1, as few as a greedy reading gives."""
+    found: list[tuple[int, int, int]] = []
+    i, n = 0, len(indices)
+    while i < n and len(found) <= _RUNS:
+        step = int(indices[i + 1] - indices[i]) if i + 1 < n else 1
+        if step not in (-1, 0, 1):
+            found.append((int(indices[i]), 1, 1))
+            i += 1
+            continue
+        wrong = np.flatnonzero(np.diff(indices[i:]) != step)
+        length = int(wrong[0]) + 1 if wrong.size else n - i
+        found.append((int(indices[i]), length, step))
+        i += length
+    return found
+
+
+def cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
+    """The elements from `start` up to `stop` along an axis; `x` itself if that is all."""
+    if start == 0 and stop == x.shape[axis] and step == 1:
+        return x
+    starts = tuple([start if i == axis else 0 for i in range(x.ndim)])
+    limits = tuple([stop if i == axis else n for i, n in enumerate(x.shape)])
+    strides = tuple([step if i == axis else 1 for i in range(x.ndim)])
+    return slicing.slice_(x, start=starts, limit=limits, strides=strides)

@@ -1,0 +1,132 @@
+"""Bits read as another dtype, and rounding to fewer bits. (`convert_element_type` is structural.)"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from .families import unary, zero
+
+bitcast_convert_type = Primitive(
+    "bitcast_convert_type",
+    "The same bits as another dtype; a wider one takes the last axis, a narrower one adds one.",
+    host_limit=None,
+)
+
+
+@bitcast_convert_type.type
+def _(x: Aval, *, dtype: Any) -> Aval:
+    if x.dtype == dtype:
+        return x.strong()
+    kinds = [
+        "bool" if dtypes.is_bool(d) else "complex" if dtypes.is_complex(d) else "number"
+        for d in (x.dtype, dtype)
+    ]
+    if kinds != ["number", "number"]:
+        raise TypeError(
+            f"bitcast_convert_type: expected dtypes of integers or real floats; got {x} to "
+            f"{dtype.name}"
+        )
+    old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
+    if new == old:
+        return x.update(dtype=dtype, weak_type=False)
+    if new < old:
+        return x.update(shape=(*x.shape, old // new), dtype=dtype, weak_type=False)
+    if not x.ndim or x.shape[-1] != new // old:
+        raise ValueError(
+            f"bitcast_convert_type: to {dtype.name} the last axis must have length {new // old}, "
+            f"the ratio of the widths; got {x}"
+        )
+    return x.update(shape=x.shape[:-1], dtype=dtype, weak_type=False)
+
+
+_NIBBLES = (dtypes.int4, dtypes.uint4)
+
+
+@bitcast_convert_type.evaluate
+def _(x: Any, *, dtype: Any) -> Any:
+    old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
+    if x.dtype == dtype:
+        return x
+    if old == new and x.dtype not in _NIBBLES:
+        return np.ascontiguousarray(x).reshape(x.shape).view(dtype)
+    shape = x.shape if new == old else (*x.shape, old // new) if new < old else x.shape[:-1]
+    if not x.size:
+        return np.empty(shape, dtype)
+    whole = np.ascontiguousarray(x).reshape(-1)
+    if x.dtype in _NIBBLES:  # NumPy keeps them in bytes; XLA packs two in one, the lower first
+        whole = whole.astype(np.int8).view(np.uint8) & np.uint8(15)
+        if dtype not in _NIBBLES:
+            whole = whole[::2] | whole[1::2] << np.uint8(4)
+    elif dtype in _NIBBLES:
+        parts = whole.view(np.uint8)
+        whole = np.stack([parts & np.uint8(15), parts >> np.uint8(4)], -1).reshape(-1)
+    if dtype in _NIBBLES:
+        return whole.view(np.int8).astype(dtype).reshape(shape)
+    return whole.view(dtype).reshape(shape)
+
+
+@bitcast_convert_type.lower
+def _(block: Any, x: Any, out: Aval, dtype: Any) -> Any:
+    return x if x.aval.dtype == dtype else block.op("bitcast_convert", x, out=out)
+
+
+bitcast_convert_type.jvp(zero)
+
+
+@bitcast_convert_type.batch
+def _(args: Any, batched: Any, batch_size: int, *, dtype: Any) -> Any:
+    return bitcast_convert_type(args[0], dtype=dtype)
+
+
+# --- reduce_precision ---
+
+
+def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    info = dtypes.finfo(x.dtype)
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    own_mantissa, own_exponent = int(info.nmant), int(info.bits) - 1 - int(info.nmant)
+    original = np.asarray(x)
+    bits = original.view(unsigned)
+    one = unsigned.type(1)
+    if mantissa_bits < own_mantissa:
+        dropped = unsigned.type(own_mantissa - mantissa_bits)
+        last = bits >> dropped & one  # half-way, to the even one
+        bits = bits + ((one << (dropped - one)) - one + last)
+        bits = bits >> dropped << dropped
+    if exponent_bits < own_exponent:
+        own_bias, bias = (1 << (own_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        all_ones = unsigned.type(((1 << own_exponent) - 1) << own_mantissa)
+        sign = bits & unsigned.type(1 << (int(info.bits) - 1))
+        exponent = bits & all_ones
+        bits = np.where(exponent > unsigned.type(own_bias + bias << own_mantissa), sign | all_ones, bits)
+        bits = np.where(exponent <= unsigned.type(own_bias - bias << own_mantissa), sign, bits)
+    return np.where(np.isnan(original), original, bits.astype(unsigned).view(x.dtype))
+
+
+def _lower_reduce_precision(
+    block: Any, x: Any, out: Aval, exponent_bits: int, mantissa_bits: int
+) -> Any:
+    return block.op(
+        "reduce_precision",
+        x,
+        out=out,
+        attributes=f"exponent_bits = {exponent_bits} : i32, mantissa_bits = {mantissa_bits} : i32",
+    )
+
+
+def _reduce_precision_jvp(dx: Any, out: Any, x: Any, **bits: int) -> Any:
+    return reduce_precision(dx, **bits)
+
+
+reduce_precision: Primitive = unary(
+    "reduce_precision",
+    "Rounded to a float with fewer bits, in the same dtype.",
+    evaluate=_reduce_precision,
+    stablehlo=_lower_reduce_precision,
+    jvp=_reduce_precision_jvp,
+    linear=True,
+    accepts="float of 16 bits or more",
+)

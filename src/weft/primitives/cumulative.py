@@ -1,0 +1,372 @@
+"""Running sums, products and extremes along an axis, and the recurrence that is their derivative.
+
+Knows how to run along an axis in O(n); knows nothing of other reductions.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from ..stablehlo.attributes import ints, matrix
+from .arithmetic import mul, sub
+from .comparison import eq
+from .extremes import WIDE, complex_extreme, highest, lowest, signed_zeros
+from .families import check_kind, same_dtype
+from .selection import where
+from .slicing import concatenate, slice_
+from .structural import add, broadcast_in_dim, check_axes, full
+from .transcendental import exp
+
+Combine = Callable[..., Any]
+
+
+# --- running along an axis ---
+
+
+def loop(block: Any, axis: int, reverse: bool, start: Any, step: Combine, *xs: Any) -> Any:
+    """Writes a loop along an axis: out[k] = step(out[k - 1], *(x[k] for x in xs)).
+
+    Measured on a CPU, float32[1000,100]: loop 0.09 ms and 55 ms to compile; reduce_window 0.57 and
+    79; associative scan 0.16 and 363. float32[100000]: 0.36, 0.87, 0.34 ms.
+
+    Args:
+      start: what `out` is before the first step, as a scalar of the dtype.
+      step: called as (block, before, *now, out), on slices of length one.
+    """
+    if axis and xs[0].aval.size > 100_000:  # rows are read three times faster than columns
+        order = (axis, *(i for i in range(xs[0].aval.ndim) if i != axis))
+        back = tuple(sorted(range(len(order)), key=lambda i: order[i]))
+        moved = [block.transpose(x, order) for x in xs]
+        return block.transpose(loop(block, 0, reverse, start, step, *moved), back)
+    whole = xs[0].aval.update(weak_type=False)
+    n = whole.shape[axis]
+    row = whole.update(shape=(*whole.shape[:axis], 1, *whole.shape[axis + 1 :]))
+    counter = whole.update(shape=(), dtype=dtypes.int32)
+    flag = whole.update(shape=(), dtype=dtypes.bool_)
+    carried = [counter, row, whole, *[whole] * len(xs)]
+
+    def going(inner: Any, args: Any) -> list[Any]:
+        return [inner.compare("LT", args[0], inner.full(n, counter), flag)]
+
+    def body(inner: Any, args: Any) -> list[Any]:
+        count, before, out, *ins = args
+        place = count
+        if reverse:
+            place = inner.elementwise("subtract", (inner.full(n - 1, counter), count), counter)
+        zero = inner.full(0, counter)
+        at = [place if i == axis else zero for i in range(whole.ndim)]
+        sizes = f"slice_sizes = {ints(row.shape)}"
+        now = [inner.op("dynamic_slice", x, *at, out=row, attributes=sizes) for x in ins]
+        before = step(inner, before, *now, row)
+        out = inner.op("dynamic_update_slice", out, before, *at, out=whole)
+        count = inner.elementwise("add", (count, inner.full(1, counter)), counter)
+        return [count, before, out, *ins]
+
+    results = block.op(
+        "while",
+        block.full(0, counter),
+        block.constant(start, row),
+        block.constant(whole.dtype.type(0), whole),
+        *xs,
+        out=carried,
+        regions=[block.region(carried, going), block.region(carried, body)],
+    )
+    return results[2]
+
+
+def window(block: Any, axis: int, reverse: bool, identity: Any, combine: Combine, x: Any) -> Any:
+    """Writes a reduction over the window of all elements before each: XLA's GPU and TPU compilers
+    have fast forms of it."""
+    whole = x.aval.update(weak_type=False)
+    scalar, n = whole.update(shape=()), whole.shape[axis]
+    size = [n if i == axis else 1 for i in range(whole.ndim)]
+    edge = (0, n - 1) if reverse else (n - 1, 0)
+    padding = [edge if i == axis else (0, 0) for i in range(whole.ndim)]
+    (result,) = block.op(
+        "reduce_window",
+        x,
+        block.constant(identity, scalar),
+        out=[whole],
+        attributes=f"window_dimensions = {ints(size)}, padding = {matrix(padding)}",
+        regions=[block.region([scalar] * 2, lambda inner, args: [combine(inner, *args, scalar)])],
+    )
+    return result
+
+
+def cumulative(
+    name: str,
+    doc: str,
+    *,
+    ufunc: Any,
+    combine: Combine,
+    identity: Callable[[Any], Any],
+    accepts: str,
+) -> Primitive:
+    """A primitive that combines each element with all before it (`reverse`: after it).
+
+    Args:
+      ufunc: NumPy's function of two arrays.
+      combine: writes the operation: (block, x, y, out) -> operand.
+      identity: dtype -> the scalar that changes nothing.
+      accepts: one of `families.KINDS`.
+    """
+    primitive = Primitive(name, doc, host_limit=None)
+
+    def type_rule(x: Aval, *, axis: int, reverse: bool) -> Aval:
+        check_kind(name, accepts, x)
+        check_axes(name, x, (axis,))
+        return x
+
+    def evaluate_rule(x: Any, *, axis: int, reverse: bool) -> Any:
+        dtype = x.dtype
+        wide = WIDE.get(dtype)
+        if wide is not None:
+            x = x.astype(wide)
+        if reverse:
+            x = np.flip(x, axis)
+        result = ufunc.accumulate(x, axis=axis, dtype=x.dtype)
+        if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
+            result = signed_zeros(ufunc, np.logical_or.accumulate, x, axis, result)
+        if reverse:
+            result = np.flip(result, axis)
+        return result if wide is None else result.astype(dtype)
+
+    def lower_rule(block: Any, x: Any, out: Aval, axis: int, reverse: bool) -> Any:
+        if x.aval.size <= 1 or x.aval.shape[axis] <= 1:
+            return x
+        x = block.convert(x, WIDE.get(out.dtype, out.dtype))  # rounded once, at the end
+        start = identity(x.aval.dtype)
+        if block.module.platform == "cpu":
+            result = loop(block, axis, reverse, start, combine, x)
+        else:
+            result = window(block, axis, reverse, start, combine, x)
+        return block.convert(result, out.dtype)
+
+    def batch_rule(args: Any, batched: Any, batch_size: int, *, axis: int, reverse: bool) -> Any:
+        return primitive(args[0], axis=axis + 1, reverse=reverse)
+
+    primitive.type(type_rule)
+    primitive.evaluate(evaluate_rule)
+    primitive.lower(lower_rule)
+    primitive.batch(batch_rule)
+    return primitive
+
+
+def operation(name: str) -> Combine:
+    """Writes a named operation of two operands."""
+    return lambda block, x, y, out: block.elementwise(name, (x, y), out)
+
+
+def extreme(direction: str) -> Combine:
+    """Writes the maximum or minimum, also of complex numbers."""
+    named = operation("maximum" if direction == "GT" else "minimum")
+    of_complex = complex_extreme(direction)
+
+    def write(block: Any, x: Any, y: Any, out: Aval) -> Any:
+        return (of_complex if dtypes.is_complex(out.dtype) else named)(block, x, y, out)
+
+    return write
+
+
+def _logaddexp(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    mask = out.update(dtype=dtypes.bool_)
+    distance = block.elementwise("subtract", (x, y), out)
+    minus = block.elementwise("negate", (block.elementwise("abs", (distance,), out),), out)
+    more = block.elementwise(
+        "log_plus_one", (block.elementwise("exponential", (minus,), out),), out
+    )
+    larger = block.elementwise("maximum", (x, y), out)
+    near = block.elementwise("add", (larger, more), out)
+    unknown = block.compare("NE", distance, distance, mask)  # both infinite, or NaN
+    return block.select(unknown, block.elementwise("add", (x, y), out), near)
+
+
+# --- linear_recurrence ---
+
+linear_recurrence = Primitive(
+    "linear_recurrence",
+    "out[k] = a[k] * out[k - 1] + b[k] along `axis`, from 0; backwards if `reverse`.",
+)
+
+
+@linear_recurrence.type
+def _(a: Aval, b: Aval, *, axis: int, reverse: bool) -> Aval:
+    same_dtype("linear_recurrence", a, b)
+    check_kind("linear_recurrence", "inexact", a, b)
+    check_axes("linear_recurrence", b, (axis,))
+    if a.shape != b.shape:
+        raise TypeError(f"linear_recurrence: operands must have one shape; got {a} and {b}")
+    return b.strong()
+
+
+@linear_recurrence.host_when
+def _(avals: Any, outs: Any, *, axis: int, reverse: bool) -> bool:
+    # A step of the Python loop takes 2 us; a dispatch to XLA 10.
+    return bool(avals[0].shape[axis] <= 16)
+
+
+@linear_recurrence.evaluate
+def _(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+    wide = WIDE.get(b.dtype, b.dtype)
+    factors = np.moveaxis(a, axis, 0).astype(wide)
+    rows = np.moveaxis(b, axis, 0).astype(wide)
+    out = np.empty_like(rows)
+    before = np.zeros_like(rows[0]) if len(rows) else None
+    for k in range(len(rows) - 1, -1, -1) if reverse else range(len(rows)):
+        before = out[k] = factors[k] * before + rows[k]
+    return np.moveaxis(out, 0, axis).astype(b.dtype)
+
+
+@linear_recurrence.lower
+def _(block: Any, a: Any, b: Any, out: Aval, axis: int, reverse: bool) -> Any:
+    if out.size == 0:
+        return b
+
+    def step(inner: Any, before: Any, factor: Any, x: Any, row: Aval) -> Any:
+        return inner.elementwise(
+            "add", (inner.elementwise("multiply", (factor, before), row), x), row
+        )
+
+    wide = WIDE.get(out.dtype, out.dtype)
+    a, b = block.convert(a, wide), block.convert(b, wide)
+    return block.convert(loop(block, axis, reverse, wide.type(0), step, a, b), out.dtype)
+
+
+@linear_recurrence.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
+    a, _ = primals
+    da, db = tangents
+    total = db
+    if da is not None:
+        total = mul(da, before(out, axis, reverse, 0))
+        total = total if db is None else add(total, db)
+    return linear_recurrence(a, total, axis=axis, reverse=reverse)
+
+
+@linear_recurrence.transpose
+def _(ct: Any, a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
+    if type(a) is Aval:
+        raise TypeError("linear_recurrence: is linear in its second operand only")
+    back = linear_recurrence(before(a, axis, not reverse, 0), ct, axis=axis, reverse=not reverse)
+    return None, back
+
+
+@linear_recurrence.batch
+def _(args: Any, batched: Any, batch_size: int, *, axis: int, reverse: bool) -> Any:
+    a, b = (
+        x
+        if there
+        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        for x, there in zip(args, batched, strict=True)
+    )
+    return linear_recurrence(a, b, axis=axis + 1, reverse=reverse)
+
+
+def before(x: Any, axis: int, reverse: bool, first: Any) -> Any:
+    """The array moved one step along an axis: each element's place is taken by the one before."""
+    n = x.shape[axis]
+    if not n:
+        return x
+    edge = full(
+        x.aval.update(shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]), weak_type=False), first
+    )
+    starts = tuple(int(reverse) if i == axis else 0 for i in range(x.ndim))
+    limits = tuple(
+        s + m - (i == axis) for i, (s, m) in enumerate(zip(starts, x.shape, strict=True))
+    )
+    rest = slice_(x, starts=starts, limits=limits, strides=None)
+    return concatenate(rest, edge, axis=axis) if reverse else concatenate(edge, rest, axis=axis)
+
+
+# --- the running reductions ---
+
+cumsum = cumulative(
+    "cumsum",
+    "Running sum along `axis`.",
+    ufunc=np.add,
+    combine=operation("add"),
+    identity=lambda dtype: dtype.type(0),
+    accepts="number",
+)
+
+
+@cumsum.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
+    return cumsum(tangents[0], axis=axis, reverse=reverse)
+
+
+@cumsum.transpose
+def _(ct: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    return (cumsum(ct, axis=axis, reverse=not reverse),)
+
+
+cumprod = cumulative(
+    "cumprod",
+    "Running product along `axis`.",
+    ufunc=np.multiply,
+    combine=operation("multiply"),
+    identity=lambda dtype: dtype.type(1),
+    accepts="number",
+)
+
+
+@cumprod.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
+    (x,), (dx,) = primals, tangents
+    share = mul(dx, before(out, axis, reverse, 1))
+    return linear_recurrence(x, share, axis=axis, reverse=reverse)
+
+
+cummax = cumulative(
+    "cummax",
+    "Running maximum along `axis`.",
+    ufunc=np.maximum,
+    combine=extreme("GT"),
+    identity=lowest,
+    accepts="any",
+)
+cummin = cumulative(
+    "cummin",
+    "Running minimum along `axis`.",
+    ufunc=np.minimum,
+    combine=extreme("LT"),
+    identity=highest,
+    accepts="any",
+)
+
+
+def _extreme_jvp(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
+    """Where an element equals the extreme so far, each gets half of the derivative."""
+    (x,), (dx,) = primals, tangents
+    one = out.aval.update(shape=(), weak_type=False)
+    tied = eq(before(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first
+    weight = where(eq(x, out), where(tied, full(one, 0.5), full(one, 1)), full(one, 0))
+    return linear_recurrence(sub(full(one, 1), weight), mul(dx, weight), axis=axis, reverse=reverse)
+
+
+cummax.jvp(_extreme_jvp)
+cummin.jvp(_extreme_jvp)
+
+cumlogsumexp = cumulative(
+    "cumlogsumexp",
+    "Running logarithm of the sum of exponentials along `axis`.",
+    ufunc=np.logaddexp,
+    combine=_logaddexp,
+    identity=lowest,
+    accepts="float",
+)
+
+
+@cumlogsumexp.jvp
+def _(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
+    (x,), (dx,) = primals, tangents
+    low = full(out.aval.update(shape=(), weak_type=False), -np.inf)
+    # where the sum so far is empty, all weights are zero
+    total = where(eq(out, low), full(low.aval, 0), out)
+    here = exp(sub(x, total))
+    there = exp(sub(before(out, axis, reverse, -np.inf), total))
+    return linear_recurrence(there, mul(dx, here), axis=axis, reverse=reverse)

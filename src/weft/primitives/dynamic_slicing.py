@@ -1,0 +1,243 @@
+"""Windows of fixed size at places known at run time: read (dynamic_slice), written
+(dynamic_update_slice). A window that sticks out is moved inside.
+
+Knows one window at a time; batches of them are gathers and scatters (`indexing`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive, is_linear
+from ..stablehlo.attributes import ints
+from .families import same_dtype
+from .indexing import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    gather,
+    scatter,
+)
+from .slicing import concatenate
+from .structural import (
+    broadcast_in_dim,
+    convert_element_type,
+    instantiate,
+    reshape,
+    zeros,
+)
+
+# --- dynamic_slice ---
+
+dynamic_slice = Primitive(
+    "dynamic_slice",
+    "Reads a window of fixed `sizes` at run-time `starts`, moved inside if it sticks out.",
+    host_limit=None,
+)
+
+
+@dynamic_slice.type
+def _(x: Aval, *starts: Aval, sizes: tuple[int, ...]) -> Aval:
+    if len(sizes) != x.ndim:
+        raise ValueError(f"dynamic_slice: {x} needs {x.ndim} slice sizes; got {tuple(sizes)}")
+    check_starts("dynamic_slice", x, starts)
+    for axis, (n, size) in enumerate(zip(x.shape, sizes, strict=True)):
+        if not 0 <= size <= n:
+            raise TypeError(
+                f"dynamic_slice: size {size} does not fit axis {axis} of {x}\n"
+                f"  fix: slice sizes from 0 to {n}"
+            )
+    return x.update(shape=sizes)
+
+
+def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
+    """Refuses start indices that aren't one integer scalar for each axis."""
+    if len(starts) != x.ndim:
+        raise ValueError(f"{name}: {x} needs {x.ndim} start indices; got {len(starts)}")
+    for start in starts:
+        if start.ndim or not dtypes.is_integer(start.dtype):
+            raise TypeError(f"{name}: start indices must be integer scalars; got {start}")
+
+
+def window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """The window as NumPy's index: starts are moved so that it is inside, as XLA does."""
+    return tuple(
+        [
+            slice(None)
+            if size == n
+            else slice(0, size)
+            if (i := int(start)) <= 0
+            else slice(i, i + size)
+            if i <= n - size
+            else slice(n - size, n)
+            for n, start, size in zip(shape, starts, sizes, strict=True)
+        ]
+    )
+
+
+@dynamic_slice.evaluate
+def _(x: Any, *starts: Any, sizes: Any) -> Any:
+    return x[window(x.shape, starts, sizes)]
+
+
+def in_one_dtype(block: Any, starts: Sequence[Any]) -> list[Any]:
+    """Start indices as operands of one dtype, as XLA wants them."""
+    kinds = {s.aval.dtype for s in starts}
+    if len(kinds) <= 1 and not any(dtypes.bit_width(d) < 32 for d in kinds):
+        return list(starts)
+    wide = dtypes.int64 if any(dtypes.bit_width(d) > 31 for d in kinds) else dtypes.int32
+    return [block.convert(s, wide) for s in starts]
+
+
+@dynamic_slice.lower
+def _(block: Any, x: Any, *starts: Any, out: Aval, sizes: Any) -> Any:
+    if out.shape == x.aval.shape:
+        return x
+    return block.op(
+        "dynamic_slice", x, *in_one_dtype(block, starts), out=out, attributes=f"slice_sizes = {ints(sizes)}"
+    )
+
+
+@dynamic_slice.jvp
+def _(primals: Any, tangents: Any, out: Any, *, sizes: Any) -> Any:
+    return dynamic_slice(tangents[0], *primals[1:], sizes=sizes)
+
+
+@dynamic_slice.transpose
+def _(ct: Any, x: Any, *starts: Any, sizes: Any) -> Any:  # back to where the window was read
+    nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
+    return (dynamic_update_slice(nothing, ct, *starts), *[None] * len(starts))
+
+
+@dynamic_slice.batch
+def _(args: Any, batched: Any, batch_size: int, *, sizes: Any) -> Any:
+    x, *starts = args
+    if not any(batched[1:]):
+        return dynamic_slice(x, zero_like(starts), *starts, sizes=(batch_size, *sizes))
+    axes = tuple(range(len(sizes)))
+    indices = stacked(starts, batched[1:], batch_size)
+    b = batched[0]
+    dims = GatherDimensionNumbers(
+        offset_dims=tuple(a + 1 for a in axes),
+        collapsed_slice_dims=(),
+        start_index_map=tuple(a + b for a in axes),
+        operand_batching_dims=(0,) if b else (),
+        start_indices_batching_dims=(0,) if b else (),
+    )
+    return gather(
+        x,
+        indices,
+        dimension_numbers=dims,
+        slice_sizes=(1, *sizes) if b else sizes,
+        indices_are_sorted=False,
+        unique_indices=False,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+def zero_like(starts: Sequence[Any]) -> Any:
+    """A start index of zero, in the dtype of the others."""
+    return zeros(starts[0].aval.strong()) if starts else np.int32(0)
+
+
+def stacked(starts: Sequence[Any], batched: Sequence[bool], batch_size: int) -> Any:
+    """Batched start indices as one array [batch, axes]."""
+    kinds = {s.dtype for s in starts}
+    wide = kinds.pop() if len(kinds) == 1 else dtypes.default_int()
+    columns = []
+    for s, b in zip(starts, batched, strict=True):
+        if s.dtype != wide:
+            s = convert_element_type(s, dtype=wide)
+        columns.append(
+            reshape(s, shape=(batch_size, 1))
+            if b
+            else broadcast_in_dim(s, shape=(batch_size, 1), dims=())
+        )
+    return concatenate(*columns, dimension=1) if len(columns) > 1 else columns[0]
+
+
+# --- dynamic_update_slice ---
+
+dynamic_update_slice = Primitive(
+    "dynamic_update_slice",
+    "A copy of the operand with a window at run-time `starts` replaced by the update.",
+    host_limit=2_000_000,
+)
+
+
+@dynamic_update_slice.type
+def _(x: Aval, update: Aval, *starts: Aval) -> Aval:
+    same_dtype("dynamic_update_slice", x, update)
+    check_starts("dynamic_update_slice", x, starts)
+    if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape, strict=True)):
+        raise TypeError(
+            f"dynamic_update_slice: the update must have as many axes as the operand, none longer; "
+            f"got {update} for {x}"
+        )
+    return x
+
+
+@dynamic_update_slice.evaluate
+def _(x: Any, update: Any, *starts: Any) -> Any:
+    out = np.array(x)
+    out[window(x.shape, starts, update.shape)] = update
+    return out
+
+
+@dynamic_update_slice.lower
+def _(block: Any, x: Any, update: Any, *starts: Any, out: Aval) -> Any:
+    if update.aval.shape == x.aval.shape:
+        return update
+    return block.op("dynamic_update_slice", x, update, *in_one_dtype(block, starts), out=out)
+
+
+@dynamic_update_slice.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    x, update, *starts = primals
+    dx, du = instantiate(tangents[0], x.aval), instantiate(tangents[1], update.aval)
+    return dynamic_update_slice(dx, du, *starts)
+
+
+@dynamic_update_slice.transpose
+def _(ct: Any, x: Any, update: Any, *starts: Any) -> Any:
+    ct_x = ct_update = None
+    if is_linear(x):
+        nothing = zeros(ct.aval.update(shape=update.shape, weak_type=False))
+        ct_x = dynamic_update_slice(ct, nothing, *starts)
+    if is_linear(update):
+        ct_update = dynamic_slice(ct, *starts, sizes=update.shape)
+    return (ct_x, ct_update, *[None] * len(starts))
+
+
+@dynamic_update_slice.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    x, update, *starts = args
+    x, update = (
+        v
+        if b
+        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
+        for v, b in zip((x, update), batched[:2], strict=True)
+    )
+    if not any(batched[2:]):
+        return dynamic_update_slice(x, update, zero_like(starts), *starts)
+    axes = tuple(range(1, x.ndim))
+    dims = ScatterDimensionNumbers(
+        update_window_dims=axes,
+        inserted_window_dims=(),
+        scatter_dims_to_operand_dims=axes,
+        operand_batching_dims=(0,),
+        scatter_indices_batching_dims=(0,),
+    )
+    return scatter(
+        x,
+        stacked(starts, batched[2:], batch_size),
+        update,
+        dimension_numbers=dims,
+        indices_are_sorted=False,
+        unique_indices=True,
+        mode=GatherScatterMode.CLIP,
+    )

@@ -1,0 +1,320 @@
+"""Arrays cut, joined, padded and reversed at places known beforehand. Closed under transposition:
+a slice's transpose is a pad, a pad's and a concatenation's are slices.
+
+Knows nothing of places known at run time; see `dynamic_slicing` and `indexing`.
+"""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.aval import Aval
+from ..core.primitive import Primitive, is_linear
+from ..stablehlo.attributes import ints
+from .arithmetic import sub
+from .families import same_dtype
+from .selection import where
+from .structural import broadcast_in_dim, check_axes, full, instantiate, reduce_sum, reshape, widen
+
+# --- concatenate ---
+
+concatenate = Primitive("concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000)
+
+
+@concatenate.type
+def _(*xs: Aval, dimension: int) -> Aval:
+    if not xs:
+        raise ValueError("concatenate: expected at least one array; got none")
+    same_dtype("concatenate", *xs)
+    first = xs[0]
+    if any(x.ndim != first.ndim for x in xs):
+        raise TypeError(
+            f"concatenate: arrays must have the same number of axes; got {', '.join(map(str, xs))}"
+        )
+    if not 0 <= dimension < first.ndim:
+        raise TypeError(f"concatenate: dimension {dimension} is out of range for {first}")
+    for x in xs:
+        if any(i != dimension and n != first.shape[i] for i, n in enumerate(x.shape)):
+            raise TypeError(
+                f"concatenate: arrays may differ in length along dimension {dimension} only; got "
+                f"{', '.join(map(str, xs))}"
+            )
+    shape = list(first.shape)
+    shape[dimension] = sum(x.shape[dimension] for x in xs)
+    return first.update(shape=shape, weak_type=all(x.weak_type for x in xs))
+
+
+@concatenate.evaluate
+def _(*xs: Any, dimension: int) -> Any:
+    return np.concatenate(xs, dimension)
+
+
+@concatenate.lower
+def _(block: Any, *xs: Any, out: Aval, dimension: int) -> Any:
+    if len(xs) == 1:
+        return xs[0]
+    return block.op("concatenate", *xs, out=out, attributes=f"dimension = {dimension} : i64")
+
+
+@concatenate.jvp
+def _(primals: Any, tangents: Any, out: Any, *, dimension: int) -> Any:
+    pairs = zip(tangents, primals, strict=True)
+    return concatenate(*[instantiate(t, p.aval) for t, p in pairs], dimension=dimension)
+
+
+@concatenate.transpose
+def _(ct: Any, *xs: Any, dimension: int) -> Any:
+    ends = list(itertools.accumulate(x.shape[dimension] for x in xs))
+    cts = []
+    for x, end in zip(xs, ends, strict=True):
+        if not is_linear(x):
+            cts.append(None)
+            continue
+        start = [0] * ct.ndim
+        limit = list(ct.shape)
+        start[dimension], limit[dimension] = end - x.shape[dimension], end
+        cts.append(slice_(ct, start=tuple(start), limit=tuple(limit), strides=(1,) * ct.ndim))
+    return cts
+
+
+@concatenate.batch
+def _(args: Any, batched: Any, batch_size: int, *, dimension: int) -> Any:
+    whole = [
+        x
+        if b
+        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        for x, b in zip(args, batched, strict=True)
+    ]
+    return concatenate(*whole, dimension=dimension + 1)
+
+
+# --- pad ---
+
+pad = Primitive(
+    "pad",
+    "An array among copies of a scalar: `padding` has (before, after, between) for each axis; "
+    "negative ones cut off.",
+    host_limit=2_000_000,
+)
+
+Padding = tuple[tuple[int, int, int], ...]
+
+
+@pad.type
+def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
+    same_dtype("pad", x, value)
+    if value.ndim:
+        raise TypeError(f"pad: the padding value must be a scalar; got {value}")
+    if len(padding) != x.ndim:
+        raise ValueError(f"pad: {x} needs {x.ndim} triples of padding; got {len(padding)}")
+    if any(between < 0 for _, _, between in padding):
+        raise ValueError(f"pad: padding between elements must not be negative; got {padding}")
+    shape = tuple(
+        n + before + after + between * max(n - 1, 0)
+        for n, (before, after, between) in zip(x.shape, padding, strict=True)
+    )
+    if any(n < 0 for n in shape):
+        raise ValueError(f"pad: padding {padding} cuts off more than {x} has: shape {shape}")
+    return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
+
+
+def _places(shape: Any, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Which elements of an operand stay, and where they are in the padded array."""
+    sources, targets = [], []
+    for n, (before, after, between) in zip(shape, padding, strict=True):
+        step = between + 1
+        length = n + before + after + between * max(n - 1, 0)
+        first = 0 if before >= 0 else -(before // step)  # ceil(-before / step)
+        last = min(n - 1, (length - 1 - before) // step)
+        count = max(last - first + 1, 0)
+        at = before + first * step if count else 0
+        sources.append(slice(first, first + count))
+        targets.append(slice(at, at + count * step, step))
+    return tuple(sources), tuple(targets)
+
+
+@pad.evaluate
+def _(x: Any, value: Any, *, padding: Padding) -> Any:
+    return _pad_kernel(x, value, padding=padding)(x, value)
+
+
+def _pad_kernel(x: Any, value: Any, *, padding: Padding) -> Callable[..., Any]:
+    sources, targets = _places(x.shape, padding)
+    shape = tuple(
+        n + before + after + between * max(n - 1, 0)
+        for n, (before, after, between) in zip(x.shape, padding, strict=True)
+    )
+    cuts = any(s.stop - s.start != n for s, n in zip(sources, x.shape, strict=True))
+
+    def kernel(x: Any, value: Any) -> Any:
+        out = np.empty(shape, x.dtype)
+        out.fill(value)
+        out[targets] = x[sources] if cuts else x
+        return out
+
+    return kernel
+
+
+pad.kernel(_pad_kernel)
+
+
+@pad.lower
+def _(block: Any, x: Any, value: Any, out: Aval, padding: Padding) -> Any:
+    before, after, between = zip(*padding, strict=True) if padding else ((), (), ())
+    return block.op(
+        "pad",
+        x,
+        value,
+        out=out,
+        attributes=f"edge_padding_low = {ints(before)}, edge_padding_high = {ints(after)}, "
+        f"interior_padding = {ints(between)}",
+    )
+
+
+@pad.jvp
+def _(primals: Any, tangents: Any, out: Any, *, padding: Padding) -> Any:
+    dx, dv = (instantiate(t, p.aval) for t, p in zip(tangents, primals, strict=True))
+    return pad(dx, dv, padding=padding)
+
+
+@pad.transpose
+def _(ct: Any, x: Any, value: Any, *, padding: Padding) -> Any:
+    nothing = full(ct.aval.update(shape=(), weak_type=False), 0)
+    back = tuple((-before, -after, 0) for before, after, _ in padding)
+    ct_x = pad(ct, nothing, padding=back) if any(b[:2] != (0, 0) for b in back) else ct
+    if any(between for _, _, between in padding):
+        strides = tuple(between + 1 for _, _, between in padding)
+        ct_x = slice_(ct_x, start=(0,) * ct.ndim, limit=ct_x.shape, strides=strides)
+    ct_value = None
+    if is_linear(value):
+        axes = tuple(range(ct.ndim))
+        ct_value = sub(reduce_sum(ct, axes=axes), reduce_sum(ct_x, axes=axes))
+    return ct_x if is_linear(x) else None, ct_value
+
+
+@pad.batch
+def _(args: Any, batched: Any, batch_size: int, *, padding: Padding) -> Any:
+    x, value = args
+    if not batched[0]:
+        x = broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+    padding = ((0, 0, 0), *padding)
+    if not batched[1]:
+        return pad(x, value, padding=padding)
+    inner = full(x.aval.update(shape=(), weak_type=False), 0)
+    padded = pad(x, inner, padding=padding)
+    flags = x.aval.update(dtype=np.dtype(np.bool_), shape=x.shape[1:], weak_type=False)
+    outside = pad(full(flags, False), full(flags.update(shape=()), True), padding=padding[1:])
+    values = reshape(value, shape=(batch_size, *(1,) * (x.ndim - 1)))
+    return where(outside, widen(values, padded.shape), padded)
+
+
+# --- rev ---
+
+rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host_limit=None)
+
+
+@rev.type
+def _(x: Aval, *, dimensions: tuple[int, ...]) -> Aval:
+    check_axes("rev", x, dimensions)
+    return x
+
+
+@rev.evaluate
+def _(x: Any, *, dimensions: tuple[int, ...]) -> Any:
+    return np.flip(x, dimensions) if dimensions else x
+
+
+@rev.lower
+def _(block: Any, x: Any, out: Aval, dimensions: Any) -> Any:
+    return block.op("reverse", x, out=out, attributes=f"dimensions = {ints(dimensions)}")
+
+
+@rev.jvp
+def _(primals: Any, tangents: Any, out: Any, *, dimensions: Any) -> Any:
+    return rev(tangents[0], dimensions=dimensions)
+
+
+@rev.transpose
+def _(ct: Any, x: Any, *, dimensions: Any) -> Any:
+    return (rev(ct, dimensions=dimensions),)
+
+
+@rev.batch
+def _(args: Any, batched: Any, batch_size: int, *, dimensions: Any) -> Any:
+    return rev(args[0], dimensions=tuple(d + 1 for d in dimensions))
+
+
+# --- slice ---
+
+slice_ = Primitive(
+    "slice",
+    "Every `strides`-th element from `start` to before `limit`, along each axis.",
+    host_limit=None,
+)
+
+
+@slice_.type
+def _(x: Aval, *, start: Any, limit: Any, strides: Any) -> Aval:
+    if not len(start) == len(limit) == len(strides) == x.ndim:
+        raise ValueError(
+            f"slice: {x} needs {x.ndim} starts, limits and strides; got {start}, {limit}, {strides}"
+        )
+    shape = []
+    for axis, (a, b, step, n) in enumerate(zip(start, limit, strides, x.shape, strict=True)):
+        if not 0 <= a <= b <= n:
+            raise ValueError(
+                f"slice: start {a} and limit {b} don't fit axis {axis} of {x}: expected "
+                "0 <= start <= limit <= length"
+            )
+        if step <= 0:
+            raise ValueError(f"slice: strides must be positive; got {step} for axis {axis} of {x}")
+        shape.append(-((a - b) // step))
+    return x.update(shape=shape)
+
+
+@slice_.evaluate
+def _(x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
+    return x[tuple(map(slice, start, limit, strides))]
+
+
+@slice_.kernel
+def _(x: Aval, *, start: Any, limit: Any, strides: Any) -> Callable[..., Any]:
+    window = tuple(map(slice, start, limit, strides))
+    return lambda x: x[window]
+
+
+@slice_.lower
+def _(block: Any, x: Any, out: Aval, start: Any, limit: Any, strides: Any) -> Any:
+    if out.shape == x.aval.shape:
+        return x
+    return block.op(
+        "slice",
+        x,
+        out=out,
+        attributes=f"start_indices = {ints(start)}, limit_indices = {ints(limit)}, "
+        f"strides = {ints(strides)}",
+    )
+
+
+@slice_.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    return slice_(tangents[0], **params)
+
+
+@slice_.transpose
+def _(ct: Any, x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
+    padding = tuple(
+        (a, n - a - ((m - 1) * step + 1 if m else 0), step - 1)
+        for a, step, n, m in zip(start, strides, x.shape, ct.shape, strict=True)
+    )
+    nothing = full(ct.aval.update(shape=(), weak_type=False), 0)
+    return (pad(ct, nothing, padding=padding),)
+
+
+@slice_.batch
+def _(args: Any, batched: Any, batch_size: int, *, start: Any, limit: Any, strides: Any) -> Any:
+    return slice_(
+        args[0], start=(0, *start), limit=(batch_size, *limit), strides=(1, *strides)
+    )

@@ -1,0 +1,218 @@
+"""Sorting several arrays by some of them, and the largest elements.
+
+Order: numbers rise, -0 equals 0, NaNs are equal and come last; complex numbers by real part, then
+imaginary part. Knows orders; knows nothing of how functions are called.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from ..stablehlo.attributes import ints
+from .comparison import ordinal
+from .extremes import WIDE
+from .structural import broadcast_in_dim, check_axes
+
+# --- sort ---
+
+sort = Primitive(
+    "sort",
+    "Sorts slices along an axis of several arrays by the first `num_keys` of them.",
+    multiple=True,
+    host_limit=None,  # NumPy is 2 to 20 times faster than XLA's CPU sort at every size
+)
+
+
+@sort.type
+def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[Aval]:
+    if not operands:
+        raise TypeError("sort: expected at least one operand; got none")
+    if any(x.shape != operands[0].shape for x in operands):
+        raise TypeError(f"sort: operands must have one shape; got {', '.join(map(str, operands))}")
+    check_axes("sort", operands[0], (dimension,))
+    if not 1 <= num_keys <= len(operands):
+        raise ValueError(
+            f"sort: num_keys must be from 1 to the number of operands, {len(operands)}; got {num_keys}"
+        )
+    return list(operands)
+
+
+@sort.evaluate
+def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+    if len(operands) == 1 and not dtypes.is_complex(operands[0].dtype):
+        return [sorted_alone(operands[0], dimension, is_stable)]
+    keys = [k for x in operands[:num_keys] for k in numpy_keys(x)]
+    if len(keys) == 1:
+        order = np.argsort(keys[0], axis=dimension, kind="stable" if is_stable else None)
+    else:
+        order = np.lexsort(keys[::-1], axis=dimension)
+    return [np.take_along_axis(x, order, dimension) for x in operands]
+
+
+def sorted_alone(x: Any, dimension: int, is_stable: bool) -> Any:
+    """One array sorted. NumPy's unstable sort is up to six times faster, and differs only in the
+    order of 0 and -0."""
+    wide = WIDE.get(x.dtype)
+    narrow, x = x.dtype, x if wide is None else x.astype(wide)
+    result = np.sort(x, axis=dimension)
+    if is_stable and x.dtype.kind == "f":
+        signs = np.signbit(result[result == 0])
+        if signs.any() and not signs.all():
+            result = np.sort(x, axis=dimension, kind="stable")
+    return result if wide is None else result.astype(narrow)
+
+
+def numpy_keys(x: Any) -> list[Any]:
+    """The arrays, most important first, that NumPy sorts as XLA would sort `x`."""
+    if dtypes.is_complex(x.dtype):
+        return [x.real, x.imag]
+    return [x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x]
+
+
+@sort.lower
+def _(
+    block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int
+) -> Any:
+    scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
+
+    def body(inner: Any, args: Any) -> list[Any]:
+        pairs = [
+            pair
+            for k in range(num_keys)
+            for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
+        ]
+        return [before(inner, pairs)]
+
+    return block.op(
+        "sort",
+        *operands,
+        out=list(out),
+        attributes=f"dimension = {dimension} : i64, is_stable = {str(is_stable).lower()}",
+        regions=[block.region(scalars, body)],
+    )
+
+
+def key_pairs(block: Any, x: Any, y: Any) -> list[tuple[Any, Any]]:
+    """The pairs of real scalars that compare two scalars."""
+    if not dtypes.is_complex(x.aval.dtype):
+        return [(x, y)]
+    part = x.aval.update(dtype=dtypes.real_of(x.aval.dtype))
+    return [(block.op(p, x, out=part), block.op(p, y, out=part)) for p in ("real", "imag")]
+
+
+def before(block: Any, pairs: Any) -> Any:
+    """Writes whether the first of each pair come before the second, in lexicographic order."""
+    (x, y), rest = pairs[0], pairs[1:]
+    flag = x.aval.update(dtype=dtypes.bool_)
+
+    def logic(name: str, a: Any, b: Any) -> Any:
+        return block.elementwise(name, (a, b), flag)
+
+    less = block.compare("LT", x, y, flag)
+    inexact = dtypes.is_inexact(x.aval.dtype)
+    if inexact:
+        y_nan, x_number = block.compare("NE", y, y, flag), block.compare("EQ", x, x, flag)
+        less = logic("or", less, logic("and", y_nan, x_number))
+    if not rest:
+        return less
+    level = block.compare("EQ", x, y, flag)
+    if inexact:
+        level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
+    return logic("or", less, logic("and", level, before(block, rest)))
+
+
+@sort.batch
+def _(
+    args: Any, batched: Any, batch_size: int, *, dimension: int, is_stable: bool, num_keys: int
+) -> Any:
+    operands = [
+        x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=range_from_one(x.ndim))
+        for x, b in zip(args, batched, strict=True)
+    ]
+    return sort(*operands, dimension=dimension + 1, is_stable=is_stable, num_keys=num_keys)
+
+
+def range_from_one(n: int) -> tuple[int, ...]:
+    """1, 2, …, n."""
+    return tuple(range(1, n + 1))
+
+
+# --- top_k ---
+
+top_k = Primitive(
+    "top_k",
+    "The `k` largest elements along the last axis, largest first, and their indices (int32).",
+    multiple=True,
+    host_limit=10_000,  # XLA's special kernel: 1e6 elements in 1.5 ms against NumPy's 26
+)
+
+
+@top_k.type
+def _(x: Aval, *, k: int) -> list[Aval]:
+    if dtypes.is_complex(x.dtype):
+        raise TypeError(f"top_k: expected an operand of real or bool dtype; got {x}")
+    if not x.ndim:
+        raise TypeError(f"top_k: expected an operand of at least one axis; got {x}")
+    if not 0 <= k <= x.shape[-1]:
+        raise ValueError(
+            f"top_k: k must be from 0 to the length of the last axis of {x}, {x.shape[-1]}; got {k}"
+        )
+    values = x.update(shape=(*x.shape[:-1], k), weak_type=False)
+    return [values, values.update(dtype=dtypes.int32)]
+
+
+@top_k.evaluate
+def _(x: Any, *, k: int) -> Any:
+    n = x.shape[-1]
+    keys = x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x
+    if keys.dtype.kind == "f":
+        x = np.where(np.isnan(keys), x.dtype.type(np.nan), x)  # of any sign: the largest
+        keys = ordinal(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys))
+    if keys.dtype.itemsize == 8:
+        keys = ~keys  # descending, by a stable sort
+        order = np.argsort(keys, axis=-1, kind="stable")[..., :k]
+    else:
+        # unique 64-bit keys: an element's order, then its index, backwards
+        keys = keys.astype(np.int64) - (1 << 31 if keys.dtype == np.uint32 else 0)
+        unique = (keys << 32) | (n - 1 - np.arange(n))
+        if 0 < k < n:
+            unique = np.partition(unique, n - k, axis=-1)
+        unique = unique[..., n - k :]
+        order = n - 1 - (np.sort(unique, axis=-1)[..., ::-1] & 0xFFFFFFFF)
+    return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
+
+
+@top_k.lower
+def _(block: Any, x: Any, out: Any, k: int) -> Any:
+    whole = x.aval.update(weak_type=False)
+    scalar, index = whole.update(shape=()), whole.update(shape=(), dtype=dtypes.int32)
+    flag, axis = index.update(dtype=dtypes.bool_), whole.ndim - 1
+    if dtypes.is_inexact(whole.dtype):
+        nan = block.compare("NE", x, x, whole.update(dtype=dtypes.bool_))
+        x = block.select(nan, block.full(np.nan, whole), x)
+
+    # XLA knows this comparison and the slice as its TopK
+    def body(inner: Any, args: Any) -> list[Any]:
+        return [inner.compare("GT", args[0], args[1], flag, total=True)]
+
+    results = block.op(
+        "sort",
+        x,
+        block.iota(whole.update(dtype=dtypes.int32), axis),
+        out=[whole, whole.update(dtype=dtypes.int32)],
+        attributes=f"dimension = {axis} : i64, is_stable = true",
+        regions=[block.region([scalar, scalar, index, index], body)],
+    )
+    limits, zeros, ones = out[0].shape, [0] * whole.ndim, [1] * whole.ndim
+    where_ = f"start_indices = {ints(zeros)}, limit_indices = {ints(limits)}, strides = {ints(ones)}"
+    return [
+        block.op("slice", r, out=o, attributes=where_) for r, o in zip(results, out, strict=True)
+    ]
+
+
+@top_k.batch
+def _(args: Any, batched: Any, batch_size: int, *, k: int) -> Any:
+    return top_k(args[0], k=k)
