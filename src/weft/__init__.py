@@ -1,8 +1,25 @@
-"""weft: NumPy-style functions, traced, transformed, and run at XLA speed."""
+"""weft: NumPy-style functions, traced, transformed, and run at XLA speed.
 
-from . import dtypes, errors, tree_util
-from .config import config, enable_checks, enable_x64
+The names of the documents are here: `weft.jit`, `weft.grad`, `weft.vmap`, …; arrays and functions on
+them are in `weft.numpy`, `weft.lax` and `weft.random`.
+"""
+
+from . import dtypes, errors, lax, numpy, random, tree_util
+from .config import (
+    check_tracer_leaks,
+    config,
+    debug_infs,
+    debug_nans,
+    default_matmul_precision,
+    disable_jit,
+    enable_checks,
+    enable_x64,
+    log_compiles,
+    numpy_rank_promotion,
+)
 from .core.array import Array
+from .numpy import operators as operators  # fills the meaning of x + y
+from .runtime.client import Device
 from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
 from .transforms.custom_derivatives import (
     closure_convert,
@@ -27,4 +44,57 @@ from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .transforms.jit import jit
 from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
 from .transforms.vmap import vmap
-from .numpy import operators
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "Device",
+    "ShapeDtypeStruct",
+    "block_until_ready",
+    "check_tracer_leaks",
+    "checkpoint",
+    "checkpoint_policies",
+    "closure_convert",
+    "config",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug_infs",
+    "debug_nans",
+    "default_backend",
+    "default_matmul_precision",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "disable_jit",
+    "dtypes",
+    "enable_checks",
+    "enable_x64",
+    "errors",
+    "eval_shape",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "lax",
+    "linear_transpose",
+    "linearize",
+    "local_device_count",
+    "local_devices",
+    "log_compiles",
+    "make_jaxpr",
+    "numpy",
+    "numpy_rank_promotion",
+    "process_count",
+    "process_index",
+    "random",
+    "remat",
+    "tree_util",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -12,9 +12,9 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import HigherOrder
 from ..core.trace import current
-from ..interpreters.batch import batch
+from ..interpreters.batch import batch, repeated
 from ..interpreters.derivative import split
-from ..interpreters.stage import stage
+from ..interpreters.stage import closes_over, stage
 from .jaxprs import batch_jaxpr
 
 custom_jvp_call = HigherOrder(
@@ -35,8 +35,12 @@ class CustomJvp:
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
 
-    def batched(self, batched: Sequence[bool], size: int, axis_name: Any) -> "CustomJvp":
-        """The rule for batched arguments; tangents are batched where their primals are."""
+    def batched(self, batched: Sequence[bool], over: Callable[..., list[Any]]) -> "CustomJvp":
+        """The rule for batched arguments; tangents are batched where their primals are.
+
+        Args:
+          over: maps a function: (function, args, which are batched) -> outputs, all batched.
+        """
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             there = [t is not None for t in tangents]
@@ -51,7 +55,7 @@ class CustomJvp:
                 return [*outs, *[t for t in t_outs if t is not None]]
 
             which = [*batched, *[b for b, t in zip(batched, there, strict=True) if t]]
-            results = batch(flat, [*primals, *given], which, size, axis_name=axis_name)
+            results = over(flat, [*primals, *given], which)
             n = len(out_there)
             waiting = iter(results[n:])
             return results[:n], [next(waiting) if t else None for t in out_there]
@@ -63,7 +67,8 @@ def stage_custom_jvp(trace: Any, function: Any, rules: CustomJvp, args: Sequence
     """Writes a call of the function into the program that `trace` records."""
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
     params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
-    return trace.process(custom_jvp_call, [*jaxpr.consts, *args], params)
+    # not `trace`: what the function closes over may belong to transformations inside it
+    return current.trace.process(custom_jvp_call, [*jaxpr.consts, *args], params)
 
 
 custom_jvp_call.stage_rule = stage_custom_jvp  # type: ignore[attr-defined]
@@ -90,17 +95,18 @@ def _(
 ) -> Any:
     which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
     args = [
-        a if b or not w else _repeat(a, batch_size)
+        a if b or not w else repeated(a, batch_size)
         for a, b, w in zip(args, batched, which, strict=True)
     ]
     inner = batch_jaxpr(jaxpr, which, batch_size)
     return custom_jvp_call(
-        *args, jaxpr=inner, rules=rules.batched(which[consts:], batch_size, None), consts=consts
+        *args, jaxpr=inner, rules=rules.batched(which[consts:], mapper(batch_size)), consts=consts
     )
 
 
-def _repeat(x: Any, size: int) -> Any:
-    return batch(lambda: [x], [], [], size)[0]
+def mapper(size: int) -> Callable[..., list[Any]]:
+    """What `batched` of custom rules maps functions with."""
+    return lambda function, args, batched: batch(function, args, batched, size)
 
 
 @custom_jvp_call.linearize
@@ -135,10 +141,7 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> 
 def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:
     """A function with a custom rule can't close over what is being differentiated."""
     if any(mask):
-        raise TypeError(
-            f"{kind}: {name} closes over a value that is being differentiated; its rule says "
-            "nothing of that value\n  fix: pass the value as an argument (closure_convert helps)"
-        )
+        raise closes_over(name, kind)
 
 
 def is_active(a: Aval) -> bool:

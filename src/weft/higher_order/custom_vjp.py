@@ -12,11 +12,11 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import HigherOrder
 from ..core.trace import current
-from ..interpreters.batch import batch
+from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
-from .custom_jvp import refuse_closure
+from .custom_jvp import mapper, refuse_closure
 from .jaxprs import batch_jaxpr, call_jaxpr
 
 custom_vjp_call = HigherOrder(
@@ -45,8 +45,12 @@ class CustomVjp:
     def __repr__(self) -> str:
         return f"vjp of {self.name}"
 
-    def batched(self, batched: Sequence[bool], size: int, axis_name: Any) -> "CustomVjp":
-        """The rules for batched arguments."""
+    def batched(self, batched: Sequence[bool], over: Callable[..., list[Any]]) -> "CustomVjp":
+        """The rules for batched arguments.
+
+        Args:
+          over: maps a function: (function, args, which are batched) -> outputs, all batched.
+        """
 
         def forward(primals: Sequence[Any]) -> Any:
             n_outs = 0
@@ -58,7 +62,7 @@ class CustomVjp:
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
-            results = batch(flat, primals, batched, size, axis_name=axis_name)
+            results = over(flat, primals, batched)
             return results[:n_outs], results[n_outs:], tree
 
         def backward(tree: Any, residuals: Any, cts: Any, in_avals: Sequence[Aval]) -> list[Any]:
@@ -77,7 +81,7 @@ class CustomVjp:
                 return [r for r in results if r is not None]
 
             given = [*residuals, *[ct for ct in cts if ct is not None]]
-            results = iter(batch(flat, given, [True] * len(given), size, axis_name=axis_name))
+            results = iter(over(flat, given, [True] * len(given)))
             full = [next(results) if n else None for n in nonzero]
             return [
                 ct if ct is None or b else reduce_sum(ct, axes=(0,))
@@ -91,7 +95,7 @@ def stage_custom_vjp(trace: Any, function: Any, rules: CustomVjp, args: Sequence
     """Writes a call of the function into the program that `trace` records."""
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
     params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
-    return trace.process(custom_vjp_call, [*jaxpr.consts, *args], params)
+    return current.trace.process(custom_vjp_call, [*jaxpr.consts, *args], params)
 
 
 custom_vjp_call.stage_rule = stage_custom_vjp  # type: ignore[attr-defined]
@@ -118,7 +122,7 @@ def _(
 ) -> Any:
     inner = batch_jaxpr(jaxpr, tuple(batched), batch_size)
     return custom_vjp_call(
-        *args, jaxpr=inner, rules=rules.batched(batched[consts:], batch_size, None), consts=consts
+        *args, jaxpr=inner, rules=rules.batched(batched[consts:], mapper(batch_size)), consts=consts
     )
 
 
@@ -229,7 +233,7 @@ def _(
     inner = batch_jaxpr(jaxpr, tuple(which), batch_size)
     wide = tuple(a.update(shape=(batch_size, *a.shape)) for a in outs)
     tangents = [
-        a if b else batch(lambda x=a: [x], [], [], batch_size)[0]
+        a if b else repeated(a, batch_size)
         for a, b in zip(args[n_known:], batched[n_known:], strict=True)
     ]
     return custom_pullback(*args[:n_known], *tangents, jaxpr=inner, outs=wide, name=name)

@@ -16,7 +16,7 @@ from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import HigherOrder, remember
 from ..core.trace import current
-from ..interpreters.batch import batch
+from ..interpreters.batch import batch, repeated
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import linearize
 from ..interpreters.plan import Plan
@@ -201,11 +201,6 @@ def batch_partly(
         made = stage(mapped, avals, name=jaxpr.name + "_batched")
         jaxpr.cache[key] = made, out_batched
     return jaxpr.cache[key]  # type: ignore[no-any-return]
-
-
-def repeated(x: Any, size: int) -> Any:
-    """A value with a new first axis, along which it is repeated."""
-    return broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
 
 
 # --- which outputs depend on which inputs ---

@@ -52,13 +52,13 @@ class Shared:
 class BatchTrace(Trace):
     """Runs the batched form of each operation under the trace outside it."""
 
-    __slots__ = ("axis_name", "closed", "function", "made_at", "outside", "size", "transform")
+    __slots__ = ("axis_name", "closed", "function", "outside", "size", "transform")
 
     def __init__(
         self, outside: Any, size: int, axis_name: Any = None, function: Any = None
     ) -> None:
         self.outside, self.size, self.axis_name = outside, size, axis_name
-        self.closed, self.transform, self.function, self.made_at = False, "vmap", function, None
+        self.closed, self.transform, self.function = False, "vmap", function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         values, batched = [], []
@@ -92,12 +92,33 @@ class BatchTrace(Trace):
             return self.outside.process_custom(primitive, function, rules, values)
 
         def batched_function(*xs: Any) -> list[Any]:
-            return batch(function, xs, mine, self.size, axis_name=self.axis_name)
+            return self.over(function, xs, mine)
 
-        outs = self.outside.process_custom(
-            primitive, batched_function, rules.batched(mine, self.size, self.axis_name), values
-        )
+        before = current.trace
+        current.trace = self.outside
+        try:
+            outs = self.outside.process_custom(
+                primitive, batched_function, rules.batched(mine, self.over), values
+            )
+        finally:
+            current.trace = before
         return [BatchTracer(self, o) for o in outs]
+
+    def over(self, function: Any, args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+        """Maps a function, which may close over values of this trace, under the current trace."""
+        before, state = current.trace, (self.outside, self.closed)
+        self.outside, self.closed, current.trace = before, False, self
+        try:
+            outs = function(
+                *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
+            )
+            return [
+                o.value if o.__class__ is BatchTracer and o.trace is self else repeated(o, self.size)
+                for o in outs
+            ]
+        finally:
+            current.trace = before
+            self.outside, self.closed = state
 
 
 def batch(
@@ -130,8 +151,11 @@ def batch(
     return [
         o.value
         if o.__class__ is BatchTracer and o.trace is trace
-        else broadcast_in_dim(
-            o, shape=(size, *o.aval.shape), dims=tuple(range(1, o.aval.ndim + 1))
-        )
+        else repeated(o, size)
         for o in outs
     ]
+
+
+def repeated(x: Any, size: int) -> Any:
+    """A value with a new first axis, along which it is repeated."""
+    return broadcast_in_dim(x, shape=(size, *x.aval.shape), dims=tuple(range(1, x.aval.ndim + 1)))

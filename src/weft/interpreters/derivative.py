@@ -151,7 +151,7 @@ def split(
         out_mask = tuple(t is not None for t in t_outs)
         whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
     finally:
-        trace.equations = None
+        trace.close()
         current.trace = outside
     if not any(out_mask):
         return None

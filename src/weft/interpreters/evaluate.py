@@ -83,7 +83,7 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
-        if array._buffer is None:
+        if array._buffer is None or buffers.is_deleted(array._buffer):
             raise errors.DeletedArrayError(
                 f"a {array.aval} array has been deleted or donated: its memory is gone\n"
                 "  fix: don't use an array after passing it in donate_argnums or calling delete()"

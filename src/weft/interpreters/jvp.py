@@ -41,11 +41,11 @@ class JvpTracer(Tracer):
 class JvpTrace(Trace):
     """Runs primals and tangents under the trace outside it."""
 
-    __slots__ = ("closed", "function", "made_at", "outside", "transform")
+    __slots__ = ("closed", "function", "outside", "transform")
 
     def __init__(self, outside: Any, transform: str = "jvp", function: Any = None) -> None:
         self.outside, self.closed = outside, False
-        self.transform, self.function, self.made_at = transform, function, None
+        self.transform, self.function = transform, function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         primals, tangents, mask = self.split(args)

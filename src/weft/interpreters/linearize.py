@@ -13,7 +13,7 @@ from ..core.aval import Aval
 from ..core.trace import Trace, current
 from ..primitives.structural import add, instantiate, zeros
 from .derivative import derivative, residual_plan
-from .stage import leaked
+from .stage import closes_over, leaked
 
 
 class Node:
@@ -58,11 +58,11 @@ class LinearizeTracer(Tracer):
 class LinearizeTrace(Trace):
     """Runs primals under the trace outside it, and writes down a tape."""
 
-    __slots__ = ("closed", "function", "made_at", "outside", "tape", "transform")
+    __slots__ = ("closed", "function", "outside", "tape", "transform")
 
     def __init__(self, outside: Any, transform: str = "grad", function: Any = None) -> None:
         self.outside, self.tape, self.closed = outside, [], False
-        self.transform, self.function, self.made_at = transform, function, None
+        self.transform, self.function = transform, function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         primals, inputs, mask = [], [], []
@@ -150,6 +150,8 @@ class LinearizeTrace(Trace):
                 for a, i in zip(args, inputs, strict=True)
             ]
             outs, t_outs = rules.jvp(primals, tangents)
+            if any(o.__class__ is LinearizeTracer and o.trace is self for o in outs):
+                raise closes_over(rules.name)
             return [
                 LinearizeTracer(self, o, t.node, t.index, o.aval)
                 if t.__class__ is LinearizeTracer and t.trace is self

@@ -133,17 +133,15 @@ class Plan:
         scope: dict[str, Any] = {f"v{count + i}": value for i, value in enumerate(fixed)}
         lines = [f"def plan({', '.join(f'v{i}' for i in range(count))}):"]
         for n, (kernel, ins, multiple, first, outs) in enumerate(steps):
-            extra = ""
+            given = [f"v{i}" for i in ins]
             if isinstance(kernel, functools.partial):
-                words = []
                 for word, value in kernel.keywords.items():
                     scope[f"k{n}_{word}"] = value
-                    words.append(f", {word}=k{n}_{word}")
-                extra = "".join(words)
+                    given.append(f"{word}=k{n}_{word}")
                 kernel = kernel.func
             scope[f"k{n}"] = kernel
             left = ", ".join(f"v{first + i}" for i in range(outs)) + ("," if multiple else "")
-            lines.append(f"  {left} = k{n}({', '.join(f'v{i}' for i in ins)}{extra})")
+            lines.append(f"  {left} = k{n}({', '.join(given)})")
         lines.append(f"  return [{', '.join(f'v{i}' for i in results)}]")
         exec(compile("\n".join(lines), "<weft plan>", "exec"), scope)
         self.function = scope["plan"]

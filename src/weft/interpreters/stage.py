@@ -24,20 +24,24 @@ class StageTracer(Tracer):
         self.trace, self.aval, self.var = trace, aval, var
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        if not is_open(self.trace):
+            return leaked(self.trace, operation, self)
         return error(self.trace.why_unknown(self, operation))
 
 
 class StageTrace(Trace):
     """Records every operation as an equation; operations that the caller wants done now too."""
 
-    __slots__ = ("captured", "equations", "function", "inputs", "made_at", "names", "transform")
+    __slots__ = ("captured", "equations", "function", "inputs", "names", "outside", "record", "transform")
 
     def __init__(self, transform: str = "trace", function: Any = None) -> None:
         self.equations: list[Equation] | None = []
         self.captured: dict[int, tuple[StageTracer, Any]] = {}
         self.inputs: list[StageTracer] = []
         self.names: Any = ()
-        self.transform, self.function, self.made_at = transform, function, None
+        self.transform, self.function = transform, function
+        self.outside: Any = None  # the trace that this one is made in
+        self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
 
     def input(self, aval: Aval) -> StageTracer:
         """A new input of the program."""
@@ -98,7 +102,7 @@ class StageTrace(Trace):
         """The constant that stands for a value from outside."""
         key = id(x)
         if key not in self.captured:
-            check_open(x)
+            check_open(x, self)
             self.captured[key] = (StageTracer(self, x.aval, Var(x.aval)), x)
         return self.captured[key][0]
 
@@ -113,18 +117,41 @@ class StageTrace(Trace):
     def finish(self, outputs: Sequence[Any], name: str = "main") -> Jaxpr:
         """The jaxpr from the inputs to `outputs`; the trace is closed."""
         outs = [self.atom(o) for o in outputs]
-        equations, self.equations = self.equations, None
+        equations = self.equations
+        self.close()
         captured = self.captured.values()
         jaxpr = Jaxpr(
             [t.var for t, _ in captured],
             [x for _, x in captured],
-            [t.var for t in self.inputs],
+            list(self.record[1]),
             equations or [],
             outs,
             name,
         )
         self.captured = {}
         return jaxpr
+
+    def close(self) -> None:
+        """Ends the trace: its tracers can't be used from now on."""
+        if self.equations is not None:
+            self.record = self.equations, [t.var for t in self.inputs]
+            self.equations, self.inputs = None, []  # no cycle of references: freed at once
+
+    def origin(self, tracer: StageTracer) -> str:
+        """Where a tracer came from, for the message when it is used too late."""
+        equations, inputs = self.record
+        for e in equations:
+            if tracer.var in e.outvars:
+                return f"by {e.primitive}, "
+        names = self.names() if callable(self.names) else self.names
+        return next(
+            (
+                f"as the argument {names[i]}, "
+                for i, v in enumerate(inputs)
+                if v is tracer.var and i < len(names)
+            ),
+            "",
+        )
 
     def why_unknown(self, tracer: StageTracer, operation: str) -> str:
         """What to say to a use of a traced value that needs its elements."""
@@ -162,21 +189,42 @@ def is_open(trace: Any) -> bool:
     return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
 
 
-def check_open(x: Any) -> None:
-    """Refuses a tracer whose trace has ended."""
-    if isinstance(x, Tracer) and not is_open(x.trace):
-        raise leaked(x.trace, "this operation", x)
+def check_open(x: Any, user: Any) -> None:
+    """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
+    if isinstance(x, Tracer):
+        trace = x.trace
+        if not is_open(trace):
+            raise leaked(trace, "this operation", x)
+        while trace is not None:
+            trace = getattr(trace, "outside", None)
+            if trace is user:
+                raise leaked(x.trace, "this operation", x)
 
 
-def leaked(trace: Any, operation: str, tracer: Any = None) -> errors.UnexpectedTracerError:
-    """The error for a tracer used after its trace has ended."""
+def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
+    """The error for a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
+    if is_open(trace):
+        return errors.UnexpectedTracerError(
+            f"{operation}: {what} from {trace.transform} of {where} is used where that "
+            "transformation can't follow it: in a derivative rule, callback or thread that closes "
+            f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
+        )
+    made = trace.origin(tracer) if hasattr(trace, "origin") and tracer is not None else ""
     return errors.UnexpectedTracerError(
         f"{operation}: {what} from {trace.transform} of {where} is used after that trace has ended\n"
-        f"  created: while {where} was traced{f' at {trace.made_at}' if trace.made_at else ''}\n"
+        f"  created: {made}while {where} was traced\n"
         f"  used: {user_line()}\n"
         "  fix: return the value from the function instead of keeping it in a variable outside"
+    )
+
+
+def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
+    """The error for a derivative in what a function with a rule of its own closes over."""
+    return TypeError(
+        f"{kind}: {name} closes over a value that is being differentiated; its rule says nothing of "
+        "that value\n  fix: pass the value as an argument (closure_convert helps)"
     )
 
 
@@ -198,9 +246,8 @@ def stage(
     """
     trace = StageTrace(transform, about if about is not None else function)
     trace.names = names
-    trace.made_at = None
     args = [trace.input(a) for a in avals]
-    outside = current.trace
+    trace.outside = outside = current.trace
     current.trace = trace
     collecting = gc.isenabled()
     if collecting:
@@ -209,7 +256,7 @@ def stage(
         outputs = function(*args)
         return trace.finish(outputs, name)
     finally:
-        trace.equations = None
+        trace.close()
         current.trace = outside
         if collecting:
             gc.enable()

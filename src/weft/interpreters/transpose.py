@@ -36,7 +36,7 @@ def transpose(
         nonzero = tuple(r is not None for r in results)
         return trace.finish([r for r in results if r is not None], jaxpr.name + "_t"), nonzero
     finally:
-        trace.equations = None
+        trace.close()
         current.trace = outside
 
 

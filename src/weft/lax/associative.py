@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.source import function_line
-from ..primitives.joining import rev
+from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
 from .bodies import check_function, paths_of, shown, values_of, with_line
@@ -20,8 +20,8 @@ def associative_scan(
     """Combines the elements along an axis from the first to each, in parallel.
 
     As `itertools.accumulate(elems, fn)`, for a function of which it doesn't matter in what order
-    pairs are combined: fn(fn(a, b), c) equals fn(a, fn(b, c)). It takes about 2 log2(n) calls of fn,
-    each on many elements at once.
+    pairs are combined: fn(fn(a, b), c) equals fn(a, fn(b, c)). It takes some 2 log2(n) calls of
+    fn, each on many elements at once.
 
     Args:
       fn: (a, b) -> the combination, elementwise along `axis`; of the structure of `elems`.

@@ -1,4 +1,4 @@
-"""The functions that control flow is given, traced into programs, and what is said if they don't fit.
+"""The functions that control flow is given, traced, and what is said if they don't fit.
 
 Knows trees and avals; knows no higher-order primitive.
 """
@@ -117,8 +117,8 @@ def traced(
                 values.append(as_value(leaf))
             except (TypeError, ValueError):
                 raise TypeError(
-                    f"{operation}: the {role} {function_line(function)} must return arrays, scalars "
-                    f"or containers of them; got a {type(leaf).__name__}, {leaf!r:.60}, at "
+                    f"{operation}: the {role} {function_line(function)} must return arrays, "
+                    f"scalars or containers of them; got a {type(leaf).__name__}, {leaf!r:.60}, at "
                     f"{paths_of('result', result)[i]}"
                 ) from None
         return values
@@ -137,9 +137,9 @@ def check_function(operation: str, role: str, function: Any) -> None:
 
 
 def widened_carry(carry: Sequence[Any], outs: Sequence[Aval]) -> list[Any] | None:
-    """A carry whose weak types have given way to what the body makes of them; `None` if none had to.
+    """A carry whose weak types have given way to what the body makes of them; `None` if none did.
 
-    A loop that begins with the Python number 0 and adds float32 has a float32 carry.
+    A loop that begins with the number 0 and adds float32 has a float32 carry.
     """
     changed = False
     result = []
@@ -185,8 +185,8 @@ def check_carry(
             cures.append(f"convert with .astype in the body, or begin with a {what} of that dtype")
         if shapes:
             cures.append(
-                f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the body: "
-                "all steps have the same shapes"
+                f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the "
+                "body: all steps have the same shapes"
             )
         raise TypeError(
             f"{operation}: the body {line} must return the {what} in the types in which it takes "

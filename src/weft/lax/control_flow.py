@@ -50,7 +50,7 @@ def cond(
 
     Args:
       pred: a scalar; a number counts as true unless it is zero.
-      true_fun, false_fun: functions of the operands, with results of one structure, shape and dtype.
+      true_fun, false_fun: functions of the operands, whose results agree in structure and types.
       operands: arrays, scalars or containers of them. Functions may close over others.
       operand: the only operand, in an older form of the call.
       true_operand, false_operand: an operand for each function, in the oldest form:

@@ -28,7 +28,6 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Example:
-      >>> import numpy as np
       >>> cumsum(np.int32([1, 2, 3])).tolist(), cumsum(np.int32([1, 2, 3]), reverse=True).tolist()
       ([1, 3, 6], [6, 5, 3])
     Source: numpy.cumsum.
@@ -47,7 +46,6 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Example:
-      >>> import numpy as np
       >>> cumprod(np.int32([1, 2, 3])).tolist()
       [1, 2, 6]
     Source: numpy.cumprod.
@@ -66,7 +64,6 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Example:
-      >>> import numpy as np
       >>> cummax(np.int32([1, 3, 2])).tolist()
       [1, 3, 3]
     Source: numpy.maximum.accumulate.
@@ -85,7 +82,6 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Example:
-      >>> import numpy as np
       >>> cummin(np.int32([2, 3, 1])).tolist()
       [2, 2, 1]
     Source: numpy.minimum.accumulate.
@@ -104,7 +100,6 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
     Returns: array of the same shape and dtype.
     Raises: TypeError: another dtype. ValueError: the axis is out of range.
     Example:
-      >>> import numpy as np
       >>> cumlogsumexp(np.float32([1000, 1000])).tolist()
       [1000.0, 1000.6931762695312]
     Source: numpy.logaddexp.accumulate.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.array import as_value
-from ..primitives.joining import concatenate, static_slice
+from ..primitives.slicing import concatenate, slice_
 from ..primitives.structural import reshape
 
 
@@ -14,7 +14,7 @@ def part(x: Any, begin: int, end: int, step: int = 1, axis: int = 0) -> Any:
         return x
     start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
     start[axis], limit[axis], strides[axis] = min(begin, end), end, step
-    return static_slice(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
+    return slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
 
 
 def slice_of(x: Any, i: int) -> Any:

@@ -12,9 +12,9 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints, matrix
-from .arithmetic import mul, sub
+from .arithmetic import max_, min_, mul, sub
 from .comparison import eq
-from .extremes import WIDE, complex_extreme, highest, lowest, signed_zeros
+from .extremes import WIDE, highest, lowest, signed_zeros
 from .families import check_kind, same_dtype
 from .selection import where
 from .slicing import concatenate, slice_
@@ -156,20 +156,9 @@ def cumulative(
     return primitive
 
 
-def operation(name: str) -> Combine:
-    """Writes a named operation of two operands."""
-    return lambda block, x, y, out: block.elementwise(name, (x, y), out)
-
-
-def extreme(direction: str) -> Combine:
-    """Writes the maximum or minimum, also of complex numbers."""
-    named = operation("maximum" if direction == "GT" else "minimum")
-    of_complex = complex_extreme(direction)
-
-    def write(block: Any, x: Any, y: Any, out: Aval) -> Any:
-        return (of_complex if dtypes.is_complex(out.dtype) else named)(block, x, y, out)
-
-    return write
+def lowering(primitive: Primitive) -> Combine:
+    """Writes an elementwise primitive of two operands."""
+    return lambda block, x, y, out: primitive.lower_rule(block, x, y, out=out)  # type: ignore[misc]
 
 
 def _logaddexp(block: Any, x: Any, y: Any, out: Aval) -> Any:
@@ -274,12 +263,10 @@ def before(x: Any, axis: int, reverse: bool, first: Any) -> Any:
     edge = full(
         x.aval.update(shape=(*x.shape[:axis], 1, *x.shape[axis + 1 :]), weak_type=False), first
     )
-    starts = tuple(int(reverse) if i == axis else 0 for i in range(x.ndim))
-    limits = tuple(
-        s + m - (i == axis) for i, (s, m) in enumerate(zip(starts, x.shape, strict=True))
-    )
-    rest = slice_(x, starts=starts, limits=limits, strides=None)
-    return concatenate(rest, edge, axis=axis) if reverse else concatenate(edge, rest, axis=axis)
+    start = tuple(int(reverse) if i == axis else 0 for i in range(x.ndim))
+    limit = tuple(s + m - (i == axis) for i, (s, m) in enumerate(zip(start, x.shape, strict=True)))
+    rest = slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
+    return concatenate(*((rest, edge) if reverse else (edge, rest)), dimension=axis)
 
 
 # --- the running reductions ---
@@ -288,7 +275,7 @@ cumsum = cumulative(
     "cumsum",
     "Running sum along `axis`.",
     ufunc=np.add,
-    combine=operation("add"),
+    combine=lowering(add),
     identity=lambda dtype: dtype.type(0),
     accepts="number",
 )
@@ -308,7 +295,7 @@ cumprod = cumulative(
     "cumprod",
     "Running product along `axis`.",
     ufunc=np.multiply,
-    combine=operation("multiply"),
+    combine=lowering(mul),
     identity=lambda dtype: dtype.type(1),
     accepts="number",
 )
@@ -325,7 +312,7 @@ cummax = cumulative(
     "cummax",
     "Running maximum along `axis`.",
     ufunc=np.maximum,
-    combine=extreme("GT"),
+    combine=lowering(max_),
     identity=lowest,
     accepts="any",
 )
@@ -333,7 +320,7 @@ cummin = cumulative(
     "cummin",
     "Running minimum along `axis`.",
     ufunc=np.minimum,
-    combine=extreme("LT"),
+    combine=lowering(min_),
     identity=highest,
     accepts="any",
 )

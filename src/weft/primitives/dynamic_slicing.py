@@ -14,13 +14,8 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive, is_linear
 from ..stablehlo.attributes import ints
 from .families import same_dtype
-from .indexing import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-    gather,
-    scatter,
-)
+from .index_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from .indexing import gather, scatter, wide_indices
 from .slicing import concatenate
 from .structural import (
     broadcast_in_dim,
@@ -83,21 +78,21 @@ def _(x: Any, *starts: Any, sizes: Any) -> Any:
     return x[window(x.shape, starts, sizes)]
 
 
-def in_one_dtype(block: Any, starts: Sequence[Any]) -> list[Any]:
-    """Start indices as operands of one dtype, as XLA wants them."""
-    kinds = {s.aval.dtype for s in starts}
-    if len(kinds) <= 1 and not any(dtypes.bit_width(d) < 32 for d in kinds):
-        return list(starts)
-    wide = dtypes.int64 if any(dtypes.bit_width(d) > 31 for d in kinds) else dtypes.int32
-    return [block.convert(s, wide) for s in starts]
+def in_one_dtype(block: Any, starts: Sequence[Any], shape: Any) -> list[Any]:
+    """Start indices as operands of one signed dtype: XLA's CPU takes unsigned ones for signed."""
+    wide = [wide_indices(block, s, shape) for s in starts]
+    if len({s.aval.dtype for s in wide}) > 1:
+        wide = [block.convert(s, dtypes.int64) for s in wide]
+    return wide
 
 
 @dynamic_slice.lower
 def _(block: Any, x: Any, *starts: Any, out: Aval, sizes: Any) -> Any:
     if out.shape == x.aval.shape:
         return x
+    marks = f"slice_sizes = {ints(sizes)}"
     return block.op(
-        "dynamic_slice", x, *in_one_dtype(block, starts), out=out, attributes=f"slice_sizes = {ints(sizes)}"
+        "dynamic_slice", x, *in_one_dtype(block, starts, x.aval.shape), out=out, attributes=marks
     )
 
 
@@ -192,7 +187,9 @@ def _(x: Any, update: Any, *starts: Any) -> Any:
 def _(block: Any, x: Any, update: Any, *starts: Any, out: Aval) -> Any:
     if update.aval.shape == x.aval.shape:
         return update
-    return block.op("dynamic_update_slice", x, update, *in_one_dtype(block, starts), out=out)
+    return block.op(
+        "dynamic_update_slice", x, update, *in_one_dtype(block, starts, x.aval.shape), out=out
+    )
 
 
 @dynamic_update_slice.jvp

@@ -1,4 +1,4 @@
-"""What reductions by maximum, minimum and logic share: identities, signs of zero, complex order.
+"""What reductions by maximum, minimum and logic share: identities, signs of zero, wider dtypes.
 
 Knows dtypes; knows nothing of the primitives that use it.
 """
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.aval import Aval
 
 
 def lowest(dtype: Any) -> Any:
@@ -65,26 +64,3 @@ def signed_zeros(ufunc: Any, gather: Callable[..., Any], x: Any, axis: Any, resu
     winning = gather((x == 0) & (np.signbit(x) != positive), axis=axis)
     zero = np.where(winning == positive, x.dtype.type(0.0), x.dtype.type(-0.0))
     return np.where(result == 0, zero, result)
-
-
-def complex_extreme(direction: str) -> Callable[..., Any]:
-    """Writes the extreme of two complex numbers: by real part, then imaginary part; NaN wins."""
-
-    def write(block: Any, x: Any, y: Any, out: Aval) -> Any:
-        mask = out.update(dtype=dtypes.bool_)
-        part = out.update(dtype=dtypes.real_of(out.dtype))
-        xr, yr = (block.op("real", v, out=part) for v in (x, y))
-        xi, yi = (block.op("imag", v, out=part) for v in (x, y))
-        beyond = block.compare(direction, xr, yr, mask)
-        level = block.elementwise(
-            "and",
-            (block.compare("EQ", xr, yr, mask), block.compare(direction[:1] + "E", xi, yi, mask)),
-            mask,
-        )
-        for v in (xi, yi):
-            beyond = block.elementwise("and", (beyond, block.compare("EQ", v, v, mask)), mask)
-        first = block.elementwise("or", (beyond, level), mask)
-        first = block.elementwise("or", (first, block.compare("NE", x, x, mask)), mask)
-        return block.select(first, x, y)
-
-    return write

@@ -55,15 +55,25 @@ def _rounds(
 
 def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
     """Threefry on uint32 arrays that broadcast together."""
-    shape = np.broadcast_shapes(k0.shape, k1.shape, x0.shape, x1.shape)
-    operands = [np.broadcast_to(a, shape) for a in (k0, k1, x0, x1)]
-    if math.prod(shape) <= _AS_INTS:
-        words = [_on_ints(*pair) for pair in zip(*[a.reshape(-1).tolist() for a in operands], strict=True)]
-        both = np.array(words, _WORD).reshape(*shape, 2)
+    operands = (k0, k1, x0, x1)
+    together = np.broadcast(*operands)
+    shape, size = together.shape, together.size
+    if size <= _AS_INTS:
+        lists = [_repeated(a, shape, size) for a in operands]
+        both = np.array([_on_ints(*words) for words in zip(*lists, strict=True)], _WORD)
+        both = both.reshape(*shape, 2)
         return both[..., 0], both[..., 1]
+    operands = tuple([np.broadcast_to(a, shape) for a in operands])
     y0, y1 = np.empty(shape, _WORD), np.empty(shape, _WORD)
     _in_chunks(*operands, y0, y1)
     return y0, y1
+
+
+def _repeated(x: Any, shape: tuple[int, ...], size: int) -> list[int]:
+    """The elements, broadcast to a shape, as a list."""
+    if x.size == 1:
+        return [x.item()] * size
+    return (x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1).tolist()  # type: ignore[no-any-return]
 
 
 def _written() -> Callable[[int, int, int, int], tuple[int, int]]:
@@ -109,28 +119,32 @@ def _on_arrays(k0: Any, k1: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> None:
     y0[...], y1[...] = x0, x1
     k0, k1 = _narrow(k0), _narrow(k1)
     moved = np.empty_like(y1)
-
-    def rotate(x: Any, distance: int) -> Any:
-        np.left_shift(x, _NUMBERS[distance], out=moved)
-        np.right_shift(x, _NUMBERS[32 - distance], out=x)
-        return np.bitwise_or(x, moved, out=x)
+    plus, exclusive, either = np.add, np.bitwise_xor, np.bitwise_or
+    left, right, numbers = np.left_shift, np.right_shift, _NUMBERS
 
     def add(x: Any, y: Any) -> Any:
-        return np.add(x, y, out=x)
+        return plus(x, y, x)
 
     def xor(x: Any, y: Any) -> Any:
-        return np.bitwise_xor(x, y, out=x)
+        return exclusive(x, y, x)
 
-    _rounds((k0, k1, k0 ^ k1 ^ _NUMBERS[33]), y0, y1, add, xor, rotate, _NUMBERS.__getitem__)
+    def rotate(x: Any, distance: int) -> Any:
+        left(x, numbers[distance], moved)
+        return either(right(x, numbers[32 - distance], x), moved, x)
+
+    keys = (k0, k1, np.asarray(k0 ^ k1 ^ numbers[33]))
+    _rounds(keys, y0, y1, add, xor, rotate, numbers.__getitem__)
 
 
-# uint32 arrays: a Python number would be converted at each use
-_NUMBERS = [np.array([n], _WORD) for n in (*range(33), _PARITY)]
+# Arrays of no axes: NumPy takes half the time for them as for Python numbers or axes of length one.
+_NUMBERS = [np.array(n, _WORD) for n in (*range(33), _PARITY)]
 
 
 def _narrow(x: Any) -> Any:
     """A broadcast array without the repetition along its axes."""
-    return x[tuple(slice(None, 1) if stride == 0 else slice(None) for stride in x.strides)]
+    if not any(x.strides):
+        return x[(0,) * x.ndim].reshape(())
+    return x[tuple([slice(None, 1) if stride == 0 else slice(None) for stride in x.strides])]
 
 
 # --- in a program ---

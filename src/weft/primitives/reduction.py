@@ -13,11 +13,11 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints
-from .arithmetic import div, mul
+from .arithmetic import div, max_, min_, mul
 from .comparison import eq
 from .computations import check_computation, region
 from .cumulative import cumprod
-from .extremes import WIDE, all_ones, complex_extreme, highest, lowest, signed_zeros
+from .extremes import WIDE, all_ones, highest, lowest, signed_zeros
 from .families import KINDS, check_kind
 from .slicing import concatenate, slice_
 from .structural import (
@@ -38,7 +38,7 @@ def reducer(
     *,
     ufunc: Any,
     stablehlo: str,
-    of_complex: Callable[..., Any] | None = None,
+    of_complex: Primitive | None = None,
     identity: Callable[[Any], Any],
     accepts: str,
     host_limit: int | None = 1_000_000,
@@ -48,7 +48,7 @@ def reducer(
     Args:
       ufunc: NumPy's function of two arrays.
       stablehlo: the operation's name.
-      of_complex: `(block, x, y, out) -> operand`, for complex scalars if they have no such operation.
+      of_complex: the primitive that lowers it for complex numbers, if they have no such operation.
       identity: dtype -> the scalar that changes nothing.
       accepts: one of `families.KINDS`.
     """
@@ -88,12 +88,11 @@ def reducer(
     return primitive
 
 
-def reduce_with(
-    block: Any, operation: Callable[..., Any], identity: Any, x: Any, axes: Any, out: Aval
-) -> Any:
+def reduce_with(block: Any, by: Primitive, identity: Any, x: Any, axes: Any, out: Aval) -> Any:
     """A reduction by an operation that StableHLO has no name for."""
     scalar = x.aval.update(shape=(), weak_type=False)
-    body = block.region([scalar, scalar], lambda inner, args: [operation(inner, *args, scalar)])
+    rule: Any = by.lower_rule
+    body = block.region([scalar, scalar], lambda inner, xs: [rule(inner, *xs, out=scalar)])
     (result,) = block.op(
         "reduce",
         x,
@@ -112,7 +111,7 @@ reduce_max = reducer(
     "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.maximum,
     stablehlo="maximum",
-    of_complex=complex_extreme("GT"),
+    of_complex=max_,
     identity=lowest,
     accepts="any",
 )
@@ -122,7 +121,7 @@ reduce_min = reducer(
     "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.minimum,
     stablehlo="minimum",
-    of_complex=complex_extreme("LT"),
+    of_complex=min_,
     identity=highest,
     accepts="any",
 )
@@ -131,6 +130,8 @@ reduce_min = reducer(
 def _extreme_jvp(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
     """Elements that share the extreme share its derivative equally."""
     (x,), (dx,) = primals, tangents
+    if not x.size:
+        return None
     same = eq(x, broadcast_in_dim(out, shape=x.shape, dims=others(axes, x.ndim)))
     here = convert_element_type(same, dtype=x.dtype)
     return div(reduce_sum(mul(dx, here), axes=axes), reduce_sum(here, axes=axes))
@@ -171,10 +172,10 @@ def _(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
     one = full(x.aval.update(shape=(1, *shape[1:]), weak_type=False), 1)
 
     def part(start: int, stop: int) -> Any:
-        return slice_(x, starts=(start, *[0] * out.ndim), limits=(stop, *out.shape), strides=None)
+        return slice_(x, start=(start, *[0] * out.ndim), limit=(stop, *out.shape), strides=(1,) * x.ndim)
 
-    before = concatenate(one, cumprod(part(0, n - 1), axis=0, reverse=False), axis=0)
-    after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, axis=0)
+    before = concatenate(one, cumprod(part(0, n - 1), axis=0, reverse=False), dimension=0)
+    after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, dimension=0)
     return reduce_sum(mul(dx, mul(before, after)), axes=(0,))
 
 

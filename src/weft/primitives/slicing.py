@@ -20,7 +20,9 @@ from .structural import broadcast_in_dim, check_axes, full, instantiate, reduce_
 
 # --- concatenate ---
 
-concatenate = Primitive("concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000)
+concatenate = Primitive(
+    "concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000
+)
 
 
 @concatenate.type
@@ -315,6 +317,4 @@ def _(ct: Any, x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
 
 @slice_.batch
 def _(args: Any, batched: Any, batch_size: int, *, start: Any, limit: Any, strides: Any) -> Any:
-    return slice_(
-        args[0], start=(0, *start), limit=(batch_size, *limit), strides=(1, *strides)
-    )
+    return slice_(args[0], start=(0, *start), limit=(batch_size, *limit), strides=(1, *strides))

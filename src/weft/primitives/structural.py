@@ -4,6 +4,7 @@ A broadcast's transpose is a sum, a sum's a broadcast; reshape, transpose and co
 themselves. Knows nothing of any interpretation.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -178,6 +179,13 @@ def _(x: Any, *, axes: tuple[int, ...]) -> Any:
     return np.add.reduce(x, axis=axes, dtype=dtype)
 
 
+@reduce_sum.kernel
+def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
+    if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
+        return functools.partial(reduce_sum.evaluate_rule, axes=axes)  # type: ignore[arg-type]
+    return functools.partial(np.add.reduce, axis=axes, dtype=x.dtype)
+
+
 @reduce_sum.lower
 def _(block: Any, x: Any, out: Aval, axes: Any) -> Any:
     return block.reduce("or" if out.dtype == np.bool_ else "add", 0, x, axes, out)
@@ -297,6 +305,9 @@ convert_element_type = Primitive(
 )
 
 
+_FOUR_BITS = (dtypes.int4, dtypes.uint4)
+
+
 @convert_element_type.type
 def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Aval:
     return x.update(dtype=dtype, weak_type=weak_type)
@@ -317,7 +328,7 @@ def _(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
         edge = (wide >= float(high)) | (wide <= float(low))
         exact = np.where(edge, 0.0, inside).astype(np.int64 if low < 0 else np.uint64)
         return np.where(edge, whole.astype(exact.dtype), exact).astype(dtype)
-    if x.dtype.itemsize == dtype.itemsize == 1 and dtypes.is_integer(x.dtype):
+    if x.dtype in _FOUR_BITS and dtype in _FOUR_BITS:
         x = x.astype(np.int8)  # ml_dtypes can't convert int4 and uint4 to each other
     return x.astype(dtype)
 

@@ -10,8 +10,8 @@ from typing import Any
 from ..core.source import note_user_line
 from ..interpreters.stage import stage
 from ..tree_util import tree_flatten
-from .linear_maps import shaped_aval
 from .signature import (
+    argument_avals,
     check_callable,
     check_hashable,
     leaf_paths,
@@ -35,15 +35,7 @@ def traced(
     chosen = tuple(args[i] for i in positions)
     leaves, tree = tree_flatten((chosen, kwargs))
     paths = lambda: leaf_paths(fun, chosen, kwargs, positions)  # noqa: E731
-    avals = []
-    for i, leaf in enumerate(leaves):
-        try:
-            avals.append(shaped_aval(transform, leaf))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{transform}: argument {paths()[i]} must be an array, a scalar, or have a shape and "
-                f"a dtype; got {type(leaf).__name__} ({error})"
-            ) from None
+    avals = argument_avals(transform, fun, leaves, paths)
     out_tree: Any = None
 
     def flat(*tracers: Any) -> list[Any]:

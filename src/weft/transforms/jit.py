@@ -27,6 +27,7 @@ from ..runtime.executable import explain
 from ..tree_util import PyTreeDef, register_leaf_types, tree_flatten
 from . import retrace
 from .signature import (
+    argument_avals,
     argument_values,
     check_callable,
     check_hashable,
@@ -64,6 +65,8 @@ class Entry:
         program = self.program
         if self.device is not None:
             values = [moved(v, self.device) for v in values]
+        if program.donated:
+            check_donated(program, values)
         outs = program.run(values, self.device)
         for i in program.donated:
             release(values[program.kept[i]])
@@ -99,6 +102,19 @@ def moved(x: Any, device: Any) -> Any:
     if x.__class__ is PlacedArray and x._device is device:
         return x
     return PlacedArray(x._host, x.aval, buffer_on(x, device), device)
+
+
+def check_donated(program: Program, values: Sequence[Any]) -> None:
+    """Refuses an array that is donated and is an argument in another place too."""
+    places: dict[int, int] = {}
+    donated = {program.kept[i] for i in program.donated}
+    for i, v in enumerate(values):
+        first = places.setdefault(id(v), i)
+        if first != i and (first in donated or i in donated):
+            raise ValueError(
+                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as argument "
+                f"leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
+            )
 
 
 def release(array: Any) -> None:
@@ -221,6 +237,11 @@ def jit(
 
     def entry_of(args: Any, kwargs: Any) -> tuple[Entry, Any, Any]:
         values, avals, tree, statics, key = signature(args, kwargs)
+        return entry_for(args, kwargs, avals, tree, statics, key), values, tree
+
+    def entry_for(
+        args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any
+    ) -> Entry:
         entry = cache.get(key)
         if entry is None or not entry.alive():
             # of threads that come at once, the first traces and the others wait for it
@@ -231,7 +252,7 @@ def jit(
                     entry = trace_entry(args, kwargs, avals, tree, statics)
                     cache[key] = entry
             pending.pop(key, None)
-        return entry, values, tree
+        return entry
 
     def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
         fixed = {s[0]: s[2] for s in statics[1:]}
@@ -254,7 +275,8 @@ def jit(
         )  # fmt: skip
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
         program = Program(jaxpr, donated, keep_unused)
-        jaxpr.cache["program"] = program
+        if not donated:  # inside another transformation nothing is donated
+            jaxpr.cache["program"] = program
         return Entry(jaxpr, out_tree, program, target())
 
     def donated_leaves(args: Any, kwargs: Any) -> list[int]:
@@ -313,8 +335,15 @@ def jit(
     general = checked(general)  # type: ignore[assignment]
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
-        """The traced program for these arguments, for looking at and lowering."""
-        entry, values, tree = entry_of(args, kwargs)
+        """The traced program for these arguments, for looking at and lowering.
+
+        Anything with a shape and a dtype does for an argument.
+        """
+        traced, traced_kwargs, statics = split(args, kwargs)
+        leaves, tree = tree_flatten((traced, traced_kwargs))
+        avals = tuple(argument_avals("jit", function, leaves, lambda: paths_of(args, kwargs)))
+        key = (tree, avals, statics, thread.key)
+        entry = entry_for(args, kwargs, avals, tree, statics, key)
         return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums)
 
     def lower(*args: Any, **kwargs: Any) -> Lowered:

@@ -21,7 +21,7 @@ from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 from ..primitives.structural import zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .signature import argument_values, check_callable, leaf_paths, output_values
+from .signature import argument_avals, argument_values, check_callable, leaf_paths, output_values
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
 
@@ -290,7 +290,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     """
     check_callable(fun, "linear_transpose")
     leaves, tree = tree_flatten(tuple(primals))
-    avals = [shaped_aval("linear_transpose", x) for x in leaves]
+    avals = argument_avals(
+        "linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {})
+    )
     for a in avals:
         if not dtypes.is_inexact(a.dtype):
             raise TypeError(
@@ -316,24 +318,3 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
         )
 
     return transposed
-
-
-def shaped_aval(transform: str, x: Any) -> Aval:
-    """The aval of an array, or of anything with a shape and a dtype."""
-    if isinstance(x, (Value, Array)):
-        return x.aval
-    if hasattr(x, "shape") and hasattr(x, "dtype"):
-        return aval_like(x)
-    try:
-        return as_value(x).aval  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        note_user_line(error)
-        raise
-
-
-def aval_like(x: Any) -> Aval:
-    """The aval with the shape and dtype of any object that has them."""
-    dtype = dtypes.canonicalize_dtype(x.dtype)
-    return as_value(np.zeros((), dtype)).aval.update(  # type: ignore[no-any-return]
-        shape=tuple(x.shape), weak_type=bool(getattr(x, "weak_type", False))
-    )

@@ -7,7 +7,9 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .. import dtypes
 from ..core.array import Array, Tracer, as_value
+from ..core.aval import Aval, aval
 from ..core.source import function_line, note_user_line
 from ..core.value import Value
 from ..tree_util import keystr, tree_flatten_with_path
@@ -163,6 +165,38 @@ def argument_values(
             note_user_line(named)
             raise named from None
     return values
+
+
+def argument_avals(
+    transform: str, function: Any, leaves: Sequence[Any], paths: Callable[[], list[str]]
+) -> list[Aval]:
+    """The avals of leaves that are arrays, scalars, or have a shape and a dtype."""
+    avals = []
+    for i, leaf in enumerate(leaves):
+        try:
+            avals.append(shaped_aval(leaf))
+        except (TypeError, ValueError) as error:
+            named = TypeError(
+                f"{transform}: argument {paths()[i]} of {function_line(function)} must be an array, a "
+                f"scalar, or have a shape and a dtype; got {type(leaf).__name__} {leaf!r:.60}\n"
+                f"  fix: convert it, or mark it static ({error})"
+            )
+            note_user_line(named)
+            raise named from None
+    return avals
+
+
+def shaped_aval(x: Any) -> Aval:
+    """The aval of an array, of a scalar, or of anything with a shape and a dtype."""
+    if isinstance(x, Value):
+        return x.aval
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return aval(
+            tuple(x.shape),
+            dtypes.canonicalize_dtype(x.dtype),
+            bool(getattr(x, "weak_type", False)),
+        )
+    return as_value(x).aval  # type: ignore[no-any-return]
 
 
 def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:

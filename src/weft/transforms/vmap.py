@@ -10,7 +10,7 @@ from typing import Any
 from ..core.array import as_value
 from ..core.source import function_line, note_user_line
 from ..core.value import Value
-from ..interpreters.batch import batch
+from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
 from ..tree_util import flatten_axes, tree_flatten
 from .signature import argument_values, check_callable, leaf_paths, output_values
@@ -154,11 +154,6 @@ def placed(fun: Any, x: Any, is_batched: bool, axis: Any, size: int) -> Any:
             f"mapped axis it is {x.aval}, of {x.ndim} axes"
         )
     return move_axis(x, 0, axis % x.ndim)
-
-
-def repeated(x: Any, size: int) -> Any:
-    """An output that is the same for all, along a new first axis."""
-    return batch(lambda: [x], [], [], size)[0]
 
 
 def mapped_over_leading(

@@ -1,0 +1,95 @@
+# weft's tasks. Each makes the environment that it needs; nothing is installed outside this folder.
+#   make demo              train a classifier of handwritten digits
+#   make test [k=scan]     run the tests, or those that match; JOBS=4 processes
+#   make check             what CI and a review expect: lint, types, tests
+#   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
+#   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
+#   make docs              HTML pages in build/docs
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
+PEERS ?= jax
+PIP := -m pip install --quiet --disable-pip-version-check
+comma := ,
+
+# A Python that can make environments: 3.11 if it is here (the oldest that weft runs on), or a later one.
+works = $(1) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	if $(call works,$$p); then command -v $$p; break; fi; done)
+
+.PHONY: help demo test test-newest bench lint format types docs check clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: .venv/.demo
+	.venv/bin/python examples/digits.py
+
+test: .venv/.test
+	.venv/bin/python -m pytest -n $(JOBS) $(if $(k),-k "$(k)")
+
+test-newest:
+	$(PYTHON) tests/newest.py -n $(JOBS) -q $(if $(k),-k "$(k)")
+
+bench: .venv/.base $(foreach peer,$(subst $(comma), ,$(PEERS)),.venv-$(peer)/.peer)
+	.venv/bin/python benchmarks/run.py --peers $(PEERS) $(if $(QUICK),--quick) $(subst $(comma), ,$(ONLY))
+
+lint: .venv/.lint
+	.venv/bin/ruff check src tests examples benchmarks
+	.venv/bin/ruff format --check src tests examples benchmarks
+	.venv/bin/python -m pytest -q -p no:cacheprovider tests/structure
+
+format: .venv/.lint
+	.venv/bin/ruff check --fix-only src tests examples benchmarks
+	.venv/bin/ruff format src tests examples benchmarks
+
+types: .venv/.lint
+	.venv/bin/mypy
+
+docs: .venv/.docs
+	.venv/bin/mkdocs build --strict --quiet
+	@echo "build/docs/index.html"
+
+check: lint types test
+
+clean:
+	rm -rf .venv .venv-* build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Environments. A stamp says which extras are in one; a changed pyproject.toml installs again.
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "weft needs Python 3.11 or newer, with venv; none was found" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.base: pyproject.toml | .venv/bin/python
+	.venv/bin/python $(PIP) -e .
+	touch $@
+
+.venv/.test: pyproject.toml | .venv/bin/python
+	.venv/bin/python $(PIP) -e '.[test]'
+	touch $@
+
+.venv/.lint: pyproject.toml | .venv/bin/python
+	.venv/bin/python $(PIP) -e '.[lint,test]'
+	touch $@
+
+.venv/.docs: pyproject.toml | .venv/bin/python
+	.venv/bin/python $(PIP) -e '.[docs]'
+	touch $@
+
+.venv/.demo: pyproject.toml | .venv/bin/python
+	.venv/bin/python $(PIP) -e '.[train,viz]'
+	touch $@
+
+.venv-jax/.peer: pyproject.toml
+	$(PYTHON) -m venv .venv-jax
+	.venv-jax/bin/python $(PIP) -e '.[bench]'
+	touch $@
+
+.venv-torch/.peer: pyproject.toml
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/python $(PIP) -e '.[bench-torch]'
+	touch $@

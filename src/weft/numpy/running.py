@@ -1,0 +1,205 @@
+"""Running sums and products along an axis, and the places of extremes."""
+
+from typing import Any
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import Array
+from ..core.source import located
+from ..core.trace import current
+from ..primitives import cumulative, reduction, slicing, structural
+from ..typing import ArrayLike, Axis, DTypeLike
+from .axes import one_axis
+from .creation import wanted_dtype
+from .promotion import cast, composite, no_out, noted, plan_cache, planned_call, run_plan, value
+from .reductions import keep_axes, summed_dtype
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumproduct",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+]
+
+_base = current.base
+_argmaxs, _argmins = plan_cache(), plan_cache()
+
+# --- places of extremes ---
+
+
+def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any, primitive: Any, cache: Any) -> Any:
+    no_out(name, out)
+    x = value(name, a, "a")
+
+    def compute(x: Any) -> Any:
+        ndim = x.aval.ndim
+        if not x.aval.size:
+            raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
+        if axis is None:
+            flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
+            result = primitive(flat, axis=0, dtype=dtypes.default_int())
+            return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
+        i = one_axis(name, axis, ndim)
+        result = primitive(x, axis=i, dtype=dtypes.default_int())
+        return keep_axes(result, x, (i,), keepdims)
+
+    return planned_call(cache, (x.aval, axis, keepdims, thread.x64), compute, x)
+
+
+def argmax(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first maximum along an axis, or in the flattened array; a NaN counts as one.
+
+    Args:
+      a: array of any shape.
+      axis: one axis; None is the flattened array.
+      out: not supported.
+      keepdims: keep the reduced axes with length one.
+    Returns: int32 array without the axis.
+    Example:
+      >>> np.argmax(np.array([1, 3, 2]))
+      Array(1, dtype=int32)
+    """
+    if out is None:
+        try:
+            kernel, known = _argmaxs[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and a.__class__ is Array and current.trace is _base:
+                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+    return _place("argmax", a, axis, out, keepdims, reduction.argmax, _argmaxs)  # type: ignore[no-any-return]
+
+
+def argmin(
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Index of the first minimum along an axis, or in the flattened array; a NaN counts as one.
+
+    Args: as in `argmax`.
+    Returns: int32 array without the axis.
+    Example:
+      >>> np.argmin(np.array([3, 1, 2]))
+      Array(1, dtype=int32)
+    """
+    if out is None:
+        try:
+            kernel, known = _argmins[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and a.__class__ is Array and current.trace is _base:
+                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+    return _place("argmin", a, axis, out, keepdims, reduction.argmin, _argmins)  # type: ignore[no-any-return]
+
+
+# --- running sums and products ---
+
+
+def running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, promote: bool = False) -> Any:
+    """A cumulative sum or product, or one of the flattened array."""
+    x = value(name, a, "a")
+    wanted = wanted_dtype(name, dtype)
+    if axis is None:
+        x = structural.reshape(x, shape=(x.aval.size,)) if x.aval.ndim != 1 else x
+        axis = 0
+    i = one_axis(name, axis, x.aval.ndim)
+    weak = x.aval.weak_type and wanted is None
+    found = summed_dtype(x.aval.dtype, promote) if wanted is None else wanted
+    if x.aval.dtype != found or x.aval.weak_type != weak:
+        x = cast(x, found, weak)
+    return primitive(x, axis=i, reverse=False)
+
+
+def cumsum(
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Running sum along an axis, or of the flattened array.
+
+    Args:
+      a: array of any shape.
+      axis: one axis; None flattens the array.
+      dtype: that of the sums; booleans become integers.
+      out: not supported.
+    Returns: array of the shape of `a`, or of its size.
+    Example:
+      >>> np.cumsum(np.array([1, 2, 3]))
+      Array([1, 3, 6], dtype=int32)
+    """
+    no_out("cumsum", out)
+    return running("cumsum", cumulative.cumsum, a, axis, dtype)  # type: ignore[no-any-return]
+
+
+def cumprod(
+    a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None
+) -> Array:
+    """Running product along an axis, or of the flattened array.
+
+    Args: as in `cumsum`.
+    Example:
+      >>> np.cumprod(np.array([2, 3, 4]))
+      Array([ 2,  6, 24], dtype=int32)
+    """
+    no_out("cumprod", out)
+    return running("cumprod", cumulative.cumprod, a, axis, dtype)  # type: ignore[no-any-return]
+
+
+cumproduct = cumprod
+
+
+@located
+def cumulative_sum(
+    x: ArrayLike,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Running sum along an axis; small integers are promoted as in `sum`.
+
+    Args:
+      x: array of at least one axis.
+      axis: needed if there are several.
+      dtype: that of the sums.
+      include_initial: begin with a zero, so that the axis is one longer.
+    Example:
+      >>> np.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
+      Array([0, 1, 3, 6], dtype=int32)
+    """
+    return _cumulative("cumulative_sum", cumulative.cumsum, 0, x, axis, dtype, include_initial)  # type: ignore[no-any-return]
+
+
+@located
+def cumulative_prod(
+    x: ArrayLike,
+    /,
+    *,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Running product along an axis; small integers are promoted as in `prod`.
+
+    Args: as in `cumulative_sum`.
+    Example:
+      >>> np.cumulative_prod(np.array([1, 2, 3]), include_initial=True)
+      Array([1, 1, 2, 6], dtype=int32)
+    """
+    return _cumulative("cumulative_prod", cumulative.cumprod, 1, x, axis, dtype, include_initial)  # type: ignore[no-any-return]
+
+
+def _cumulative(
+    name: str, primitive: Any, start: int, x: Any, axis: Any, dtype: Any, include_initial: bool
+) -> Any:
+    x = value(name, x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"{name}: axis is needed for an array with {x.ndim} axes: {x.aval}")
+    i = 0 if axis is None else one_axis(name, axis, x.ndim)
+    result = running(name, primitive, x, i, dtype, promote=True)
+    if include_initial:
+        edge = result.aval.update(shape=[1 if k == i else n for k, n in enumerate(result.shape)])
+        result = slicing.concatenate(structural.full(edge, start), result, dimension=i)
+    return result

@@ -1,0 +1,242 @@
+"""Functions written once, as formulas that NumPy computes or that are written as StableHLO.
+
+    def softplus(m, x):
+        return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
+
+    evaluate=evaluated(softplus), stablehlo=lowered(softplus)
+
+`m` is the algebra: `HostAlgebra` works on float64 arrays, `BlockAlgebra` on `Term`s, operands of a
+block with operators. Knows both languages of numbers; knows nothing of particular functions.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+
+Formula = Callable[..., Any]
+
+
+class HostAlgebra:
+    """The algebra of NumPy arrays, computing in float64."""
+
+    exp, log, log1p, expm1 = np.exp, np.log, np.log1p, np.expm1
+    sqrt, sin, cos, tan, floor, abs = np.sqrt, np.sin, np.cos, np.tan, np.floor, np.abs
+    maximum, minimum, power = np.maximum, np.minimum, np.power
+    eps = 2.0**-52
+    tiny = float(np.finfo(np.float64).tiny)
+
+    def where(self, condition: Any, x: Any, y: Any) -> Any:
+        return np.where(condition, x, y)
+
+    def like(self, x: Any, number: float) -> Any:
+        """A number in the shape of x."""
+        return np.full(np.shape(x), number)
+
+    def loop(self, limit: int, going: Formula, step: Formula, state: Sequence[Any]) -> Any:
+        """Repeats `state = step(n, *state)` for n = 1, 2, … while `going(*state)` holds anywhere,
+        at most `limit` times."""
+        for n in range(1, limit + 1):
+            if not np.any(going(*state)):
+                break
+            state = step(float(n), *state)
+        return state
+
+
+class Term:
+    """An operand of a block, with operators."""
+
+    __slots__ = ("algebra", "operand")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, algebra: "BlockAlgebra", operand: Any) -> None:
+        self.algebra, self.operand = algebra, operand
+
+    def _with(self, operation: str, other: Any, swapped: bool = False) -> "Term":
+        block, aval = self.algebra.block, self.operand.aval
+        second = other.operand if isinstance(other, Term) else block.full(other, aval)
+        pair = (second, self.operand) if swapped else (self.operand, second)
+        return Term(self.algebra, block.elementwise(operation, pair, aval))
+
+    def __add__(self, other: Any) -> "Term":
+        return self._with("add", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "Term":
+        return self._with("subtract", other)
+
+    def __rsub__(self, other: Any) -> "Term":
+        return self._with("subtract", other, True)
+
+    def __mul__(self, other: Any) -> "Term":
+        return self._with("multiply", other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Term":
+        return self._with("divide", other)
+
+    def __rtruediv__(self, other: Any) -> "Term":
+        return self._with("divide", other, True)
+
+    def __neg__(self) -> "Term":
+        return self.apply("negate")
+
+    def apply(self, operation: str) -> "Term":
+        """An operation of one operand."""
+        aval = self.operand.aval
+        return Term(self.algebra, self.algebra.block.elementwise(operation, (self.operand,), aval))
+
+    def _compare(self, direction: str, other: Any) -> "Term":
+        block, aval = self.algebra.block, self.operand.aval
+        second = other.operand if isinstance(other, Term) else block.full(other, aval)
+        flags = aval.update(dtype=dtypes.bool_)
+        return Term(self.algebra, block.compare(direction, self.operand, second, flags))
+
+    def __lt__(self, other: Any) -> "Term":
+        return self._compare("LT", other)
+
+    def __le__(self, other: Any) -> "Term":
+        return self._compare("LE", other)
+
+    def __gt__(self, other: Any) -> "Term":
+        return self._compare("GT", other)
+
+    def __ge__(self, other: Any) -> "Term":
+        return self._compare("GE", other)
+
+    def __eq__(self, other: Any) -> "Term":  # type: ignore[override]
+        return self._compare("EQ", other)
+
+    def __ne__(self, other: Any) -> "Term":  # type: ignore[override]
+        return self._compare("NE", other)
+
+    def __and__(self, other: "Term") -> "Term":
+        return self._with("and", other)
+
+    def __or__(self, other: "Term") -> "Term":
+        return self._with("or", other)
+
+    def __invert__(self) -> "Term":
+        return self.apply("not")
+
+
+def _unary(operation: str) -> Any:
+    return staticmethod(lambda x: x.apply(operation))
+
+
+class BlockAlgebra:
+    """The algebra of terms, all of one aval. `block` is where operations are written: the block it
+    was made for, or inside a loop that of the loop."""
+
+    exp, log = _unary("exponential"), _unary("log")
+    log1p, expm1 = _unary("log_plus_one"), _unary("exponential_minus_one")
+    sqrt, sin, cos, tan = _unary("sqrt"), _unary("sine"), _unary("cosine"), _unary("tan")
+    floor, abs = _unary("floor"), _unary("abs")
+
+    def __init__(self, block: Any, aval: Any) -> None:
+        self.block, self.aval = block, aval
+        self.eps = float(dtypes.finfo(aval.dtype).eps)
+        self.tiny = float(dtypes.finfo(aval.dtype).tiny)
+
+    def term(self, x: Any) -> Term:
+        """A number, or a term, as a term."""
+        return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
+
+    def maximum(self, x: Any, y: Any) -> Term:
+        return self.term(x)._with("maximum", y)
+
+    def minimum(self, x: Any, y: Any) -> Term:
+        return self.term(x)._with("minimum", y)
+
+    def power(self, x: Any, y: Any) -> Term:
+        return self.term(x)._with("power", y)
+
+    def where(self, condition: Term, x: Any, y: Any) -> Term:
+        x, y = self.term(x), self.term(y)
+        return Term(self, self.block.select(condition.operand, x.operand, y.operand))
+
+    def like(self, x: Term, number: float) -> Term:
+        return self.term(number)
+
+    def loop(self, limit: int, going: Formula, step: Formula, state: Sequence[Term]) -> Any:
+        flat = self.aval.update(shape=())
+        flag = flat.update(dtype=dtypes.bool_)
+        avals = [flat, *(s.operand.aval for s in state)]
+
+        def condition(block: Any, args: Any) -> Any:
+            self.block = block
+            count, *rest = args
+            alive = going(*(Term(self, r) for r in rest)).operand
+            if alive.aval.ndim:
+                alive = block.reduce("or", False, alive, range(alive.aval.ndim), flag)
+            more = block.compare("LE", count, block.full(limit, flat), flag)
+            return [block.elementwise("and", (alive, more), flag)]
+
+        def body(block: Any, args: Any) -> Any:
+            self.block = block
+            count, *rest = args
+            n = Term(self, block.widen(count, self.aval.shape))
+            after = step(n, *(Term(self, r) for r in rest))
+            following = block.elementwise("add", (count, block.full(1, flat)), flat)
+            return [following, *(self.term(a).operand for a in after)]
+
+        outside = self.block
+        try:
+            regions = [outside.region(avals, condition), outside.region(avals, body)]
+        finally:
+            self.block = outside
+        start = [self.block.full(1, flat), *(s.operand for s in state)]
+        outs = self.block.op("while", *start, out=avals, regions=regions)
+        return [Term(self, o) for o in outs[1:]]
+
+
+def evaluated(formula: Formula) -> Callable[..., Any]:
+    """An evaluate rule: computes in float64, and rounds once."""
+
+    def rule(*xs: Any) -> Any:
+        shape = np.broadcast_shapes(*(x.shape for x in xs))
+        wide = [np.broadcast_to(x, shape).astype(np.float64) for x in xs]
+        return np.asarray(formula(HostAlgebra(), *wide)).astype(xs[0].dtype)
+
+    return rule
+
+
+def lowered(formula: Formula) -> Callable[..., Any]:
+    """A lowering rule: computes in float64 for float64, in float32 for all smaller floats."""
+
+    def rule(block: Any, *operands: Any, out: Any) -> Any:
+        wide = dtypes.float64 if out.dtype == dtypes.float64 else dtypes.float32
+        aval = out.update(dtype=wide, weak_type=False)
+        algebra = BlockAlgebra(block, aval)
+        terms = [
+            Term(algebra, block.widen(block.convert(x, wide), out.shape)) for x in operands
+        ]
+        result = formula(algebra, *terms)
+        return block.convert(result.operand, out.dtype)
+
+    return rule
+
+
+def lowered_in_wider(operation: str) -> Callable[..., Any]:
+    """A lowering rule by one operation, for small floats computed in float32."""
+
+    def rule(block: Any, *operands: Any, out: Any) -> Any:
+        wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
+        aval = out.update(dtype=wide, weak_type=False)
+        xs = [block.widen(block.convert(x, wide), out.shape) for x in operands]
+        return block.convert(block.op(operation, *xs, out=aval), out.dtype)
+
+    return rule
+
+
+def chebyshev(m: Any, coefficients: Sequence[float], t: Any) -> Any:
+    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first term that counts."""
+    kept = [c for c in coefficients if abs(c) > m.eps / 64]
+    b1 = b2 = m.like(t, 0.0)
+    for c in reversed(kept[1:]):
+        b1, b2 = 2 * t * b1 - b2 + c, b1
+    return t * b1 - b2 + kept[0]

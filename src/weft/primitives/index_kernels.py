@@ -1,0 +1,200 @@
+"""Gathers and scatters on NumPy arrays. Knows XLA's dimension numbers; knows nothing of primitives.
+
+Both read or write windows of an operand at places that an array of indices gives. Here the places
+become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Windows:
+    """Where windows of one signature are in an operand, and how results are laid out.
+
+    Args:
+      shape: of the operand.
+      index_shape: of the indices; the last axis holds an index for each axis in `start_map`.
+      sizes: of a window, one for each axis of the operand (1 for those that are dropped).
+      dropped: axes of the operand that the result doesn't have.
+      operand_batching, indices_batching: pairs of axes that are walked through together.
+      window_axes: the axes of the result (or of the updates) that run through a window.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        index_shape: Sequence[int],
+        *,
+        start_map: Sequence[int],
+        sizes: Sequence[int],
+        dropped: Sequence[int],
+        operand_batching: Sequence[int],
+        indices_batching: Sequence[int],
+        window_axes: Sequence[int],
+    ) -> None:
+        batch = tuple(index_shape[:-1])
+        n_batch = len(batch)
+        kept = [d for d in range(len(shape)) if d not in dropped and d not in operand_batching]
+        # a window as long as its axis can begin at 0 only: no index array is needed
+        moving = {d: k for k, d in enumerate(start_map) if sizes[d] != shape[d]}
+        advanced = sorted({*moving, *operand_batching})
+        basic = [d for d in range(len(shape)) if d not in advanced]
+        wide = [d for d in advanced if d in kept]
+        self.batch, self.order = batch, (*advanced, *basic)
+        self.bounds = np.array([shape[d] - sizes[d] for d in start_map], np.int64)
+        self.fixed = (
+            *(slice(None) for _ in advanced),
+            *(0 if d in dropped else slice(0, sizes[d]) for d in basic),
+            ...,
+        )
+        self.whole = all(d not in dropped and sizes[d] == shape[d] for d in basic)
+        self.columns: list[tuple[Any, Any]] = []  # (place in start_map or starts, offsets or None)
+        for d in advanced:
+            if d in moving:
+                start: Any = moving[d]
+            else:
+                axis = indices_batching[list(operand_batching).index(d)]
+                line = np.arange(shape[d]).reshape((-1, *(1,) * (n_batch - axis - 1)))
+                start = np.broadcast_to(line, batch)
+            offsets = None
+            if d in wide:
+                offsets = np.arange(sizes[d]).reshape((-1, *(1,) * (len(wide) - wide.index(d) - 1)))
+            self.columns.append((start, offsets))
+        self.wide = len(wide)
+        rank = n_batch + len(kept)
+        places = [i for i in range(rank) if i not in window_axes]
+        place_of = dict(zip(kept, window_axes, strict=True))
+        inside = [place_of[d] for d in (*wide, *basic) if d in kept]
+        self.places = (*places, *inside)
+        self.inverse = tuple(int(i) for i in np.argsort(self.places)) if self.places else ()
+        self.straight = self.places == tuple(range(rank))
+        self.in_order = self.order == tuple(range(len(shape)))
+        # one index along one axis, all else whole: numpy.take
+        self.axis = None
+        if len(advanced) == 1 and not wide and not operand_batching and self.whole:
+            self.axis = advanced[0]
+            before = [place_of[d] for d in basic if d < self.axis]
+            after = [place_of[d] for d in basic if d > self.axis]
+            taken = (*before, *places, *after)
+            self.take_inverse = (
+                None if taken == tuple(range(rank)) else tuple(int(i) for i in np.argsort(taken))
+            )
+            self.take_column = moving[self.axis]
+
+    def view(self, x: Any) -> Any:
+        """The operand with the axes to be indexed in front."""
+        if not self.in_order:
+            x = x.transpose(self.order)
+        return x if self.whole else x[self.fixed]
+
+    def valid(self, indices: Any) -> Any:
+        """Which windows are inside the operand."""
+        return ((indices >= 0) & (indices <= self.bounds)).all(-1)
+
+    def clipped(self, indices: Any) -> Any:
+        """Indices moved so that the windows are inside."""
+        return np.minimum(np.maximum(indices, 0), self.bounds)
+
+    def index(self, indices: Any, mask: Any = None) -> tuple[Any, ...]:
+        """NumPy's index into `view`: arrays of the batch's axes, then of the windows'."""
+        arrays = []
+        stretch = (..., *(None,) * self.wide)
+        for start, offsets in self.columns:
+            if start.__class__ is int:
+                start = indices[..., start]
+            elif mask is not None:
+                start = start[mask]
+            if self.wide:
+                start = start[stretch]
+            arrays.append(start if offsets is None else start + offsets)
+        return tuple(arrays)
+
+
+def as_places(indices: Any) -> Any:
+    """Indices as NumPy counts; huge unsigned ones stay huge."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(2**62))
+    return indices.astype(np.int64)
+
+
+def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
+    """(operand, indices) -> the windows read.
+
+    Args:
+      fill: what is read of windows that aren't inside, as a scalar of the operand's dtype; `None`
+        moves them inside.
+    """
+    w = windows
+
+    def kernel(x: Any, indices: Any) -> Any:
+        indices = as_places(indices)
+        if w.axis is not None:
+            result = x.take(indices[..., w.take_column], axis=w.axis, mode="clip")
+            if w.take_inverse is not None:
+                result = result.transpose(w.take_inverse)
+        else:
+            result = w.view(x)
+            if w.columns:
+                result = result[w.index(w.clipped(indices))]
+            elif w.batch:
+                result = np.broadcast_to(result, (*w.batch, *result.shape))
+            if not w.straight:
+                result = result.transpose(w.inverse)
+        if fill is None:
+            return result
+        valid = w.valid(indices)
+        if valid.all():
+            return result
+        valid = np.asarray(valid)[(..., *(None,) * (result.ndim - valid.ndim))]
+        return np.where(valid.transpose(w.inverse), result, fill)
+
+    return kernel
+
+
+def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> Callable[..., Any]:
+    """(operand, indices, updates) -> a copy with the windows combined with the updates.
+
+    Args:
+      combine: a ufunc, or `None` to replace (the last one wins).
+      clip: whether windows that aren't inside are moved inside; they are dropped otherwise.
+      unique: whether no element is in two windows.
+    """
+    w = windows
+    unique = unique or math.prod(w.batch) <= 1
+
+    def kernel(x: Any, indices: Any, updates: Any) -> Any:
+        out = np.array(x)
+        if not updates.size:
+            return out
+        indices = as_places(indices)
+        if not w.straight:
+            updates = updates.transpose(w.places)
+        mask = None
+        if clip:
+            indices = w.clipped(indices)
+        else:
+            mask = np.asarray(w.valid(indices))
+            if mask.all():
+                mask = None
+            else:
+                indices, updates = indices[mask], updates[mask]
+        view = w.view(out)
+        if w.columns:
+            index = w.index(indices, mask)
+        elif updates.ndim > view.ndim:  # several windows at one place
+            view = view[None]
+            index = (np.zeros(updates.shape[: updates.ndim - view.ndim + 1], np.int64),)
+        else:
+            index = (...,)
+        if combine is None:
+            view[index] = updates
+        elif unique:
+            view[index] = combine(view[index], updates)
+        else:
+            combine.at(view, index, updates)
+        return out
+
+    return kernel

@@ -1,0 +1,174 @@
+"""What gathers and scatters are told: dimension numbers and modes, and their checks.
+
+Knows avals; knows nothing of the primitives.
+"""
+
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval
+from .extremes import highest, lowest
+from .families import same_dtype
+from .structural import others
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """How `gather` reads: each index along the last axis of the indices is a window's place.
+
+    Attributes:
+      offset_dims: axes of the output that run through a window.
+      collapsed_slice_dims: axes of the operand of window size 1 that the output doesn't have.
+      start_index_map: the axis of the operand for each element of an index.
+      operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
+        that are walked through together.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """How `scatter` writes: the reverse of `GatherDimensionNumbers`.
+
+    Attributes:
+      update_window_dims: axes of the updates that run through a window.
+      inserted_window_dims: axes of the operand of window size 1 that the updates don't have.
+      scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
+      operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
+        indices, that are walked through together.
+    """
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+class GatherScatterMode(enum.Enum):
+    """What becomes of windows that aren't inside the operand.
+
+    CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
+    says that there are none: what happens otherwise is not specified.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+
+    @staticmethod
+    def from_any(mode: "str | GatherScatterMode | None") -> "GatherScatterMode":
+        """The mode for its name: clip, fill, drop or promise_in_bounds; `None` is fill or drop."""
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        if mode is None:
+            return GatherScatterMode.FILL_OR_DROP
+        try:
+            return _MODES[mode]
+        except KeyError:
+            raise ValueError(
+                f"mode must be one of {', '.join(map(repr, _MODES))}, a GatherScatterMode or None; "
+                f"got {mode!r}"
+            ) from None
+
+
+CLIP, FILL_OR_DROP = GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP
+_MODES = {
+    "clip": CLIP,
+    "fill": FILL_OR_DROP,
+    "drop": FILL_OR_DROP,
+    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
+}
+
+
+def default_fill(dtype: Any) -> Any:
+    """What is read out of range if nothing is said: NaN, the lowest signed integer, the highest
+    unsigned one, True."""
+    if dtypes.is_inexact(dtype):
+        return dtype.type(np.nan)
+    return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
+
+
+def fill_scalar(dtype: Any, mode: GatherScatterMode, value: Any) -> Any:
+    """What a gather reads of windows that aren't inside; `None` if they are moved inside."""
+    if mode is not FILL_OR_DROP:
+        return None
+    return default_fill(dtype) if value is None else dtype.type(value)
+
+
+def check_indices(name: str, x: Aval, indices: Aval, index_map: Any, label: str) -> None:
+    """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
+    if not dtypes.is_integer(indices.dtype):
+        raise TypeError(f"{name}: indices must be integers; got {indices}")
+    if not indices.ndim or indices.shape[-1] != len(index_map):
+        raise ValueError(
+            f"{name}: the last axis of the indices must be as long as {label} {index_map}; got "
+            f"{indices}"
+        )
+    if len(set(index_map)) != len(index_map) or any(not 0 <= d < x.ndim for d in index_map):
+        raise ValueError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
+
+
+def check_axes(name: str, label: str, axes: Any, x: Aval, rank: int | None = None) -> None:
+    """Refuses axes that don't increase, or are out of range."""
+    rank = x.ndim if rank is None else rank
+    if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
+        raise ValueError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
+
+
+def check_batching(name: str, x: Aval, indices: Aval, operand: Any, index: Any) -> None:
+    """Refuses batching axes that don't go together."""
+    check_axes(name, "operand_batching_dims", operand, x)
+    if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
+        raise ValueError(
+            f"{name}: each of operand_batching_dims {operand} needs an axis of {indices} before "
+            f"the last; got {index}"
+        )
+    if any(x.shape[a] != indices.shape[b] for a, b in zip(operand, index, strict=True)):
+        raise TypeError(
+            f"{name}: batching axes must have equal lengths; got {x} at {operand} and "
+            f"{indices} at {index}"
+        )
+
+
+def window_sizes(x: Any, updates: Any, dn: ScatterDimensionNumbers) -> tuple[int, ...]:
+    """The size of a window along each axis of the operand."""
+    sizes = [1] * x.ndim
+    kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
+    for d, at in zip(kept, dn.update_window_dims, strict=True):
+        sizes[d] = updates.shape[at]
+    return tuple(sizes)
+
+
+def check_scatter(
+    name: str, x: Aval, indices: Aval, updates: Aval, dn: ScatterDimensionNumbers
+) -> None:
+    """Refuses operands and dimension numbers that don't fit each other."""
+    same_dtype(name, x, updates)
+    index_map = dn.scatter_dims_to_operand_dims
+    check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")
+    check_batching(name, x, indices, dn.operand_batching_dims, dn.scatter_indices_batching_dims)
+    check_axes(name, "inserted_window_dims", dn.inserted_window_dims, x)
+    check_axes(name, "update_window_dims", dn.update_window_dims, updates)
+    kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
+    if len(kept) != len(dn.update_window_dims):
+        raise ValueError(
+            f"{name}: a window has {len(kept)} axes; got update_window_dims {dn.update_window_dims}"
+        )
+    batch = tuple(updates.shape[d] for d in others(dn.update_window_dims, updates.ndim))
+    if batch != indices.shape[:-1]:
+        raise TypeError(
+            f"{name}: updates must have an axis for each of the indices' but the last; got "
+            f"{updates} with update_window_dims {dn.update_window_dims} for {indices}"
+        )
+    for d, at in zip(kept, dn.update_window_dims, strict=True):
+        if updates.shape[at] > x.shape[d]:
+            raise TypeError(
+                f"{name}: a window of length {updates.shape[at]} does not fit axis {d} of {x}"
+            )

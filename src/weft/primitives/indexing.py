@@ -1,0 +1,555 @@
+"""gather, which reads windows at run-time indices, and the scatters, which write them.
+
+Knows XLA's dimension numbers and what happens out of range; knows nothing of NumPy's indexing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, errors
+from ..core.aval import Aval, aval
+from ..core.primitive import Primitive, is_linear
+from ..stablehlo.attributes import ints
+from .arithmetic import div, max_, min_, mul
+from .comparison import eq
+from .creation import iota
+from .index_kernels import Windows, gather_kernel, scatter_kernel
+from .index_numbers import (
+    CLIP,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    check_axes,
+    check_batching,
+    check_indices,
+    check_scatter,
+    fill_scalar,
+    window_sizes,
+)
+from .selection import where
+from .structural import (
+    add,
+    broadcast_in_dim,
+    convert_element_type,
+    instantiate,
+    others,
+    reshape,
+    zeros,
+)
+
+# --- gather ---
+
+gather = Primitive("gather", "Reads windows at run-time indices.", host_limit=1_000_000)
+
+
+@gather.type
+def _(
+    x: Aval,
+    indices: Aval,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...],
+    **_: Any,
+) -> Aval:
+    dn = dimension_numbers
+    check_indices("gather", x, indices, dn.start_index_map, "start_index_map")
+    check_batching("gather", x, indices, dn.operand_batching_dims, dn.start_indices_batching_dims)
+    check_axes("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
+    if len(slice_sizes) != x.ndim:
+        raise ValueError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
+    dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
+    for axis, (n, size) in enumerate(zip(x.shape, slice_sizes, strict=True)):
+        if not 0 <= size <= n:
+            raise TypeError(f"gather: slice size {size} does not fit axis {axis} of {x}")
+        if axis in dropped and size != 1:
+            raise ValueError(
+                f"gather: slice sizes must be 1 along collapsed and batching axes {dropped}; got "
+                f"{slice_sizes}"
+            )
+    window = [slice_sizes[d] for d in others(dropped, x.ndim)]
+    rank = len(window) + indices.ndim - 1
+    if len(dn.offset_dims) != len(window):
+        raise ValueError(
+            f"gather: a window has {len(window)} axes; got {len(dn.offset_dims)} offset_dims "
+            f"{dn.offset_dims}"
+        )
+    check_axes("gather", "offset_dims", dn.offset_dims, indices, rank)
+    shape = [0] * rank
+    for d, n in zip(dn.offset_dims, window, strict=True):
+        shape[d] = n
+    for d, n in zip(others(dn.offset_dims, rank), indices.shape, strict=False):
+        shape[d] = n
+    return x.update(shape=shape)
+
+
+@gather.kernel
+def _(
+    x: Aval,
+    indices: Aval,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    mode: GatherScatterMode,
+    fill_value: Any,
+    **_: Any,
+) -> Callable[..., Any]:
+    dn = dimension_numbers
+    windows = Windows(
+        x.shape,
+        indices.shape,
+        start_map=dn.start_index_map,
+        sizes=slice_sizes,
+        dropped=dn.collapsed_slice_dims,
+        operand_batching=dn.operand_batching_dims,
+        indices_batching=dn.start_indices_batching_dims,
+        window_axes=dn.offset_dims,
+    )
+    return gather_kernel(windows, fill_scalar(x.dtype, mode, fill_value))
+
+
+@gather.evaluate
+def _(x: Any, indices: Any, **params: Any) -> Any:
+    return gather.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
+
+
+def wide_indices(block: Any, indices: Any, shape: Sequence[int]) -> Any:
+    """Indices in a signed dtype that holds the operand's lengths; huge unsigned ones stay huge."""
+    dtype = indices.aval.dtype
+    far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
+    wide = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
+    if dtypes.is_unsigned(dtype) and dtypes.bit_width(dtype) >= dtypes.bit_width(wide):
+        bound = block.full(dtypes.iinfo(wide).max, indices.aval)
+        indices = block.elementwise("minimum", (indices, bound), indices.aval)
+    return block.convert(indices, wide)
+
+
+def inside(block: Any, indices: Any, bounds: Sequence[int]) -> Any:
+    """Which indices are from 0 to the bounds, all along the last axis."""
+    a = indices.aval
+    flags = a.update(dtype=dtypes.bool_)
+    limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
+    good = block.elementwise(
+        "and",
+        (
+            block.compare("GE", indices, block.full(0, a), flags),
+            block.compare("LE", indices, limits, flags),
+        ),
+        flags,
+    )
+    return block.reduce("and", True, good, (a.ndim - 1,), flags.update(shape=a.shape[:-1]))
+
+
+@gather.lower
+def _(
+    block: Any,
+    x: Any,
+    indices: Any,
+    out: Aval,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    indices_are_sorted: bool,
+    mode: GatherScatterMode,
+    fill_value: Any,
+    **_: Any,
+) -> Any:
+    dn = dimension_numbers
+    indices = wide_indices(block, indices, x.aval.shape)
+    numbers = (
+        f"offset_dims = {list(dn.offset_dims)}, "
+        f"collapsed_slice_dims = {list(dn.collapsed_slice_dims)}, "
+        f"operand_batching_dims = {list(dn.operand_batching_dims)}, "
+        f"start_indices_batching_dims = {list(dn.start_indices_batching_dims)}, "
+        f"start_index_map = {list(dn.start_index_map)}, index_vector_dim = {indices.aval.ndim - 1}"
+    )
+    result = block.op(  # XLA moves windows inside
+        "gather",
+        x,
+        indices,
+        out=out,
+        attributes=f"dimension_numbers = #stablehlo.gather<{numbers}>, "
+        f"slice_sizes = {ints(slice_sizes)}, "
+        f"indices_are_sorted = {str(indices_are_sorted).lower()}",
+    )
+    fill = fill_scalar(out.dtype, mode, fill_value)
+    if fill is None:
+        return result
+    bounds = [x.aval.shape[d] - slice_sizes[d] for d in dn.start_index_map]
+    good = inside(block, indices, bounds)
+    good = block.broadcast(good, others(dn.offset_dims, out.ndim), out.shape)
+    return block.select(good, result, block.constant(np.asarray(fill), out.strong()))
+
+
+@gather.jvp
+def _(primals: Any, tangents: Any, out: Any, *, fill_value: Any, **params: Any) -> Any:
+    return gather(tangents[0], primals[1], fill_value=0, **params)
+
+
+@gather.transpose
+def _(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    fill_value: Any,
+    **flags: Any,
+) -> Any:
+    nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
+    numbers = ScatterDimensionNumbers(*dimension_numbers)
+    return scatter_add(nothing, indices, ct, dimension_numbers=numbers, **flags), None
+
+
+def shifted(axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes after one more in front."""
+    return tuple(d + 1 for d in axes)
+
+
+@gather.batch
+def _(
+    args: Any,
+    batched: Any,
+    batch_size: int,
+    *,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    indices_are_sorted: bool,
+    **params: Any,
+) -> Any:
+    dn = dimension_numbers
+    offset, index_batching = shifted(dn.offset_dims), dn.start_indices_batching_dims
+    if not batched[0]:
+        numbers = dn._replace(
+            offset_dims=offset, start_indices_batching_dims=shifted(index_batching)
+        )
+        return gather(
+            *args,
+            dimension_numbers=numbers,
+            slice_sizes=slice_sizes,
+            indices_are_sorted=False,
+            **params,
+        )
+    collapsed, index_map = shifted(dn.collapsed_slice_dims), shifted(dn.start_index_map)
+    batching = shifted(dn.operand_batching_dims)
+    if batched[1]:
+        numbers = GatherDimensionNumbers(
+            offset, collapsed, index_map, (0, *batching), (0, *shifted(index_batching))
+        )
+        sizes = (min(batch_size, 1), *slice_sizes)
+        indices_are_sorted = False
+    else:
+        numbers = GatherDimensionNumbers(
+            (0, *offset), collapsed, index_map, batching, index_batching
+        )
+        sizes = (batch_size, *slice_sizes)
+    return gather(
+        *args,
+        dimension_numbers=numbers,
+        slice_sizes=sizes,
+        indices_are_sorted=indices_are_sorted,
+        **params,
+    )
+
+
+# --- scatters: their types, kernels, lowering and batching are one ---
+
+
+def scatterer(
+    name: str, doc: str, *, ufunc: Any, write: Callable[..., Any], host_limit: int
+) -> Primitive:
+    """A primitive that combines windows of its operand with updates.
+
+    Args:
+      ufunc: NumPy's function of old and new elements; `None` replaces.
+      write: writes it on scalars, as (block, old, new, aval).
+    """
+    primitive = Primitive(name, doc, host_limit=host_limit)
+
+    def type_rule(
+        x: Aval,
+        indices: Aval,
+        updates: Aval,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        **_: Any,
+    ) -> Aval:
+        check_scatter(name, x, indices, updates, dimension_numbers)
+        return x
+
+    def kernel_rule(
+        x: Aval,
+        indices: Aval,
+        updates: Aval,
+        *,
+        dimension_numbers: ScatterDimensionNumbers,
+        mode: GatherScatterMode,
+        unique_indices: bool,
+        **_: Any,
+    ) -> Callable[..., Any]:
+        dn = dimension_numbers
+        windows = Windows(
+            x.shape,
+            indices.shape,
+            start_map=dn.scatter_dims_to_operand_dims,
+            sizes=window_sizes(x, updates, dn),
+            dropped=dn.inserted_window_dims,
+            operand_batching=dn.operand_batching_dims,
+            indices_batching=dn.scatter_indices_batching_dims,
+            window_axes=dn.update_window_dims,
+        )
+        return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
+
+    def evaluate_rule(x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+        return kernel_rule(x, indices, updates, **params)(x, indices, updates)
+
+    def lower_rule(block: Any, x: Any, indices: Any, updates: Any, out: Aval, **params: Any) -> Any:
+        return lower_scatter(block, x, indices, updates, out, write, **params)
+
+    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+        return batch_scatter(primitive, args, batched, batch_size, **params)
+
+    primitive.type(type_rule)
+    primitive.kernel(kernel_rule)
+    primitive.evaluate(evaluate_rule)
+    primitive.lower(lower_rule)
+    primitive.batch(batch_rule)
+    return primitive
+
+
+def lower_scatter(
+    block: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    out: Aval,
+    write: Callable[..., Any],
+    dimension_numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: GatherScatterMode,
+) -> Any:
+    """Writes a scatter. XLA drops windows that aren't inside."""
+    dn = dimension_numbers
+    indices = wide_indices(block, indices, x.aval.shape)
+    a = indices.aval
+    if mode is CLIP and a.size:
+        sizes = window_sizes(x.aval, updates.aval, dn)
+        bounds = [x.aval.shape[d] - sizes[d] for d in dn.scatter_dims_to_operand_dims]
+        limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
+        zero = block.full(0, a.update(shape=()))
+        indices = block.op("clamp", zero, indices, block.widen(limits, a.shape), out=a)
+    scalar = out.update(shape=(), weak_type=False)
+    region = block.region(
+        (scalar, scalar), lambda inner, args: [write(inner, args[0], args[1], scalar)]
+    )
+    numbers = (
+        f"update_window_dims = {list(dn.update_window_dims)}, "
+        f"inserted_window_dims = {list(dn.inserted_window_dims)}, "
+        f"input_batching_dims = {list(dn.operand_batching_dims)}, "
+        f"scatter_indices_batching_dims = {list(dn.scatter_indices_batching_dims)}, "
+        f"scatter_dims_to_operand_dims = {list(dn.scatter_dims_to_operand_dims)}, "
+        f"index_vector_dim = {a.ndim - 1}"
+    )
+    return block.op(
+        "scatter",
+        x,
+        indices,
+        updates,
+        out=out,
+        regions=(region,),
+        attributes=f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>, "
+        f"indices_are_sorted = {str(indices_are_sorted).lower()}, "
+        f"unique_indices = {str(unique_indices).lower()}",
+    )
+
+
+def batch_scatter(
+    primitive: Primitive,
+    args: Any,
+    batched: Any,
+    batch_size: int,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    indices_are_sorted: bool,
+    **params: Any,
+) -> Any:
+    """A scatter for each of a batch: one with another window axis, or another batching axis."""
+    dn = dimension_numbers
+    x, indices, updates = args
+    x, updates = (
+        v
+        if b
+        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
+        for v, b in ((x, batched[0]), (updates, batched[2]))
+    )
+    window, inserted = shifted(dn.update_window_dims), shifted(dn.inserted_window_dims)
+    index_map = shifted(dn.scatter_dims_to_operand_dims)
+    batching, index_batching = shifted(dn.operand_batching_dims), dn.scatter_indices_batching_dims
+    if batched[1]:
+        numbers = ScatterDimensionNumbers(
+            window, inserted, index_map, (0, *batching), (0, *shifted(index_batching))
+        )
+        indices_are_sorted = False
+    else:
+        numbers = ScatterDimensionNumbers(
+            (0, *window), inserted, index_map, batching, index_batching
+        )
+    return primitive(
+        x,
+        indices,
+        updates,
+        dimension_numbers=numbers,
+        indices_are_sorted=indices_are_sorted,
+        **params,
+    )
+
+
+def _by(name: str, doc: str, ufunc: Any, operation: Primitive) -> Primitive:
+    """A scatter by an elementwise operation."""
+    rule: Any = operation.lower_rule
+    return scatterer(
+        name,
+        doc,
+        ufunc=ufunc,
+        write=lambda block, old, new, out: rule(block, old, new, out=out),
+        host_limit=16384,
+    )
+
+
+scatter = scatterer(
+    "scatter",
+    "A copy of the operand with windows replaced; of several for one element the last wins.",
+    ufunc=None,
+    write=lambda block, old, new, out: new,
+    host_limit=1_000_000,
+)
+scatter_add = _by("scatter_add", "Adds updates to windows of the operand.", np.add, add)
+scatter_mul = _by("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
+scatter_min = _by("scatter_min", "Minima of windows and updates.", np.minimum, min_)
+scatter_max = _by("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
+
+
+# --- their derivatives ---
+
+
+def gather_updates(
+    x: Any,
+    indices: Any,
+    updates: Any,
+    fill_value: Any = 0,
+    *,
+    dimension_numbers: ScatterDimensionNumbers,
+    **flags: Any,
+) -> Any:
+    """Reads the windows that a scatter with these parameters writes."""
+    return gather(
+        x,
+        indices,
+        dimension_numbers=GatherDimensionNumbers(*dimension_numbers),
+        slice_sizes=window_sizes(x, updates, dimension_numbers),
+        fill_value=fill_value,
+        **flags,
+    )
+
+
+def nothing_like(x: Any, dtype: Any = None) -> Any:
+    """Zeros of the shape of a value."""
+    return zeros(aval(x.shape, x.dtype if dtype is None else dtype))
+
+
+def at_most_one(indices: Any, unique_indices: bool) -> bool:
+    """Whether no element is written twice, as far as is known."""
+    return unique_indices or all(n <= 1 for n in indices.shape[:-1])
+
+
+@scatter.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    x, indices, updates = primals
+    dx, _, du = tangents
+    if du is None:
+        return scatter(dx, indices, nothing_like(updates), **params)
+    if at_most_one(indices, params["unique_indices"]):
+        return scatter(instantiate(dx, x.aval), indices, du, **params)
+    # Several updates may go to one element: number them, and see whose number is left.
+    numbers = reshape(
+        iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
+    )
+    winners = scatter(nothing_like(x, dtypes.int32), indices, numbers, **params)
+    won = eq(gather_updates(winners, indices, updates, -1, **params), numbers)
+    du = where(won, du, nothing_like(du))
+    base = nothing_like(x)
+    if dx is not None:
+        base = scatter(dx, indices, nothing_like(updates), **params)
+    return scatter_add(base, indices, du, **params)
+
+
+@scatter.transpose
+def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    # linear in the updates only if no element is written twice: see the jvp rule
+    ct_x = ct_updates = None
+    if is_linear(x):
+        nothing = zeros(ct.aval.update(shape=updates.shape, weak_type=False))
+        ct_x = scatter(ct, indices, nothing, **params)
+    if is_linear(updates):
+        ct_updates = gather_updates(ct, indices, updates, **params)
+    return ct_x, None, ct_updates
+
+
+@scatter_add.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    x, indices, _ = primals
+    dx, _, du = tangents
+    return dx if du is None else scatter_add(instantiate(dx, x.aval), indices, du, **params)
+
+
+@scatter_add.transpose
+def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    ct_updates = gather_updates(ct, indices, updates, **params) if is_linear(updates) else None
+    return ct if is_linear(x) else None, None, ct_updates
+
+
+@scatter_mul.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    x, indices, updates = primals
+    dx, _, du = tangents
+    total = None if dx is None else scatter_mul(dx, indices, updates, **params)
+    if du is None:
+        return total
+    if not at_most_one(indices, params["unique_indices"]):
+        raise errors.MissingRuleError(
+            "scatter_mul: the derivative in the updates is known only if no element is multiplied "
+            "twice\n  fix: unique_indices=True, if that is so"
+        )
+    share = mul(du, gather_updates(x, indices, updates, **params))
+    base = nothing_like(x) if total is None else total
+    return scatter_add(base, indices, share, **params)
+
+
+@scatter_mul.transpose
+def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    return scatter_mul(ct, indices, updates, **params), None, None
+
+
+def _extreme_jvp(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    # elements that are equal to the extreme share the derivative, as in jax
+    x, indices, updates = primals
+    dx, _, du = tangents
+    kept = eq(x, out)
+    won = eq(updates, gather_updates(out, indices, updates, np.nan, **params))
+    one = x.dtype
+    counts = scatter_add(
+        convert_element_type(kept, dtype=one),
+        indices,
+        convert_element_type(won, dtype=one),
+        **params,
+    )
+    total = nothing_like(x) if dx is None else where(kept, dx, nothing_like(x))
+    if du is not None:
+        total = scatter_add(total, indices, where(won, du, nothing_like(updates)), **params)
+    return div(total, counts)
+
+
+scatter_min.jvp(_extreme_jvp)
+scatter_max.jvp(_extreme_jvp)

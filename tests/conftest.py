@@ -1,0 +1,28 @@
+"""What all tests share: no cache of executables, repeatable hypothesis runs, the marker `gpu`."""
+
+import os
+
+# Read when weft is imported: a test must not pass because an earlier run left an executable.
+os.environ.setdefault("WEFT_CACHE_DIR", "")
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session")
+def has_gpu():
+    """Whether this machine has a GPU that weft can use."""
+    import weft
+
+    return any(device.platform in ("cuda", "gpu", "rocm") for device in weft.devices())
+
+
+@pytest.fixture(autouse=True)
+def skipped_without_gpu(request):
+    """Skips a test marked `gpu` where there is none."""
+    if request.node.get_closest_marker("gpu") and not request.getfixturevalue("has_gpu"):
+        pytest.skip("needs a GPU")

@@ -1,0 +1,62 @@
+"""Runs every block of Python in README.md, CONTRIBUTING.md and docs/.
+
+Blocks of one page share their names, top to bottom. A block with `>>>` is an interactive session
+whose printed values must come out; any other must run without an error. What is fenced as another
+language (`text`, `sh`) is not run, nor is a block fenced as `python no-run`.
+"""
+
+import doctest
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page: pathlib.Path) -> list[tuple[int, str]]:
+    """The page's blocks of Python, each with the line that it begins at."""
+    text = page.read_text()
+    return [(text.count("\n", 0, m.start(2)), m.group(2)) for m in BLOCK.finditer(text)]
+
+
+def run_session(code: str, names: dict[str, object], page: pathlib.Path, line: int) -> str:
+    """Runs a block with `>>>`; gives what doctest has to say against it."""
+    test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
+    test.globs = names  # get_doctest made a copy: later blocks need what this one defines
+    said: list[str] = []
+    doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append, clear_globs=False)
+    return "".join(said)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_of_a_page_run_and_print_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": page.stem}
+    for line, code in blocks(page):
+        if ">>> " in code:
+            said = run_session(code, names, page, line)
+            assert not said, said
+        else:
+            # Blank lines before it, so that a traceback names the page's own lines.
+            exec(compile("\n" * line + code, str(page), "exec"), names)
+
+
+def test_a_wrong_value_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("text\n\n```python\n>>> x = 1 + 1\n```\n\n```python\n>>> x\n3\n```\n")
+    names: dict[str, object] = {}
+    said = [run_session(code, names, page, line) for line, code in blocks(page)]
+    assert said[0] == ""
+    assert "page.md" in said[1]
+    assert "line 8" in said[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
+    inside = [t for t in targets if "://" not in t and not t.startswith("mailto:")]
+    assert [t for t in inside if not (page.parent / t).exists()] == []

@@ -1,0 +1,134 @@
+"""The steps of a compilation: trace, lower, compile, and what each can tell."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.primitives.transcendental import sin, tanh
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def same(got, expected):
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+
+
+@weft.jit
+def f(params, x, scale=2.0):
+    return {"y": tanh(x * params["w"]) * scale, "x": x}
+
+
+PARAMS = {"w": f32([1.0, 2.0])}
+X = f32([0.5, 0.25])
+Y = np.tanh(np.array([0.5, 0.5])) * 2
+
+
+def test_trace_lower_compile_call():
+    traced = f.trace(PARAMS, X)
+    assert [e.primitive.name for e in traced.jaxpr.equations] == ["mul", "tanh", "mul"]
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    for _ in range(2):
+        out = compiled(PARAMS, X)
+        same(out["y"], Y)
+        same(out["x"], X)
+
+
+def test_shapes_without_running():
+    info = f.trace(PARAMS, X).out_info
+    assert info["y"] == weft.ShapeDtypeStruct((2,), np.float32)
+    assert f.lower(PARAMS, X).out_info == info
+    assert f.eval_shape(PARAMS, X) == info
+
+
+def test_lowering_for_shapes_only():
+    struct = weft.ShapeDtypeStruct((3,), np.float32)
+    compiled = weft.jit(lambda x: x * 2).lower(struct).compile()
+    same(compiled(np.ones(3, np.float32)), [2.0, 2.0, 2.0])
+
+
+def test_texts():
+    lowered = f.lower(PARAMS, X)
+    assert "stablehlo.tanh" in lowered.as_text()
+    assert "func.func public @main" in lowered.as_text()
+    assert "tensor<2xf32>" in lowered.as_text()
+    assert "HloModule" in lowered.as_text("hlo")
+    assert "HloModule" in lowered.compile().as_text()
+    assert lowered.compiler_ir() == lowered.as_text()
+    with pytest.raises(ValueError, match="dialect must be 'stablehlo' or 'hlo'; got 'llvm'"):
+        lowered.as_text("llvm")
+
+
+def test_analyses():
+    compiled = weft.jit(lambda x: sin(x) + x).lower(f32(np.ones(1000))).compile()
+    costs = compiled.cost_analysis()
+    assert costs["flops"] >= 1000
+    assert weft.jit(lambda x: sin(x) + x).lower(f32(np.ones(1000))).cost_analysis()["flops"] >= 1000
+    memory = compiled.memory_analysis()
+    assert memory.argument_bytes == 4000
+    assert memory.output_bytes == 4000
+
+
+def test_another_signature_is_an_error():
+    compiled = weft.jit(lambda x, y: x + y).lower(f32([1.0]), f32([2.0])).compile()
+    with pytest.raises(TypeError, match=r"compiled for float32\[1\].*got float32\[2\]"):
+        compiled(f32([1.0, 2.0]), f32([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"compiled for float32\[1\].*got int32\[1\]"):
+        compiled(f32([1.0]), np.ones(1, np.int32))
+    with pytest.raises(TypeError, match="structure"):
+        compiled(f32([1.0]))
+    with pytest.raises(TypeError, match="can't be traced again"):
+        weft.grad(lambda x: compiled(x, f32([1.0])).sum())(f32([1.0]))
+
+
+def test_compiled_with_static_arguments_takes_the_others():
+    g = weft.jit(lambda x, n: x * n, static_argnums=1)
+    compiled = g.lower(f32(2.0), 3).compile()
+    same(compiled(f32(2.0)), 6.0)
+
+
+def test_compiled_with_keywords_and_donation():
+    g = weft.jit(lambda x, *, y: x + y, donate_argnames="y")
+    compiled = g.lower(f32([1.0]), y=f32([2.0])).compile()
+    y = f32([5.0])
+    same(compiled(f32([1.0]), y=y), [6.0])
+    assert y.is_deleted()
+
+
+def test_compiler_options():
+    lowered = weft.jit(lambda x: x * 2 + 1).lower(f32([1.0]))
+    same(lowered.compile({"xla_backend_optimization_level": 0})(f32([1.0])), [3.0])
+    with pytest.raises((ValueError, RuntimeError), match="xla_no_such_option"):
+        lowered.compile({"xla_no_such_option": 1})
+
+
+def test_keep_unused():
+    plain = weft.jit(lambda x, y: x * 2).lower(f32([1.0]), f32(np.ones(77)))
+    kept = weft.jit(lambda x, y: x * 2, keep_unused=True).lower(f32([1.0]), f32(np.ones(77)))
+    assert "77" not in plain.as_text()
+    assert "77" in kept.as_text()
+    same(weft.jit(lambda x, y: x * 2, keep_unused=True)(2.0, f32(np.ones(77))), 4.0)
+
+
+def test_compiling_ahead_serves_later_calls():
+    calls = []
+
+    @weft.jit
+    def g(x):
+        calls.append(1)
+        return x * 2
+
+    g.lower(f32([1.0])).compile()
+    same(g(f32([3.0])), [6.0])
+    assert len(calls) == 1
+
+
+def test_shape_struct():
+    s = weft.ShapeDtypeStruct((2, 3), "float32")
+    assert (s.shape, s.dtype, s.ndim, s.size) == ((2, 3), np.float32, 2, 6)
+    assert s == weft.ShapeDtypeStruct([2, 3], np.float32)
+    assert hash(s) == hash(weft.ShapeDtypeStruct([2, 3], np.float32))
+    assert s != weft.ShapeDtypeStruct((2, 3), "int32")
+    assert repr(s) == "ShapeDtypeStruct(shape=(2, 3), dtype=float32)"
