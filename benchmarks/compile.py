@@ -25,6 +25,7 @@ def measure(P: Any, name: str) -> dict[str, Any]:
     make_loss, make_args = MODELS[name]
     args = make_args(P)
     P.wait(args)
+    P.devices()  # XLA itself is loaded: that is cold_start's question
     loss = make_loss(P)
 
     def fresh() -> Any:

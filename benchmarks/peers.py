@@ -25,6 +25,7 @@ def load(name: str) -> SimpleNamespace:
         make_jaxpr=package.make_jaxpr,
         array=np.array,
         wait=package.block_until_ready,
+        devices=package.devices,
         getitem=lambda x, i: x[i],
     )
 

@@ -133,6 +133,8 @@ class Case:
       edges_without: dtype name (of the first argument), "subnormal" or "signed zero" -> reason to
         leave it out.
       edge_ulp: as ulp, on edge values.
+      edges_within: leaves out finite special values larger than this, or closer to 0 than its
+        reciprocal.
       without: law -> reason why it doesn't hold.
       vary: (argument's array, its place, k) -> the k-th of a batch of such arguments. By default
         the same one, its elements reversed, and the same one.
@@ -154,6 +156,7 @@ class Case:
     elementwise: bool = False
     edges_without: Mapping[str, str] = dataclasses.field(default_factory=dict)
     edge_ulp: float | None = None
+    edges_within: float | None = None
     without: Mapping[str, str] = dataclasses.field(default_factory=dict)
     vary: Callable[[np.ndarray, int, int], np.ndarray] | None = None
     family: str = ""  # filled in by tests/laws/collect.py

@@ -29,6 +29,7 @@ def reductions(primitive, function, dtypes, **options):
             {"axes": axes},
             oracle=over(function) if (shape, axes) not in EMPTY else None,
             dtypes=dtypes if axes in ((0,), (1,)) else (),
+            differentiable=None if 0 not in shape else (),
             **options,
         )
         for shape, axes in SHAPES + EMPTY

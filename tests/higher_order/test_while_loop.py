@@ -11,7 +11,8 @@ from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.while_loop import while_loop as while_primitive
 from weft.primitives.comparison import gt, lt
-from weft.primitives.structural import reduce_sum
+from weft.primitives.selection import stop_gradient
+from weft.primitives.structural import convert_element_type, reduce_sum
 from weft.primitives.transcendental import cos, sin
 
 f32 = np.float32
@@ -155,7 +156,7 @@ def test_unmapped_condition_stays_a_scalar():
 def test_reverse_mode_is_refused_with_a_way_out():
     for f in (
         lambda x: lax.while_loop(lambda v: lt(v, 3.0), lambda v: v * 2.0, x),
-        weft.jit(lambda x: lax.fori_loop(0, x.astype("int32"), lambda _, v: v * 2.0, x)),
+        weft.jit(lambda x: lax.fori_loop(0, convert_element_type(x, dtype=np.dtype(np.int32)), lambda _, v: v * 2.0, x)),
         lambda x: weft.jit(lambda n: lax.fori_loop(0, n, lambda _, v: v * x, 1.0))(3),
     ):
         with pytest.raises(TypeError, match=r"(?s)reverse-mode.*scan.*fori_loop.*custom_vjp"):
@@ -165,7 +166,7 @@ def test_reverse_mode_is_refused_with_a_way_out():
 def test_reverse_mode_around_a_loop_that_is_not_differentiated():
     def f(x):
         n = lax.while_loop(lambda n: lt(n, 3), lambda n: n + 1, 0)
-        return lax.stop_gradient(doubled(x)[0]) * x * n.astype("float32")
+        return stop_gradient(doubled(x)[0]) * x * convert_element_type(n, dtype=np.dtype(np.float32))
 
     np.testing.assert_allclose(weft.grad(f)(3.0), 3 * 192.0)
 
@@ -175,6 +176,8 @@ def test_reverse_over_forward_mode_through_the_loop_is_refused_but_forward_over_
     slope = lambda x: weft.jvp(f, (x,), (1.0,))[1]  # noqa: E731
     np.testing.assert_allclose(weft.jvp(slope, (3.0,), (1.0,)), (96.0, 32.0))
     assert float(weft.jacfwd(weft.jacfwd(f))(3.0)) == 32.0
+    with pytest.raises(TypeError, match="reverse-mode"):
+        weft.grad(slope)(3.0)
 
 
 def test_linearize_runs_the_loop_for_any_tangent():

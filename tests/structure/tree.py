@@ -1,4 +1,7 @@
-"""The source tree as the structure tests see it: modules, their rungs, their imports."""
+"""The source tree as the structure tests see it: modules, their rungs, their imports.
+
+Knows the text of modules only: nothing of weft is imported here.
+"""
 
 import ast
 from dataclasses import dataclass
@@ -7,37 +10,46 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "weft"
 
-# A module imports from its own folder or from lower rungs; folders on one rung don't know each other.
-RUNGS = [
-    "typing dtypes config errors treedef tree_code tree_flatten tree_paths tree_registration tree_util",
+# The ladder, lowest rung first: folders, and modules that lie in no folder. A module imports from
+# its own folder or from lower rungs; folders and modules on one rung don't know each other, but on
+# the first (plain modules, held acyclic below) and the last (applications).
+RUNGS = (
+    "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration config errors",
     "core stablehlo",
-    "runtime",
-    "primitives",
-    "compiler sharding",
+    "runtime primitives sharding",
+    "compiler distributed",
     "interpreters",
     "higher_order",
     "transforms",
     "lax",
     "numpy",
-    "random flatten_util dlpack",
+    "random shapes flatten_util dlpack",
     "nn scipy image ops debug profiler extend",
     "experimental fastmath",
     "layers",
     "optimizers data training decoding models cli info",
-]
+)
 HEIGHT = {name: height for height, rung in enumerate(RUNGS) for name in rung.split()}
-SAME_RUNG_MAY_IMPORT = {0, len(RUNGS) - 1}
+OPEN_RUNGS = (0, len(RUNGS) - 1)  # where modules of one rung may know each other
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import: the module that has it, the module it names, its line, whether in a function."""
+    """One import: who has it, what it names (a dotted module), its line, whether in a function."""
 
     source: str
     target: str
     line: int
     lazy: bool
-    level: int
+
+    def __str__(self) -> str:
+        return f"{self.source or 'weft'}:{self.line} imports {self.target}"
+
+    @property
+    def inner(self) -> str:
+        """The module of weft that is imported, `core.aval`; None if it is another package's."""
+        top, _, rest = self.target.partition(".")
+        return rest if top == "weft" else ""
 
 
 def modules() -> list[Path]:
@@ -46,43 +58,88 @@ def modules() -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """`core.trace` for src/weft/core/trace.py; `` for the package's own `__init__`."""
+    """`core.trace` for src/weft/core/trace.py; the empty string for weft's own `__init__`."""
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    """Whether a node is `if TYPE_CHECKING:`."""
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+def unit(module: str) -> str:
+    """What stands on the ladder: the folder of a module, or a module that lies in none."""
+    return module.split(".")[0]
+
+
+def is_module(parts: list[str]) -> bool:
+    """Whether these names lead to a module or folder of weft."""
+    place = SOURCE.joinpath(*parts)
+    return place.is_dir() or place.with_suffix(".py").exists()
 
 
 def imports(path: Path) -> list[Import]:
-    """All imports of a file, those for type checkers only left out."""
-    found: list[Import] = []
+    """All imports of a file but those for type checkers only; `import_module("…")` is one too."""
     package = list(path.relative_to(SOURCE).parts[:-1])
     source = name_of(path)
+    found: list[Import] = []
+
+    def add(node: ast.AST, target: str, lazy: bool) -> None:
+        found.append(Import(source, target, node.lineno, lazy))  # type: ignore[attr-defined]
 
     def visit(node: ast.AST, lazy: bool) -> None:
-        if is_type_checking(node):
-            return
-        if isinstance(node, ast.Import):
-            found.extend(Import(source, a.name, node.lineno, lazy, 0) for a in node.names)
-        if isinstance(node, ast.ImportFrom):
-            if node.level == 0:
-                found.append(Import(source, node.module or "", node.lineno, lazy, 0))
-            else:
-                base = package[: len(package) - (node.level - 1)]
-                stem = [*base, *(node.module.split(".") if node.module else [])]
-                for a in node.names:
-                    full = ".".join([*stem, a.name])
-                    known = (SOURCE / Path(*stem, a.name)).with_suffix(".py").exists() or (
-                        SOURCE / Path(*stem, a.name)
-                    ).is_dir()
-                    target = full if known else ".".join(stem)
-                    found.append(Import(source, f"weft.{target}", node.lineno, lazy, node.level))
-        inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                return
+            case ast.Import(names=names):
+                for alias in names:
+                    add(node, alias.name, lazy)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                stem = module.split(".") if module else []
+                if level:
+                    stem = ["weft", *package[: len(package) - (level - 1)], *stem]
+                for alias in names:
+                    deeper = stem[:1] == ["weft"] and is_module([*stem[1:], alias.name])
+                    add(node, ".".join([*stem, alias.name] if deeper else stem), lazy)
+            case ast.Call(
+                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+                args=[ast.Constant(value=str(target)), *_],
+            ):
+                add(node, target, lazy)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                lazy = True
         for child in ast.iter_child_nodes(node):
-            visit(child, inside)
+            visit(child, lazy)
 
     visit(ast.parse(path.read_text()), False)
     return found
+
+
+def breaks_ladder(i: Import) -> bool:
+    """Whether an import goes up, or to a neighbour on the same rung."""
+    if i.target.split(".")[0] != "weft" or not i.source:
+        return False  # another package; weft's own `__init__`, which stands above all
+    here, there = unit(i.source), unit(i.inner)
+    if here == there:
+        return False
+    low, high = HEIGHT.get(there, len(RUNGS)), HEIGHT[here]  # `import weft` itself goes up
+    return low > high or (low == high and high not in OPEN_RUNGS)
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """A cycle in a graph as a list of nodes, the first one repeated at the end; or nothing."""
+    done: set[str] = set()
+
+    def search(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done:
+            return []
+        for target in sorted(graph.get(node, ())):
+            found = search(target, [*path, node])
+            if found:
+                return found
+        done.add(node)
+        return []
+
+    for node in sorted(graph):
+        found = search(node, [])
+        if found:
+            return found
+    return []

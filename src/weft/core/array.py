@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from .aval import Aval, aval
+from .source import note_user_line
 from .trace import current
 from .value import Value
 
@@ -135,7 +136,9 @@ class Tracer(Value):
     trace: Any
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        raise self.conversion_error("numpy.asarray", errors.TracerArrayConversionError)
+        error = self.conversion_error("numpy.asarray", errors.TracerArrayConversionError)
+        note_user_line(error)
+        raise error
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         """The error for a use that needs to know the value now."""

@@ -57,7 +57,8 @@ def function_line(function: object) -> str:
     inner = function
     while hasattr(inner, "__wrapped__") or hasattr(inner, "func"):
         inner = getattr(inner, "__wrapped__", None) or getattr(inner, "func", None)
-    name = getattr(function, "__name__", None) or getattr(inner, "__name__", repr(function))
+    name = getattr(function, "__name__", None) or getattr(inner, "__name__", None)
+    name = name or getattr(inner, "name", None) or type(inner).__name__
     code = getattr(inner, "__code__", None)
     if code is None:
         return str(name)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from .aval import Aval
+from .source import note_user_line
 
 
 class Value:
@@ -490,7 +491,9 @@ class Value:
 def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     array = value.concrete()
     if array is None:
-        raise value.conversion_error(operation, error)  # type: ignore[attr-defined]
+        wrong = value.conversion_error(operation, error)  # type: ignore[attr-defined]
+        note_user_line(wrong)
+        raise wrong
     return array.host()
 
 

@@ -14,7 +14,7 @@ from ..config import thread
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.primitive import HigherOrder, remember
+from ..core.primitive import HigherOrder
 from ..core.trace import current
 from ..interpreters.batch import batch, repeated
 from ..interpreters.jvp import jvp
@@ -348,7 +348,8 @@ def zero_atom(aval: Aval, equations: list[Equation]) -> Any:
 def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
     """The atoms once each, and where among them each is."""
     places: dict[Any, int] = {}
-    distinct, order = [], []
+    distinct: list[Any] = []
+    order = []
     for atom in atoms:
         key = atom if type(atom) is Var else id(atom)
         if key not in places:
@@ -356,34 +357,6 @@ def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
             distinct.append(atom)
         order.append(places[key])
     return distinct, order
-
-
-# --- equal programs are one ---
-
-_interned: dict[Any, Jaxpr] = {}
-
-
-def interned(jaxpr: Jaxpr) -> Jaxpr:
-    """The first program that was equal to this one in all but the names of its variables.
-
-    So that a body that is traced anew, as it is whenever control flow is called outside `jit`,
-    finds what has been derived from it and compiled. Its constants may differ: they come in as
-    arguments. 1 µs an equation.
-    """
-    numbers: dict[Any, int] = {v: i for i, v in enumerate(jaxpr.invars)}
-
-    def atom(v: Any) -> Any:
-        return numbers[v] if type(v) is Var else (v.aval, v.host().tobytes())
-
-    equations = []
-    for e in jaxpr.equations:
-        equations.append((e.primitive, e.params, *map(atom, e.inputs)))
-        for v in e.outvars:
-            numbers[v] = len(numbers)
-    avals = [v.aval for v in jaxpr.invars]
-    key = (jaxpr.name, *avals, None, *equations, None, *map(atom, jaxpr.outvars))
-    found = _interned.get(key)
-    return remember(_interned, key, jaxpr) if found is None else found
 
 
 # --- now ---

@@ -384,7 +384,7 @@ class Kept:
         )
         inputs = {v: i for i, v in enumerate(xs)}
         outputs = {v: i for i, v in enumerate(outs) if i >= n_carry and type(v) is Var}
-        stacked = []
+        stacked: list[Var] = []
         self.places: list[tuple[bool, int]] = []  # (whether it is an operand, which)
         for i in self.moving:
             v = atoms[i]

@@ -36,10 +36,10 @@ def _(
     reached = settled_by(linear, nc, nk, lambda m: depends(jaxpr, m))
     moving = reached[nc : nc + nk]
     if not all(moving):
-        jaxpr, args, cts = with_linear_carry(
+        body, operands, given_cts = with_linear_carry(
             cts, args, jaxpr, nc, nk, reached, reverse=reverse, **rest
         )
-        results = iter(back(cts, args, jaxpr, nc, sum(moving), reverse=reverse, **rest))
+        results = iter(back(given_cts, operands, body, nc, sum(moving), reverse=reverse, **rest))
         here = [*[True] * nc, *moving, *[True] * (len(linear) - nc - nk)]
         return [next(results) if h else None for h in here]
     return back(cts, args, jaxpr, nc, nk, reverse=reverse, **rest)

@@ -25,6 +25,8 @@ class BatchTracer(Tracer):
         self.aval = aval(a.shape[1:], a.dtype, a.weak_type)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        if self.trace.closed:
+            return leaked(self.trace, operation, self)
         cure = {
             "bool": "lax.cond or numpy.where instead of if",
             "numpy.asarray": "weft.numpy functions instead of NumPy's",

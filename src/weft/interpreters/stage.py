@@ -60,7 +60,7 @@ class StageTrace(Trace):
             elif a.__class__ is Array and not a.aval.ndim:
                 inputs.append(a)
             else:
-                inputs.append(self.capture(a).var)
+                inputs.append(self.capture(a, primitive.name).var)
         if out is None:
             out = primitive.out(args, params)
         if primitive.multiple:
@@ -98,11 +98,11 @@ class StageTrace(Trace):
         """A function with a derivative rule of its own: one equation that keeps both."""
         return primitive.stage_rule(self, function, rules, args)
 
-    def capture(self, x: Any) -> StageTracer:
+    def capture(self, x: Any, operation: str = "return") -> StageTracer:
         """The constant that stands for a value from outside."""
         key = id(x)
         if key not in self.captured:
-            check_open(x, self)
+            check_open(x, self, operation)
             self.captured[key] = (StageTracer(self, x.aval, Var(x.aval)), x)
         return self.captured[key][0]
 
@@ -189,16 +189,16 @@ def is_open(trace: Any) -> bool:
     return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
 
 
-def check_open(x: Any, user: Any) -> None:
+def check_open(x: Any, user: Any, operation: str) -> None:
     """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
     if isinstance(x, Tracer):
         trace = x.trace
         if not is_open(trace):
-            raise leaked(trace, "this operation", x)
+            raise leaked(trace, operation, x)
         while trace is not None:
             trace = getattr(trace, "outside", None)
             if trace is user:
-                raise leaked(x.trace, "this operation", x)
+                raise leaked(x.trace, operation, x)
 
 
 def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:

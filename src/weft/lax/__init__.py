@@ -1,4 +1,4 @@
-"""x"""
+"""Operations of XLA as functions: nothing is promoted, broadcasting is explicit."""
 
 from .associative import associative_scan
 from .contraction import (
@@ -10,8 +10,35 @@ from .contraction import (
     dot_general,
 )
 from .control_flow import cond, switch
+from .convolution import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv,
+    conv_dimension_numbers,
+    conv_general_dilated,
+    conv_general_dilated_patches,
+    conv_transpose,
+    conv_with_general_padding,
+)
+from .creation import broadcasted_iota, empty, full, full_like, iota, zeros_like_array
 from .cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
+from .indexing import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    gather,
+    index_take,
+    scatter,
+    scatter_add,
+    scatter_apply,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_sub,
+)
+from .joining import concatenate, pad, rev, split
 from .loops import fori_loop, map, scan, while_loop
+from .pads import padtype_to_pads
 from .reduction import (
     argmax,
     argmin,
@@ -24,19 +51,60 @@ from .reduction import (
     reduce_sum,
     reduce_xor,
 )
+from .shapes import (
+    broadcast,
+    broadcast_in_dim,
+    broadcast_shapes,
+    broadcast_to_rank,
+    collapse,
+    expand_dims,
+    reshape,
+    squeeze,
+    tile,
+    transpose,
+)
+from .slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    index_in_dim,
+    slice,
+    slice_in_dim,
+)
 from .sorting import approx_max_k, approx_min_k, sort, sort_key_val, top_k
 
 __all__ = [
+    "ConvDimensionNumbers",
+    "ConvGeneralDilatedDimensionNumbers",
     "DotDimensionNumbers",
+    "GatherDimensionNumbers",
+    "GatherScatterMode",
     "Precision",
     "PrecisionLike",
+    "ScatterDimensionNumbers",
     "approx_max_k",
     "approx_min_k",
     "argmax",
     "argmin",
     "associative_scan",
     "batch_matmul",
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "broadcasted_iota",
+    "collapse",
+    "concatenate",
     "cond",
+    "conv",
+    "conv_dimension_numbers",
+    "conv_general_dilated",
+    "conv_general_dilated_patches",
+    "conv_transpose",
+    "conv_with_general_padding",
     "cumlogsumexp",
     "cummax",
     "cummin",
@@ -44,8 +112,24 @@ __all__ = [
     "cumsum",
     "dot",
     "dot_general",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "empty",
+    "expand_dims",
     "fori_loop",
+    "full",
+    "full_like",
+    "gather",
+    "index_in_dim",
+    "index_take",
+    "iota",
     "map",
+    "pad",
+    "padtype_to_pads",
     "reduce",
     "reduce_and",
     "reduce_max",
@@ -54,10 +138,26 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reduce_xor",
+    "reshape",
+    "rev",
     "scan",
+    "scatter",
+    "scatter_add",
+    "scatter_apply",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_sub",
+    "slice",
+    "slice_in_dim",
     "sort",
     "sort_key_val",
+    "split",
+    "squeeze",
     "switch",
+    "tile",
     "top_k",
+    "transpose",
     "while_loop",
+    "zeros_like_array",
 ]

@@ -29,3 +29,24 @@ def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise ValueError(f"{name}: axes are repeated in {tuple(axes)}")
     return found
+
+
+def shape_of(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of ints; none negative.
+
+    Raises: ValueError: a negative length. TypeError: not ints.
+    """
+    lengths = ints_of(name, "a shape", shape)
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"{name}: lengths must not be negative; got shape {lengths}")
+    return lengths
+
+
+def ints_of(name: str, what: str, values: Any) -> tuple[int, ...]:
+    """A sequence of ints as a tuple."""
+    try:
+        return tuple([operator.index(v) for v in values])
+    except TypeError:
+        raise TypeError(
+            f"{name}: {what} must be a sequence of ints known when traced; got {values!r}"
+        ) from None

@@ -12,8 +12,9 @@ from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.source import function_line, note_user_line
+from ..core.trace import current
 from ..core.value import Value
-from ..higher_order.jaxprs import interned
+from ..higher_order.interning import interned, is_eager
 from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
 from ..transforms.signature import name_of
@@ -124,7 +125,8 @@ def traced(
         return values
 
     jaxpr = stage(flat, avals, name=name_of(function), transform=operation, about=function)
-    return Body(interned(jaxpr.without_consts()), jaxpr.consts, result_tree)
+    program, numbers = interned(jaxpr.without_consts(), is_eager(current.trace))
+    return Body(program, [*numbers, *jaxpr.consts], result_tree)
 
 
 def check_function(operation: str, role: str, function: Any) -> None:

@@ -51,8 +51,10 @@ def dot_general(
     Returns: array [batch…, lhs…, rhs…].
     Raises: TypeError: dtypes or lengths differ. ValueError: axes are out of range or repeated.
     Example:
+      >>> import numpy as np
+      >>> from weft import lax
       >>> x = np.arange(6.0).reshape(2, 3)
-      >>> dot_general(x, x, (((1,), (1,)), ((), ()))).tolist()
+      >>> lax.dot_general(x, x, (((1,), (1,)), ((), ()))).tolist()
       [[5.0, 14.0], [14.0, 50.0]]
     Source: StableHLO `dot_general`.
     """
@@ -102,7 +104,9 @@ def dot(
     Returns: array [], [m], [n] or [m, n].
     Raises: TypeError: lengths, dtypes or numbers of axes don't fit.
     Example:
-      >>> dot(np.float32([[1, 2], [3, 4]]), np.float32([1, 1])).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dot(np.float32([[1, 2], [3, 4]]), np.float32([1, 1])).tolist()
       [3.0, 7.0]
     Source: StableHLO `dot_general`.
     """
@@ -137,7 +141,9 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     Returns: array [batch…, m, n].
     Raises: TypeError: lengths differ. ValueError: fewer than two axes, or ranks differ.
     Example:
-      >>> batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
       (5, 2, 4)
     Source: StableHLO `dot_general`.
     """

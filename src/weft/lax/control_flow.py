@@ -12,7 +12,7 @@ from ..core.array import Array, as_value, literal
 from ..core.aval import aval
 from ..core.source import function_line
 from ..higher_order.cond import apply_cond, with_common_inputs
-from ..higher_order.jaxprs import interned
+from ..higher_order.interning import interned
 from ..primitives.comparison import ne
 from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
@@ -193,7 +193,7 @@ def sharing(bodies: Sequence[Body]) -> list[Any]:
         n = len(b.consts)
         j = b.jaxpr
         split.append(type(j)(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
-    return [interned(j) for j in with_common_inputs(split)]
+    return [interned(j)[0] for j in with_common_inputs(split)]
 
 
 def check_branches(operation: str, one: Any, other: Any) -> None:

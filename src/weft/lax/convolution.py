@@ -79,7 +79,8 @@ def conv_dimension_numbers(
     Returns: ConvDimensionNumbers.
     Raises: TypeError: no such form, or ranks differ. ValueError: letters don't fit.
     Example:
-      >>> conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ('NHWC', 'HWIO', 'NHWC')).rhs_spec
+      >>> from weft import lax
+      >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ('NHWC', 'HWIO', 'NHWC')).rhs_spec
       (3, 2, 0, 1)
     Source: StableHLO `convolution`.
     """
@@ -124,8 +125,10 @@ def conv_general_dilated(
     Returns: array with batch, out-features and spatial axes, laid out as `dimension_numbers` says.
     Raises: TypeError: ranks, dtypes or features don't fit. ValueError: an option doesn't.
     Example:
+      >>> import numpy as np
+      >>> from weft import lax
       >>> x, k = np.float32([[[1, 2, 3, 4]]]), np.float32([[[1, 1]]])
-      >>> conv_general_dilated(x, k, (1,), 'SAME').tolist()
+      >>> lax.conv_general_dilated(x, k, (1,), 'SAME').tolist()
       [[[3.0, 5.0, 7.0, 4.0]]]
     Source: StableHLO `convolution`.
     """
@@ -206,7 +209,9 @@ def conv(
     Returns: array [batch, out, spatial…].
     Raises: as `conv_general_dilated`.
     Example:
-      >>> conv(np.ones((1, 1, 5)), np.ones((1, 1, 3)), (2,), 'VALID').tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.conv(np.ones((1, 1, 5)), np.ones((1, 1, 3)), (2,), 'VALID').tolist()
       [[[3.0, 3.0]]]
     Source: StableHLO `convolution`.
     """
@@ -241,8 +246,10 @@ def conv_with_general_padding(
     Returns: array [batch, out, spatial…].
     Raises: as `conv_general_dilated`.
     Example:
+      >>> import numpy as np
+      >>> from weft import lax
       >>> x, k = np.ones((1, 1, 3)), np.ones((1, 1, 2))
-      >>> conv_with_general_padding(x, k, (1,), [(1, 0)], None, None).tolist()
+      >>> lax.conv_with_general_padding(x, k, (1,), [(1, 0)], None, None).tolist()
       [[[1.0, 2.0, 2.0]]]
     Source: StableHLO `convolution`.
     """
@@ -297,7 +304,9 @@ def conv_transpose(
     Returns: array with batch, out-features and spatial axes.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
     Example:
-      >>> conv_transpose(np.ones((1, 2, 1)), np.ones((3, 1, 1)), (2,), 'SAME').shape
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.conv_transpose(np.ones((1, 2, 1)), np.ones((3, 1, 1)), (2,), 'SAME').shape
       (1, 4, 1)
     Source: arXiv:1603.07285; StableHLO `convolution`.
     """
@@ -378,7 +387,9 @@ def conv_general_dilated_patches(
     Returns: array with features × filter elements features, the features the slower.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
     Example:
-      >>> conv_general_dilated_patches(np.arange(4.0).reshape(1, 1, 4), (2,), (1,), 'VALID').tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.conv_general_dilated_patches(np.arange(4.0).reshape(1, 1, 4), (2,), (1,), 'VALID').tolist()
       [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     Source: StableHLO `convolution`.
     """

@@ -28,7 +28,9 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Example:
-      >>> cumsum(np.int32([1, 2, 3])).tolist(), cumsum(np.int32([1, 2, 3]), reverse=True).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.cumsum(np.int32([1, 2, 3])).tolist(), lax.cumsum(np.int32([1, 2, 3]), reverse=True).tolist()
       ([1, 3, 6], [6, 5, 3])
     Source: numpy.cumsum.
     """
@@ -46,7 +48,9 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
     Example:
-      >>> cumprod(np.int32([1, 2, 3])).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.cumprod(np.int32([1, 2, 3])).tolist()
       [1, 2, 6]
     Source: numpy.cumprod.
     """
@@ -64,7 +68,9 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Example:
-      >>> cummax(np.int32([1, 3, 2])).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.cummax(np.int32([1, 3, 2])).tolist()
       [1, 3, 3]
     Source: numpy.maximum.accumulate.
     """
@@ -82,7 +88,9 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
     Example:
-      >>> cummin(np.int32([2, 3, 1])).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.cummin(np.int32([2, 3, 1])).tolist()
       [2, 2, 1]
     Source: numpy.minimum.accumulate.
     """
@@ -100,7 +108,9 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
     Returns: array of the same shape and dtype.
     Raises: TypeError: another dtype. ValueError: the axis is out of range.
     Example:
-      >>> cumlogsumexp(np.float32([1000, 1000])).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.cumlogsumexp(np.float32([1000, 1000])).tolist()
       [1000.0, 1000.6931762695312]
     Source: numpy.logaddexp.accumulate.
     """

@@ -25,7 +25,8 @@ def padtype_to_pads(
     Returns: a pair for each axis.
     Raises: ValueError: another name, or lengths differ.
     Example:
-      >>> padtype_to_pads((7, 8), (3, 2), (2, 3), 'SAME')
+      >>> from weft import lax
+      >>> lax.padtype_to_pads((7, 8), (3, 2), (2, 3), 'SAME')
       [(1, 1), (0, 0)]
     Source: the TensorFlow guide on padding.
     """

@@ -41,7 +41,9 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_sum(np.int32([[1, 2], [3, 4]]), (0,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_sum(np.int32([[1, 2], [3, 4]]), (0,)).tolist()
       [4, 6]
     Source: StableHLO `reduce`.
     """
@@ -67,7 +69,9 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes; of no elements, the least of the dtype (-inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_max(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_max(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
       [2, 3]
     Source: StableHLO `reduce`.
     """
@@ -84,7 +88,9 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes; of no elements, the largest of the dtype (inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_min(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_min(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
       [1, 0]
     Source: StableHLO `reduce`.
     """
@@ -101,7 +107,9 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_prod(np.int32([[1, 2], [3, 4]]), (0, 1)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_prod(np.int32([[1, 2], [3, 4]]), (0, 1)).tolist()
       24
     Source: StableHLO `reduce`.
     """
@@ -118,7 +126,9 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes; of no elements, all bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_and(np.array([[True, False], [True, True]]), (1,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_and(np.array([[True, False], [True, True]]), (1,)).tolist()
       [False, True]
     Source: StableHLO `reduce`.
     """
@@ -135,7 +145,9 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes; of no elements, no bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_or(np.int32([1, 6]), (0,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_or(np.int32([1, 6]), (0,)).tolist()
       7
     Source: StableHLO `reduce`.
     """
@@ -152,7 +164,9 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Returns: array without those axes; of no elements, no bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
     Example:
-      >>> reduce_xor(np.int32([5, 6]), (0,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce_xor(np.int32([5, 6]), (0,)).tolist()
       3
     Source: StableHLO `reduce`.
     """
@@ -171,7 +185,9 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
     Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
       is out of range or empty.
     Example:
-      >>> argmax(np.float32([[1, 5, 5], [np.nan, 0, 7]]), 1).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.argmax(np.float32([[1, 5, 5], [np.nan, 0, 7]]), 1).tolist()
       [1, 0]
     Source: StableHLO `reduce`.
     """
@@ -190,7 +206,9 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
     Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
       is out of range or empty.
     Example:
-      >>> argmin(np.float32([[1, 5, 1], [3, 0, 7]]), 1).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.argmin(np.float32([[1, 5, 1], [3, 0, 7]]), 1).tolist()
       [0, 1]
     Source: StableHLO `reduce`.
     """
@@ -225,7 +243,9 @@ def reduce(
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an axis is out of range.
       MissingRuleError: differentiation of a computation that isn't recognised.
     Example:
-      >>> reduce(np.float32([[1, 2], [3, 4]]), 0.0, lambda x, y: x + y, (1,)).tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reduce(np.float32([[1, 2], [3, 4]]), 0.0, lambda x, y: x + y, (1,)).tolist()
       [3.0, 7.0]
     Source: StableHLO `reduce`.
     """

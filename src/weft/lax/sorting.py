@@ -34,7 +34,9 @@ def sort(
     Returns: the array sorted, or a tuple of arrays, all permuted alike.
     Raises: TypeError: shapes differ. ValueError: axis or `num_keys` is out of range.
     Example:
-      >>> [x.tolist() for x in sort([np.int32([3, 1, 3]), np.int32([7, 8, 6])], num_keys=2)]
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> [x.tolist() for x in lax.sort([np.int32([3, 1, 3]), np.int32([7, 8, 6])], num_keys=2)]
       [[1, 3, 3], [8, 6, 7]]
     Source: StableHLO `sort`.
     """
@@ -65,7 +67,9 @@ def sort_key_val(
     Returns: (sorted keys, permuted values).
     Raises: TypeError: shapes differ. ValueError: the axis is out of range.
     Example:
-      >>> sort_key_val(np.int32([3, 1, 2]), np.int32([0, 1, 2]))[1].tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.sort_key_val(np.int32([3, 1, 2]), np.int32([0, 1, 2]))[1].tolist()
       [1, 2, 0]
     Source: StableHLO `sort`.
     """
@@ -87,7 +91,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     Returns: (values, indices): arrays with length `k` along the axis; indices are int32.
     Raises: TypeError: complex elements, or no axis. ValueError: `k` or `axis` is out of range.
     Example:
-      >>> [x.tolist() for x in top_k(np.int32([3, 9, 1, 9]), 3)]
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> [x.tolist() for x in lax.top_k(np.int32([3, 9, 1, 9]), 3)]
       [[9, 9, 3], [1, 3, 0]]
     Source: StableHLO `sort`; XLA's TopK.
     """
@@ -122,7 +128,9 @@ def approx_max_k(
     Returns: (values, indices), as from `top_k`.
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
     Example:
-      >>> approx_max_k(np.float32([3, 9, 1]), 2)[1].tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.approx_max_k(np.float32([3, 9, 1]), 2)[1].tolist()
       [1, 0]
     Source: arXiv:2206.14286.
     """
@@ -151,7 +159,9 @@ def approx_min_k(
     Returns: (values, indices).
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
     Example:
-      >>> approx_min_k(np.float32([3, 9, 1]), 2)[1].tolist()
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.approx_min_k(np.float32([3, 9, 1]), 2)[1].tolist()
       [2, 0]
     Source: arXiv:2206.14286.
     """

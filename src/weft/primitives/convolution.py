@@ -23,7 +23,7 @@ from .contraction import (
     precision_config,
 )
 from .slicing import rev
-from .structural import add, move_axis, reshape
+from .structural import add, move_axis, reshape, zeros
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -172,6 +172,9 @@ def _(
         )
     ]
     batch, outs = x.shape[0] // batch_groups, kernel.shape[0] // groups
+    if not (x.size and kernel.size and math.prod(spatial)):
+        whole = (batch, groups * outs, *spatial)
+        return np.zeros([whole[i] for i in np.argsort(numbers.out_spec)], dtype)
     # windows [batch, feature, place…, kernel place…]
     x = spread(x, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), wide.type(0))
     windows = windows_of(x, kernel.shape[2:], spatial, strides, rhs_dilation)
@@ -314,6 +317,8 @@ def _(
     precision: Any = None,
     dtype: Any = None,
 ) -> Any:
+    if not (lhs.size and rhs.size and ct.size):
+        return [zeros(x.strong()) if type(x) is Aval else None for x in (lhs, rhs)]
     spec, k_spec, o_spec = numbers
     lengths = [dilated(lhs.shape[i], d) for i, d in zip(spec[2:], lhs_dilation, strict=True)]
     reach = [dilated(rhs.shape[i], d) for i, d in zip(k_spec[2:], rhs_dilation, strict=True)]

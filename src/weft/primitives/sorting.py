@@ -13,8 +13,11 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints
 from .comparison import ordinal
+from .creation import iota
 from .extremes import WIDE
-from .structural import broadcast_in_dim, check_axes
+from .index_numbers import GatherDimensionNumbers, GatherScatterMode
+from .indexing import gather
+from .structural import broadcast_in_dim, check_axes, others, reshape
 
 # --- sort ---
 
@@ -46,7 +49,7 @@ def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
         return [sorted_alone(operands[0], dimension, is_stable)]
     keys = [k for x in operands[:num_keys] for k in numpy_keys(x)]
     if len(keys) == 1:
-        order = np.argsort(keys[0], axis=dimension, kind="stable" if is_stable else None)
+        order = np.argsort(keys[0], axis=dimension, kind="stable")
     else:
         order = np.lexsort(keys[::-1], axis=dimension)
     return [np.take_along_axis(x, order, dimension) for x in operands]
@@ -76,6 +79,8 @@ def numpy_keys(x: Any) -> list[Any]:
 def _(
     block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int
 ) -> Any:
+    # unstable only where nobody sees it: a derivative sorts again, and must find the same order
+    is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
     def body(inner: Any, args: Any) -> list[Any]:
@@ -122,6 +127,42 @@ def before(block: Any, pairs: Any) -> Any:
     if inexact:
         level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
     return logic("or", less, logic("and", level, before(block, rest)))
+
+
+@sort.jvp
+def _(
+    primals: Any, tangents: Any, out: Any, *, dimension: int, is_stable: bool, num_keys: int
+) -> Any:
+    first = primals[0].aval
+    if not first.size:
+        return list(tangents)
+    places = iota(dtype=dtypes.int32, shape=first.shape, dimension=dimension)
+    *_, order = sort(
+        *primals[:num_keys], places, dimension=dimension, is_stable=True, num_keys=num_keys
+    )
+    return [None if t is None else take_along(t, order, dimension) for t in tangents]
+
+
+def take_along(x: Any, places: Any, axis: int) -> Any:
+    """Elements of `x` at places along an axis, given for each slice along it."""
+    rest = others((axis,), x.ndim)
+    numbers = GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=rest,
+        start_indices_batching_dims=rest,
+    )
+    return gather(
+        x,
+        reshape(places, shape=(*places.shape, 1)),
+        dimension_numbers=numbers,
+        slice_sizes=(1,) * x.ndim,
+        indices_are_sorted=False,
+        unique_indices=True,
+        mode=GatherScatterMode.PROMISE_IN_BOUNDS,
+        fill_value=None,
+    )
 
 
 @sort.batch
@@ -211,6 +252,14 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
     return [
         block.op("slice", r, out=o, attributes=where_) for r, o in zip(results, out, strict=True)
     ]
+
+
+@top_k.jvp
+def _(primals: Any, tangents: Any, out: Any, *, k: int) -> Any:
+    (dx,) = tangents
+    if not out[0].size:
+        return [None, None]
+    return [take_along(dx, out[1], dx.ndim - 1), None]
 
 
 @top_k.batch

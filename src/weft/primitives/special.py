@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma and beta functions, zeta, Bessel functions.
+"""Special functions: error functions, gamma functions, zeta, Bessel functions.
 
 On the host they are references: exact to a few units in the last place of float64, not fast. XLA
 takes over beyond a few dozen elements.
@@ -19,7 +19,7 @@ from .families import nary, unary
 from .formulas import chebyshev, evaluated, lowered, lowered_in_wider
 from .selection import where
 from .structural import full
-from .transcendental import exp, log, log1p
+from .transcendental import exp
 
 _SLOW = 64  # elements up to which a Python function for each is faster than a compiled program
 
@@ -47,7 +47,8 @@ def undefined(name: str, argument: str) -> Callable[..., Any]:
     return rule
 
 
-def _float(name: str, doc: str, **rules: Any) -> Primitive:
+def special(name: str, doc: str, **rules: Any) -> Primitive:
+    """A function of one real number; lowered to CHLO's operation of that name by default."""
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
@@ -58,7 +59,8 @@ def _float(name: str, doc: str, **rules: Any) -> Primitive:
     )  # fmt: skip
 
 
-def _floats(name: str, doc: str, arity: int, **rules: Any) -> Primitive:
+def specials(name: str, doc: str, arity: int, **rules: Any) -> Primitive:
+    """A function of several real numbers, likewise."""
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
@@ -78,11 +80,11 @@ def _gaussian(x: Any) -> Any:
     return mul(like(x, _TWO_OVER_SQRT_PI), exp(neg(square(x))))
 
 
-erf: Primitive = _float(
+erf: Primitive = special(
     "erf", "The error function.", evaluate=elementwise(math.erf),
     jvp=lambda dx, out, x: mul(dx, _gaussian(x)),
 )  # fmt: skip
-erfc: Primitive = _float(
+erfc: Primitive = special(
     "erfc", "1 - erf(x), exact for large x.", evaluate=elementwise(math.erfc),
     jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))),
 )  # fmt: skip
@@ -103,7 +105,7 @@ def _erf_inv_of(y: float) -> float:
 
 _normal = statistics.NormalDist()
 
-erf_inv: Primitive = _float(
+erf_inv: Primitive = special(
     "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=elementwise(_erf_inv_of),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 1 / _TWO_OVER_SQRT_PI), exp(square(out)))),
 )  # fmt: skip
@@ -120,13 +122,13 @@ def _lgamma_of(x: float) -> float:
         return math.inf
 
 
-lgamma: Primitive = _float(
+lgamma: Primitive = special(
     "lgamma", "log |Γ(x)|.", evaluate=elementwise(_lgamma_of),
     jvp=lambda dx, out, x: mul(dx, digamma(x)),
 )  # fmt: skip
 
 # B(2k) / (2k), of the asymptotic series of digamma
-_DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
 def _digamma_of(x: float) -> float:
@@ -135,8 +137,7 @@ def _digamma_of(x: float) -> float:
     if x <= 0:
         if x == math.floor(x):
             return math.nan
-        turn = x - math.floor(x)
-        return _digamma_of(1 - x) - math.pi / math.tan(math.pi * turn)
+        return _digamma_of(1 - x) - math.pi / math.tan(math.pi * math.remainder(x, 1))
     shift = 0.0
     terms = []
     while x + shift < 12:
@@ -145,13 +146,13 @@ def _digamma_of(x: float) -> float:
     x += shift
     inverse = 1 / (x * x) if x < 1e150 else 0.0
     tail, power = [], inverse
-    for c in _DIGAMMA_SERIES:
+    for c in DIGAMMA_SERIES:
         tail.append(-c * power)
         power *= inverse
     return math.fsum([math.log(x) if x < math.inf else x, -0.5 / x, *terms, *tail])
 
 
-digamma: Primitive = _float(
+digamma: Primitive = special(
     "digamma", "The derivative of lgamma.", evaluate=elementwise(_digamma_of),
     jvp=lambda dx, out, x: mul(dx, polygamma(full(x.aval, 1), x)),
 )  # fmt: skip
@@ -178,24 +179,23 @@ def _zeta(m: Any, x: Any, q: Any) -> Any:
     return total
 
 
-def _evaluate_zeta(x: Any, q: Any) -> Any:
-    dtype = x.dtype
-    x, q = np.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
-    out = evaluated(_zeta)(x, q)
-    pole = (q <= 0) & (q == np.floor(q))
-    even = np.isfinite(x) & (np.floor(x / 2) * 2 == x)
-    out = np.where((q <= 0) & (x != np.floor(x)), np.nan, out)
-    out = np.where(x < 1, np.nan, out)
-    out = np.where(pole, np.where(even, np.inf, np.nan), out)
-    out = np.where(x == 1, np.inf, out)
-    return out.astype(dtype)
+def _zeta_everywhere(m: Any, x: Any, q: Any) -> Any:
+    out = m.where((q <= 0) & (x != m.floor(x)), math.nan, _zeta(m, x, q))
+    out = m.where(x < 1, math.nan, out)
+    even = (m.floor(x / 2) * 2 == x) & (x < math.inf)
+    pole = (q <= 0) & (q == m.floor(q))
+    out = m.where(pole, m.where(even, math.inf, math.nan), out)
+    return m.where(x == 1, math.inf, out)
 
 
-zeta: Primitive = _floats(
+zeta: Primitive = specials(
     "zeta", "Hurwitz's zeta function: the sum of (q + n) ** -x for n = 0, 1, …", 2,
-    evaluate=_evaluate_zeta,
-    jvp=(undefined("zeta", "x"), lambda dq, out, x, q: neg(mul(dq, mul(x, zeta(x + 1, q))))),
+    evaluate=evaluated(_zeta_everywhere), stablehlo=lowered(_zeta_everywhere),
+    jvp=(undefined("zeta", "x"), lambda dq, out, x, q: neg(mul(dq, mul(x, zeta(add(x, like(x, 1)), q))))),
 )  # fmt: skip
+
+
+_zeta_of = evaluated(_zeta_everywhere)
 
 
 def _evaluate_polygamma(n: Any, x: Any) -> Any:
@@ -205,281 +205,19 @@ def _evaluate_polygamma(n: Any, x: Any) -> Any:
     order = np.where(whole, n, 0)
     large = np.exp(np.asarray(elementwise(_lgamma_of)(order + 1)))
     factorial = np.where(order < 171, _FACTORIALS[np.minimum(order, 170).astype(int)], large)
-    general = np.where(order % 2 == 0, -factorial, factorial) * _evaluate_zeta(order + 1, x)
+    general = np.where(order % 2 == 0, -factorial, factorial) * _zeta_of(order + 1, x)
     out = np.where(order == 0, np.asarray(elementwise(_digamma_of)(x)), general)
     return np.where(whole, out, np.nan).astype(dtype)
 
 
 _FACTORIALS = np.array([float(math.factorial(k)) for k in range(171)])
 
-polygamma: Primitive = _floats(
+polygamma: Primitive = specials(
     "polygamma", "The n-th derivative of digamma; n is a whole number of float dtype.", 2,
     evaluate=_evaluate_polygamma,
     jvp=(
         undefined("polygamma", "n"),
         lambda dx, out, n, x: mul(dx, polygamma(add(n, like(n, 1)), x)),
-    ),
-)  # fmt: skip
-
-# --- incomplete gamma functions ---
-
-# of log Γ(a) = (a - 1/2) log a - a + log(2π) / 2 + stirling(a)
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-
-
-def _series(m: Any, coefficients: Any, first: Any, square: Any) -> Any:
-    """The sum of c[k] · first · square**k."""
-    total = m.like(first, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        total = total * square + c
-    return total * first
-
-
-def _lgamma_positive(m: Any, a: Any) -> Any:
-    """log Γ(a) for a > 0: moved beyond 8, then Stirling's series."""
-    product, moved = m.like(a, 1.0), a
-    for _ in range(8):
-        small = moved < 8
-        product = m.where(small, product * moved, product)
-        moved = m.where(small, moved + 1, moved)
-    inverse = 1 / moved
-    tail = _series(m, _STIRLING, inverse, inverse * inverse)
-    return (moved - 0.5) * m.log(moved) - moved + (0.5 * math.log(2 * math.pi)) + tail - m.log(product)
-
-
-def _digamma_positive(m: Any, a: Any) -> Any:
-    """digamma(a) for a > 0, likewise."""
-    total, moved = m.like(a, 0.0), a
-    for _ in range(8):
-        small = moved < 8
-        total = m.where(small, total - 1 / moved, total)
-        moved = m.where(small, moved + 1, moved)
-    inverse = 1 / moved
-    square = inverse * inverse
-    return total + m.log(moved) - 0.5 * inverse - _series(m, _DIGAMMA_SERIES, square, square)
-
-
-def _gamma_factor(m: Any, a: Any, x: Any) -> Any:
-    """x**a exp(-x) / Γ(a + 1). For large a the powers would lose digits: they are joined there."""
-    plain = m.exp(a * m.log(x) - x - _lgamma_positive(m, a + 1))
-    large = m.maximum(a, 8)
-    inverse = 1 / large
-    mu = (x - large) / large
-    near = m.exp(-large * (mu - m.log1p(mu)) - _series(m, _STIRLING, inverse, inverse * inverse))
-    joined = near / m.sqrt(large * (2 * math.pi))
-    return m.where(a > 8, joined, plain)
-
-
-_LIMIT = 3000  # steps of a series or continued fraction; some 5·sqrt(a) are needed near x = a
-
-
-def _gamma_series(m: Any, a: Any, x: Any, derivative: bool) -> Any:
-    """S = 1 + x/(a+1) + x²/((a+1)(a+2)) + …, and its derivative in a."""
-    one, none = m.like(x, 1.0), m.like(x, 0.0)
-    if not derivative:
-
-        def step(n: Any, term: Any, total: Any) -> Any:
-            term = term * (x / (a + n))
-            return term, total + term
-
-        def going(term: Any, total: Any) -> Any:
-            return term > total * (m.eps / 4)
-
-        return m.loop(_LIMIT, going, step, (one, one))[1]
-
-    def both(n: Any, term: Any, total: Any, d_term: Any, d_total: Any) -> Any:
-        ratio = x / (a + n)
-        d_term = (d_term - term / (a + n)) * ratio
-        term = term * ratio
-        return term, total + term, d_term, d_total + d_term
-
-    def going_both(term: Any, total: Any, d_term: Any, d_total: Any) -> Any:
-        return (term > total * (m.eps / 4)) | (m.abs(d_term) > m.abs(d_total) * (m.eps / 4))
-
-    return m.loop(_LIMIT, going_both, both, (one, one, none, none))[1::2]
-
-
-def _gamma_fraction(m: Any, a: Any, x: Any) -> Any:
-    """h and its derivative in a, of Γ(a, x) = x**a exp(-x) h: Lentz's continued fraction."""
-    first = x + 1 - a
-    d = 1 / first
-    dd = d * d
-    none = m.like(x, 0.0)
-
-    def step(n: Any, h: Any, dh: Any, d: Any, dd: Any, u: Any, du: Any, change: Any) -> Any:
-        numerator, b = n * (a - n), first + 2 * n
-        d_new = 1 / (numerator * d + b)
-        dd_new = -(d_new * d_new) * (n * d + numerator * dd - 1)
-        c = b + numerator * u
-        dc = n * u + numerator * du - 1
-        factor = d_new * c
-        d_factor = dd_new * c + d_new * dc
-        u = 1 / c
-        return (
-            h * factor, dh * factor + h * d_factor, d_new, dd_new, u, -(u * u) * dc,
-            m.abs(factor - 1) + m.abs(d_factor) * m.abs(h / m.maximum(m.abs(dh), m.tiny)),
-        )  # fmt: skip
-
-    def going(h: Any, dh: Any, d: Any, dd: Any, u: Any, du: Any, change: Any) -> Any:
-        return change > 2 * m.eps
-
-    start = (d, dd, d, dd, none, none, m.like(x, 1.0))
-    h, dh, *_ = m.loop(_LIMIT, going, step, start)
-    return h, dh
-
-
-def _regions(m: Any, a: Any, x: Any) -> Any:
-    """Where the series is used, and harmless operands for it and for the fraction elsewhere."""
-    valid = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
-    below = (x <= 1) | (x <= a)
-    series = (m.where(valid & below, a, 1.0), m.where(valid & below, x, 0.5))
-    fraction = (m.where(valid & ~below, a, 1.0), m.where(valid & ~below, x, 2.0))
-    return below, series, fraction
-
-
-def _igamma_formula(complement: bool) -> Any:
-    def formula(m: Any, a: Any, x: Any) -> Any:
-        below, (sa, sx), (fa, fx) = _regions(m, a, x)
-        p = _gamma_factor(m, sa, sx) * _gamma_series(m, sa, sx, False)
-        q = _gamma_factor(m, fa, fx) * fa * _gamma_fraction(m, fa, fx)[0]
-        out = m.where(below, 1 - p, q) if complement else m.where(below, p, 1 - q)
-        at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
-        out = m.where((x == 0) | (a == math.inf), at_zero, out)
-        out = m.where(x == math.inf, m.where(a == math.inf, math.nan, at_infinity), out)
-        wrong = (a <= 0) | (x < 0) | (a != a) | (x != x)
-        return m.where(wrong, math.nan, out)
-
-    return formula
-
-
-def _igamma_grad_a_formula(m: Any, a: Any, x: Any) -> Any:
-    below, (sa, sx), (fa, fx) = _regions(m, a, x)
-    total, d_total = _gamma_series(m, sa, sx, True)
-    p = _gamma_factor(m, sa, sx) * (
-        d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1))
-    )
-    h, dh = _gamma_fraction(m, fa, fx)
-    q = _gamma_factor(m, fa, fx) * fa * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
-    out = m.where(below, p, -q)
-    out = m.where((x == 0) | (a == math.inf) | (x == math.inf), 0.0, out)
-    wrong = (a <= 0) | (x < 0) | (a != a) | (x != x) | ((a == math.inf) & (x == math.inf))
-    return m.where(wrong, math.nan, out)
-
-
-def _random_gamma_grad_formula(m: Any, a: Any, x: Any) -> Any:
-    below, (sa, sx), (fa, fx) = _regions(m, a, x)
-    total, d_total = _gamma_series(m, sa, sx, True)
-    p = -(sx / sa) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
-    h, dh = _gamma_fraction(m, fa, fx)
-    q = fx * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
-    out = m.where(x == 0, 0.0, m.where(below, p, q))
-    wrong = (a <= 0) | (x < 0) | (a != a) | (x != x) | (a == math.inf) | (x == math.inf)
-    return m.where(wrong, math.nan, out)
-
-
-def _formula(name: str, doc: str, arity: int, formula: Any, jvp: Any) -> Primitive:
-    return _floats(
-        name, doc, arity, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp
-    )
-
-
-def _gamma_density(a: Any, x: Any) -> Any:
-    """x**(a - 1) exp(-x) / Γ(a): the derivative of igamma in x."""
-    power = mul(sub(a, like(a, 1)), log(x))
-    power = where(eq(a, like(a, 1)), like(a, 0), power)  # 0 · log 0
-    return exp(sub(sub(power, x), lgamma(a)))
-
-
-igamma: Primitive = _formula(
-    "igamma", "The regularised lower incomplete gamma function P(a, x).", 2,
-    _igamma_formula(False),
-    (
-        lambda da, out, a, x: mul(da, igamma_grad_a(a, x)),
-        lambda dx, out, a, x: mul(dx, _gamma_density(a, x)),
-    ),
-)  # fmt: skip
-igammac: Primitive = _formula(
-    "igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", 2,
-    _igamma_formula(True),
-    (
-        lambda da, out, a, x: neg(mul(da, igamma_grad_a(a, x))),
-        lambda dx, out, a, x: neg(mul(dx, _gamma_density(a, x))),
-    ),
-)  # fmt: skip
-igamma_grad_a: Primitive = _formula(
-    "igamma_grad_a", "The derivative of igamma in a.", 2, _igamma_grad_a_formula,
-    (
-        undefined("igamma_grad_a", "a"),
-        lambda dx, out, a, x: mul(
-            dx, mul(_gamma_density(a, x), sub(log(x), digamma(a)))
-        ),
-    ),
-)  # fmt: skip
-random_gamma_grad: Primitive = _floats(
-    "random_gamma_grad", "The derivative in a of a sample x of the gamma distribution of shape a.",
-    2, evaluate=evaluated(_random_gamma_grad_formula),
-    stablehlo=lowered(_random_gamma_grad_formula),
-)  # fmt: skip
-
-# --- incomplete beta function ---
-
-
-def _log_beta(m: Any, a: Any, b: Any) -> Any:
-    return _lgamma_positive(m, a) + _lgamma_positive(m, b) - _lgamma_positive(m, a + b)
-
-
-def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
-    p, q, t = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
-    swap = t * (p + q + 2) > p + 1  # I(a, b, x) = 1 - I(b, a, 1 - x), where the fraction is fast
-    low, high = m.where(swap, q, p), m.where(swap, p, q)
-    y = m.where(swap, 1 - t, t)
-    log_y, log_rest = m.where(swap, m.log1p(-t), m.log(t)), m.where(swap, m.log(t), m.log1p(-t))
-    front = m.exp(low * log_y + high * log_rest - _log_beta(m, p, q)) / low
-
-    def nonzero(z: Any) -> Any:
-        return m.where(m.abs(z) < 1e-30, 1e-30, z)
-
-    d = 1 / nonzero(1 - (low + high) * y / (low + 1))
-
-    def step(n: Any, h: Any, c: Any, d: Any, change: Any) -> Any:
-        even = n * (high - n) * y / ((low + 2 * n - 1) * (low + 2 * n))
-        d = 1 / nonzero(1 + even * d)
-        c = nonzero(1 + even / c)
-        h = h * d * c
-        odd = -(low + n) * (low + high + n) * y / ((low + 2 * n) * (low + 2 * n + 1))
-        d = 1 / nonzero(1 + odd * d)
-        c = nonzero(1 + odd / c)
-        return h * d * c, c, d, m.abs(d * c - 1)
-
-    def going(h: Any, c: Any, d: Any, change: Any) -> Any:
-        return change > 2 * m.eps
-
-    h = m.loop(_LIMIT, going, step, (d, m.like(d, 1.0), d, m.like(d, 1.0)))[0]
-    value = m.where(swap, 1 - front * h, front * h)
-    value = m.where(x == 0, 0.0, m.where(x == 1, 1.0, value))
-    # degenerate distributions: all weight at 0 or at 1
-    value = m.where((a == 0) | (b == math.inf), 1.0, m.where((b == 0) | (a == math.inf), 0.0, value))
-    value = m.where((a == 0) & (x == 0), 0.0, m.where((b == 0) & (x == 1), 1.0, value))
-    both = ((a == 0) & (b == 0)) | ((a == math.inf) & (b == math.inf))
-    wrong = both | (a < 0) | (b < 0) | (x < 0) | (x > 1) | (a != a) | (b != b) | (x != x)
-    return m.where(wrong, math.nan, value)
-
-
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    one = like(x, 1)
-    log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
-    power = add(mul(sub(b, one), log1p(neg(x))), mul(sub(a, one), log(x)))
-    return exp(sub(power, log_beta))
-
-
-regularized_incomplete_beta: Primitive = _formula(
-    "regularized_incomplete_beta", "The regularised incomplete beta function I(a, b, x).", 3,
-    _beta_formula,
-    (
-        undefined("betainc", "a"),
-        undefined("betainc", "b"),
-        lambda dx, out, a, b, x: mul(dx, _beta_density(a, b, x)),
     ),
 )  # fmt: skip
 
@@ -549,7 +287,7 @@ def _bessel_formula(below_8: Any, above_8: Any, odd: bool) -> Any:
 _I0 = _bessel_formula(I0_BELOW_8, I0_ABOVE_8, False)
 _I1 = _bessel_formula(I1_BELOW_8, I1_ABOVE_8, True)
 
-bessel_i0e: Primitive = _float(
+bessel_i0e: Primitive = special(
     "bessel_i0e", "exp(-|x|) I0(x), with the modified Bessel function of order 0.",
     evaluate=evaluated(_I0), stablehlo=lowered(_I0), host_limit=1024,
     jvp=lambda dx, out, x: mul(dx, sub(bessel_i1e(x), mul(sign(x), out))),
@@ -563,7 +301,7 @@ def _i1e_jvp(dx: Any, out: Any, x: Any) -> Any:
     return mul(dx, where(zero_here, like(x, 0.5), slope))
 
 
-bessel_i1e: Primitive = _float(
+bessel_i1e: Primitive = special(
     "bessel_i1e", "exp(-|x|) I1(x), with the modified Bessel function of order 1.",
     evaluate=evaluated(_I1), stablehlo=lowered(_I1), host_limit=1024, jvp=_i1e_jvp,
 )  # fmt: skip

@@ -176,7 +176,7 @@ def one_key(name: str, key: Any) -> Any:
     data = key._data if key.__class__ is Key else key
     if not isinstance(data, Value):
         if not isinstance(data, np.ndarray):
-            raise noted(_not_a_key(name, f"a {type(data).__name__}"))
+            raise noted(_not_a_key(name, type(data).__name__))
         data = value(name, data, "key")
     known = data.aval
     if known.dtype != _WORD or not known.ndim or known.shape[-1] != 2:
@@ -211,7 +211,7 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
     have a hash. Eager calls run it from a plan (see `composite`); those that make large arrays, or
     run on an accelerator, as one compiled program.
     """
-    planned = composite(function)
+    planned = {False: composite(function), True: composite(function)}  # one for each stream
     compiled: dict[tuple[str, ...], Callable[..., Any]] = {}
 
     @functools.wraps(function)
@@ -222,7 +222,7 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
         for n in shape:
             size *= n
         if size <= _PLANNED and not machine.accelerated:
-            return planned(*xs, shape=shape, **options)
+            return planned[thread.threefry_partitionable](*xs, shape=shape, **options)
         names = ("shape", *options)
         if names not in compiled:
             compiled[names] = jit(function, static_argnames=names)

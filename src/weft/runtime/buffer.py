@@ -196,6 +196,21 @@ def block_until_ready(buffer: RawBuffer) -> None:
         raise _failure("block_until_ready", error, buffer) from None
 
 
+def block_all_until_ready(buffers: Sequence[RawBuffer]) -> None:
+    """Waits until all buffers have been computed: one call into XLA instead of one for each.
+
+    Raises: XlaRuntimeError: a computation failed. DeletedArrayError.
+    """
+    if not process.forked:
+        try:
+            versions.load().xla.batched_block_until_ready(buffers)
+            return
+        except RuntimeError:
+            pass  # which of them it was: see below
+    for buffer in buffers:
+        block_until_ready(buffer)
+
+
 def is_ready(buffer: RawBuffer) -> bool:
     """Whether the buffer has been computed (or its computation failed)."""
     if buffer.is_deleted():  # jaxlib 0.10 would end the process with a segmentation fault

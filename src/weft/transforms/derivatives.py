@@ -50,6 +50,11 @@ class Selected:
             full[n] = x
         return self.function(*full, **self.kwargs)
 
+    @property
+    def __wrapped__(self) -> Any:
+        """The user's function, for messages."""
+        return self.function
+
     def paths(self) -> list[str]:
         """What the leaves of the chosen arguments are called."""
         return leaf_paths(self.function, self.chosen, {}, self.nums)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiler.program import buffer_on
 from ..core.array import Array, PlacedArray, Tracer, as_value
+from ..runtime import buffer as buffers
 from ..runtime import client
 from ..runtime.client import Device
 from ..tree_util import tree_leaves, tree_map
@@ -91,7 +92,14 @@ def block_until_ready(x: Any) -> Any:
       >>> weft.block_until_ready({"a": weft.numpy.ones(2)})
       {'a': Array([1., 1.], dtype=float32)}
     """
+    pending = []
     for leaf in tree_leaves(x):
-        if hasattr(leaf, "block_until_ready"):
+        if leaf.__class__ is Array and leaf._buffer is not None:
+            pending.append(leaf._buffer)
+        elif hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
+    if len(pending) == 1:
+        buffers.block_until_ready(pending[0])
+    elif pending:
+        buffers.block_all_until_ready(pending)
     return x

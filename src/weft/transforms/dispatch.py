@@ -110,7 +110,9 @@ def dispatcher(
         if key is not thread.key:
             return general(args, kwargs)
         if kept is not None:
-            buffers = [buffers[i] for i in kept] + consts
+            buffers = [buffers[i] for i in kept]
+        if consts:
+            buffers += consts
         try:
             results = run(buffers).consume_with_handlers(handlers)
         except TypeError:  # a buffer is None: an array that is only on the host yet

@@ -82,7 +82,7 @@ class Entry:
         device = client.default_device()
         executable = program.executable(device)
         consts = [buffer_on(c, device) for c in program.consts]
-        kept = program.kept if consts or len(program.kept) < len(self.jaxpr.invars) else None
+        kept = program.kept if len(program.kept) < len(self.jaxpr.invars) else None
         avals = [v.aval for v in program.stripped.outvars]
         single = self.out_tree.is_leaf
         return (

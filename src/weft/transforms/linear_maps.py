@@ -21,7 +21,14 @@ from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 from ..primitives.structural import zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .signature import argument_avals, argument_values, check_callable, leaf_paths, output_values
+from .signature import (
+    argument_avals,
+    argument_values,
+    check_callable,
+    kind_of,
+    leaf_paths,
+    output_values,
+)
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
 
@@ -48,7 +55,7 @@ def flat_function(
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
                     f"{transform}: with has_aux=True {function_line(function)} must return a pair "
-                    f"(output, auxiliary data); got {type(result).__name__}"
+                    f"(output, auxiliary data); got {kind_of(result)}"
                 )
             result, aux = result
             aux_leaves, found["aux_tree"] = tree_flatten(aux)

@@ -22,6 +22,15 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
+def kind_of(x: Any) -> str:
+    """What something is, for messages: an aval, or a type and how many items it has."""
+    if isinstance(x, Value):
+        return str(x.aval)
+    if isinstance(x, (tuple, list, dict)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"{type(x).__name__} {x!r:.60}"
+
+
 _REFUSED = (
     (inspect.isgeneratorfunction, "generator function", "return a list or a tuple instead of yielding"),
     (inspect.iscoroutinefunction, "coroutine function", "take off the async; weft doesn't wait for results"),

@@ -1,0 +1,144 @@
+"""Arrays made from nothing: iota, full. Nothing is promoted."""
+
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.aval import aval
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import creation, structural
+from ..primitives.structural import convert_element_type
+from ..typing import ArrayLike, DTypeLike, Shape
+from .axes import shape_of
+
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "zeros_like_array"]
+
+
+@located
+def iota(dtype: DTypeLike, size: int) -> Array:
+    """0, 1, 2, …, size - 1.
+
+    Args:
+      dtype: an integer, float or complex dtype.
+      size: how many.
+    Returns: array [size].
+    Raises: TypeError: another dtype. ValueError: a negative size.
+    Example:
+      >>> from weft import lax
+      >>> lax.iota("int32", 3).tolist()
+      [0, 1, 2]
+    Source: StableHLO `iota`.
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+@located
+def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
+    """An array whose elements are their places along one dimension.
+
+    Args:
+      dtype: an integer, float or complex dtype.
+      shape: of the array.
+      dimension: the one that is counted along.
+    Returns: array [*shape].
+    Raises: TypeError: another dtype. ValueError: a dimension out of range.
+    Example:
+      >>> from weft import lax
+      >>> lax.broadcasted_iota("uint8", (2, 3), 1).tolist()
+      [[0, 1, 2], [0, 1, 2]]
+    Source: StableHLO `iota`.
+    """
+    kind = dtypes.requested_dtype(dtype, "iota")
+    return creation.iota(  # type: ignore[no-any-return]
+        dtype=kind, shape=shape_of("iota", shape), dimension=int(dimension)
+    )
+
+
+@located
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+    """An array of one number.
+
+    Args:
+      shape: of the array.
+      fill_value: a scalar.
+      dtype: of the array; that of the scalar if left out (weak for a Python number).
+    Returns: array [*shape].
+    Raises: TypeError: `fill_value` is not a scalar.
+    Example:
+      >>> from weft import lax
+      >>> lax.full((2,), 7, "float32").tolist()
+      [7.0, 7.0]
+    """
+    x = as_value(fill_value)
+    if x.ndim:
+        raise TypeError(f"full: fill_value must be a scalar; got {x.aval}")
+    if dtype is not None:
+        x = convert_element_type(x, dtype=dtypes.requested_dtype(dtype, "full"))
+    lengths = shape_of("full", shape)
+    return structural.broadcast_in_dim(x, shape=lengths, dims=()) if lengths else x
+
+
+@located
+def full_like(
+    x: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+) -> Array:
+    """An array of one number, of the shape and dtype of another.
+
+    Args:
+      x: an array, or anything with a shape and a dtype.
+      fill_value: a scalar.
+      dtype, shape: to be taken instead of those of `x`.
+    Returns: array.
+    Raises: TypeError: `fill_value` is not a scalar.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.full_like(np.zeros((2,), np.int8), 7)
+      Array([7, 7], dtype=int8)
+    """
+    if not isinstance(x, Value) and not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        x = as_value(x)
+    kind = dtypes.canonicalize_dtype(x.dtype if dtype is None else dtype)
+    weak = dtype is None and getattr(x, "weak_type", False)
+    number = as_value(fill_value)
+    if number.ndim:
+        raise TypeError(f"full_like: fill_value must be a scalar; got {number.aval}")
+    lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)
+    number = convert_element_type(number, dtype=kind, weak_type=weak)
+    return structural.broadcast_in_dim(number, shape=lengths, dims=()) if lengths else number
+
+
+@located
+def empty(shape: Shape, dtype: DTypeLike) -> Array:
+    """An array that is to be overwritten: zeros, since nothing is left undefined here.
+
+    Args:
+      shape: of the array.
+      dtype: of the array.
+    Returns: array [*shape].
+    Example:
+      >>> from weft import lax
+      >>> lax.empty((2,), "int32").tolist()
+      [0, 0]
+    """
+    kind = dtypes.requested_dtype(dtype, "empty")
+    return structural.zeros(aval(shape_of("empty", shape), kind))  # type: ignore[no-any-return]
+
+
+def zeros_like_array(x: ArrayLike) -> Array:
+    """Zeros of the shape and dtype of `x`.
+
+    Args:
+      x: array.
+    Returns: array like `x`.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.zeros_like_array(np.float32([1, 2])).tolist()
+      [0.0, 0.0]
+    """
+    return full_like(x, 0)

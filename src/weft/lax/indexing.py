@@ -1,0 +1,347 @@
+"""Reading and writing windows at run-time indices: gather, the scatters, with XLA's numbers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.aval import aval
+from ..core.primitive import Primitive
+from ..core.source import located
+from ..interpreters.batch import batch
+from ..primitives import indexing
+from ..primitives.arithmetic import neg
+from ..primitives.comparison import lt
+from ..primitives.index_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from ..primitives.indexing import at_most_one, gather_updates
+from ..primitives.selection import where
+from ..primitives.structural import convert_element_type, full, reshape, zeros
+from ..typing import ArrayLike, Shape
+from .axes import axes_of, ints_of, shape_of
+from .joining import concatenate
+from .loops import while_loop
+from .slicing import start_index
+
+__all__ = [
+    "GatherDimensionNumbers",
+    "GatherScatterMode",
+    "ScatterDimensionNumbers",
+    "gather",
+    "index_take",
+    "scatter",
+    "scatter_add",
+    "scatter_apply",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_sub",
+]
+
+Mode = str | GatherScatterMode | None
+
+
+def _numbers(name: str, given: Any, kind: Any) -> Any:
+    """Dimension numbers as tuples of ints."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{name}: dimension_numbers must be {kind.__name__}; got {given!r}")
+    return kind(*[ints_of(name, label, v) for label, v in zip(kind._fields, given, strict=True)])
+
+
+def fill_number(dtype: Any, value: Any) -> Any:
+    """A fill value as a parameter: equal ones are one, NaN is what is read anyway."""
+    if value is None:
+        return None
+    if isinstance(value, Array) or hasattr(value, "dtype"):
+        value = np.asarray(value).item()
+    if value != value and dtypes.is_inexact(dtype):
+        return None
+    if value == 0 and isinstance(value, float) and np.signbit(value):
+        return "-0.0"  # equal to 0.0, and so needs another name
+    return value
+
+
+@located
+def gather(
+    operand: ArrayLike,
+    start_indices: ArrayLike,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Mode = None,
+    fill_value: Any = None,
+) -> Array:
+    """Reads windows of an array at run-time indices.
+
+    Args:
+      operand: array, any dtype.
+      start_indices: integers [b0, …, k]; the last axis holds an index of k elements.
+      dimension_numbers: which axes of the operand, the indices and the result go together.
+      slice_sizes: a window's length along each axis of the operand.
+      unique_indices: a promise that no element is read twice; makes the derivative faster.
+      indices_are_sorted: a promise that the indices are in lexicographic order.
+      mode: what becomes of windows that aren't inside: "fill" (or `None`) gives `fill_value`,
+        "clip" moves them inside, "promise_in_bounds" says that there are none.
+      fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
+    Returns: array [b0, …, and the windows' axes at `offset_dims`], dtype of `operand`.
+    Raises: TypeError, ValueError: shapes and numbers don't fit each other.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> rows = lax.GatherDimensionNumbers((1,), (0,), (0,))
+      >>> x = np.arange(6).reshape(3, 2)
+      >>> lax.gather(x, np.array([[2], [0], [5]]), rows, (1, 2), mode="clip").tolist()
+      [[4, 5], [0, 1], [4, 5]]
+    Source: StableHLO `gather`.
+    """
+    x, indices = as_value(operand), as_value(start_indices)
+    kind = GatherScatterMode.from_any(mode)
+    filled = kind is GatherScatterMode.FILL_OR_DROP
+    return indexing.gather(  # type: ignore[no-any-return]
+        x,
+        indices,
+        dimension_numbers=_numbers("gather", dimension_numbers, GatherDimensionNumbers),
+        slice_sizes=shape_of("gather", slice_sizes),
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+        mode=kind,
+        fill_value=fill_number(x.dtype, fill_value) if filled else None,
+    )
+
+
+def _scattered(
+    primitive: Primitive,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Mode,
+) -> Any:
+    name = primitive.name
+    return primitive(
+        as_value(operand),
+        as_value(scatter_indices),
+        as_value(updates),
+        dimension_numbers=_numbers(name, dimension_numbers, ScatterDimensionNumbers),
+        indices_are_sorted=bool(indices_are_sorted),
+        unique_indices=bool(unique_indices),
+        mode=GatherScatterMode.from_any(mode),
+    )
+
+
+@located
+def scatter(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> Array:
+    """Replaces windows of an array at run-time indices; gives a new array.
+
+    Of several updates for one element the last one counts, on the CPU; elsewhere, one of them.
+
+    Args:
+      operand: array, any dtype.
+      scatter_indices: integers [b0, …, k]; the last axis holds an index of k elements.
+      updates: array [b0, …, and the windows' axes at `update_window_dims`], dtype of `operand`.
+      dimension_numbers: which axes of the operand, the indices and the updates go together.
+      indices_are_sorted: a promise that the indices are in lexicographic order.
+      unique_indices: a promise that no element is written twice.
+      mode: what becomes of windows that aren't inside: "drop" (or `None`) writes nothing, "clip"
+        moves them inside, "promise_in_bounds" says that there are none.
+    Returns: array like `operand`.
+    Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter(np.zeros(3), np.array([[2], [9]]), np.array([5.0, 6.0]), single).tolist()
+      [0.0, 0.0, 5.0]
+    Source: StableHLO `scatter`.
+    """
+    return _scattered(  # type: ignore[no-any-return]
+        indexing.scatter,
+        operand,
+        scatter_indices,
+        updates,
+        dimension_numbers,
+        indices_are_sorted,
+        unique_indices,
+        mode,
+    )
+
+
+def _combining(name: str, primitive: Primitive, what: str, example: str) -> Callable[..., Array]:
+    """A scatter by an operation; documented by its difference from `scatter`."""
+
+    def function(
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Mode = None,
+    ) -> Array:
+        return _scattered(  # type: ignore[no-any-return]
+            primitive,
+            operand,
+            scatter_indices,
+            neg(as_value(updates)) if name == "scatter_sub" else updates,
+            dimension_numbers,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{what} windows of an array at run-time indices; gives a new array.
+
+    All updates for one element count.
+
+    Args:
+      operand, scatter_indices, updates, dimension_numbers: as in `scatter`.
+      indices_are_sorted, unique_indices, mode: as in `scatter`.
+    Returns: array like `operand`.
+    Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> x, i = np.array([1.0, 2.0, 3.0]), np.array([[2], [2]])
+      >>> lax.{name}(x, i, np.array([5.0, 2.0]), single).tolist()
+      {example}
+    Source: StableHLO `scatter`.
+    """
+    return located(function)
+
+
+scatter_add = _combining("scatter_add", indexing.scatter_add, "Adds to", "[1.0, 2.0, 10.0]")
+scatter_sub = _combining("scatter_sub", indexing.scatter_add, "Subtracts from", "[1.0, 2.0, -4.0]")
+scatter_mul = _combining("scatter_mul", indexing.scatter_mul, "Multiplies", "[1.0, 2.0, 30.0]")
+scatter_min = _combining(
+    "scatter_min", indexing.scatter_min, "Takes the minimum with", "[1.0, 2.0, 2.0]"
+)
+scatter_max = _combining(
+    "scatter_max", indexing.scatter_max, "Takes the maximum with", "[1.0, 2.0, 5.0]"
+)
+
+
+@located
+def scatter_apply(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    func: Callable[[Any], Any],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Shape = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> Array:
+    """Applies a function to elements of an array at run-time indices; gives a new array.
+
+    Args:
+      operand: array, any dtype.
+      scatter_indices, dimension_numbers: as in `scatter`.
+      func: from a scalar to a scalar; applied again for each time that an element is named.
+      update_shape: the shape that `updates` would have in `scatter`.
+      indices_are_sorted, unique_indices, mode: as in `scatter`.
+    Returns: array like `operand`.
+    Raises: TypeError, ValueError: shapes and numbers don't fit each other.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> x, i = np.array([1.0, 2.0, 3.0]), np.array([[1], [1], [2]])
+      >>> lax.scatter_apply(x, i, lambda e: e * 10, single, update_shape=(3,)).tolist()
+      [1.0, 200.0, 30.0]
+    """
+    x, indices = as_value(operand), as_value(scatter_indices)
+    shape = shape_of("scatter_apply", update_shape)
+    flags: dict[str, Any] = {
+        "dimension_numbers": _numbers("scatter_apply", dimension_numbers, ScatterDimensionNumbers),
+        "indices_are_sorted": bool(indices_are_sorted),
+        "unique_indices": bool(unique_indices),
+        "mode": GatherScatterMode.from_any(mode),
+    }
+
+    def applied(values: Any) -> Any:
+        if not values.size:
+            return values
+        flat = reshape(values, shape=(values.size,))
+        (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], values.size)
+        if new.dtype != x.dtype:
+            new = convert_element_type(new, dtype=x.dtype)
+        return reshape(new, shape=values.shape)
+
+    if at_most_one(indices, unique_indices):
+        like = aval(shape, x.dtype)
+        new = applied(gather_updates(x, indices, like, **flags))
+        return indexing.scatter(x, indices, new, **flags)  # type: ignore[no-any-return]
+    times = indexing.scatter_add(
+        zeros(aval(x.shape, dtypes.int32)), indices, full(aval(shape, dtypes.int32), 1), **flags
+    )
+    known = times.concrete()
+    if known is not None:
+        for i in range(int(np.max(known.host(), initial=0))):
+            x = where(lt(as_value(np.int32(i)), times), applied(x), x)
+        return x  # type: ignore[no-any-return]
+
+    def more(state: Any) -> Any:
+        return (state[0] < times).any()
+
+    def once(state: Any) -> Any:
+        i, values = state
+        return i + 1, where(lt(i, times), applied(values), values)
+
+    return while_loop(more, once, (np.int32(0), x))[1]  # type: ignore[no-any-return]
+
+
+@located
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
+    """The slices of an array at arrays of indices along some axes.
+
+    Args:
+      src: array, any dtype.
+      idxs: integer arrays [n], one for each of `axes`; negative ones count from the end.
+      axes: the axes.
+    Returns: array [n, *the other axes].
+    Raises: TypeError, ValueError: indices and axes don't fit.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> x = np.arange(6).reshape(2, 3)
+      >>> lax.index_take(x, (np.array([0, 1]), np.array([2, -1])), (0, 1)).tolist()
+      [2, 5]
+    """
+    x = as_value(src)
+    places = axes_of("index_take", x, tuple(axes))
+    columns = []
+    for i, axis in zip(idxs, places, strict=True):
+        index = as_value(i)
+        (wrapped,) = batch(
+            lambda e, n=x.shape[axis]: [start_index("index_take", e, n, True)],
+            [index],
+            [True],
+            index.shape[0],
+        )
+        columns.append(reshape(wrapped, shape=(*wrapped.shape, 1)))
+    rest = x.ndim - len(places)
+    numbers = GatherDimensionNumbers(tuple(range(1, rest + 1)), tuple(sorted(places)), places)
+    sizes = tuple(1 if a in places else n for a, n in enumerate(x.shape))
+    return gather(x, concatenate(columns, 1), numbers, sizes, mode="clip")

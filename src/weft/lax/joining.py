@@ -1,0 +1,127 @@
+"""Arrays put together, taken apart, padded or reversed. Nothing is promoted."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import slicing
+from ..typing import ArrayLike
+from .axes import axis_of, ints_of
+from .pieces import part
+
+__all__ = ["concatenate", "pad", "rev", "split"]
+
+
+@located
+def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
+    """Arrays one after the other along a dimension.
+
+    Args:
+      operands: arrays of one dtype, that differ in length along `dimension` only; or an array,
+        whose first axis is taken apart.
+      dimension: 0 ≤ dimension < number of axes.
+    Returns: array, as long along `dimension` as all of them.
+    Raises: TypeError: shapes or dtypes don't fit. ValueError: no operands.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.concatenate([np.arange(2), np.arange(3)], 0).tolist()
+      [0, 1, 0, 1, 2]
+    Source: StableHLO `concatenate`.
+    """
+    xs = [as_value(x) for x in operands]
+    if len(xs) == 1:
+        axis_of("concatenate", xs[0], dimension)
+        return xs[0]  # type: ignore[no-any-return]
+    return slicing.concatenate(*xs, dimension=int(dimension))  # type: ignore[no-any-return]
+
+
+@located
+def pad(
+    operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
+) -> Array:
+    """An array surrounded by, and interspersed with, copies of a scalar.
+
+    Args:
+      operand: array [n0, …], any dtype.
+      padding_value: a scalar of the same dtype; a Python number takes it.
+      padding_config: for each axis how many copies go before the first element, after the last,
+        and between two neighbours. Negative ones before and after cut off instead.
+    Returns: array, along an axis before + n + between * (n - 1) + after long.
+    Raises: TypeError: dtypes differ. ValueError: more is cut off than there is.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.pad(np.array([1, 2, 3]), 0, [(1, -1, 1)]).tolist()
+      [0, 1, 0, 2, 0]
+    Source: StableHLO `pad`.
+    """
+    x = as_value(operand)
+    padding = tuple([ints_of("pad", "padding_config", p) for p in padding_config])
+    if any(len(p) != 3 for p in padding):
+        raise ValueError(
+            f"pad: padding_config has (before, after, between) for each axis; got {padding}"
+        )
+    return slicing.pad(x, _scalar_like(x, padding_value), padding=padding)  # type: ignore[no-any-return]
+
+
+def _scalar_like(x: Any, value: ArrayLike) -> Any:
+    """A Python number in the dtype of `x`; other values as they are."""
+    if isinstance(value, Value) or not isinstance(value, (bool, int, float, complex)):
+        return as_value(value)
+    if isinstance(value, complex) and x.dtype.kind != "c":
+        return as_value(value)
+    if isinstance(value, float) and x.dtype.kind in "iub":
+        return as_value(value)
+    return as_value(x.dtype.type(value))
+
+
+@located
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """The elements in reverse order along some dimensions.
+
+    Args:
+      operand: array, any dtype.
+      dimensions: 0 ≤ dimension < number of axes, none twice.
+    Returns: array like `operand`.
+    Raises: ValueError: a dimension is out of range or repeated.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.rev(np.array([[1, 2], [3, 4]]), (1,)).tolist()
+      [[2, 1], [4, 3]]
+    Source: StableHLO `reverse`.
+    """
+    x = as_value(operand)
+    return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))  # type: ignore[no-any-return]
+
+
+@located
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
+    """Takes an array apart along an axis.
+
+    Args:
+      operand: array, any dtype.
+      sizes: the parts' lengths along `axis`.
+      axis: negative ones count from the end.
+    Returns: a list of arrays, one for each size.
+    Raises: ValueError: the sizes don't add up to the axis's length.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> [x.tolist() for x in lax.split(np.arange(4), (1, 3))]
+      [[0], [1, 2, 3]]
+    """
+    x = as_value(operand)
+    at = axis_of("split", x, axis)
+    lengths = ints_of("split", "sizes", sizes)
+    if any(n < 0 for n in lengths) or sum(lengths) != x.shape[at]:
+        raise ValueError(
+            f"split: sizes must be at least 0 and add up to the length of axis {at} of {x.aval}, "
+            f"{x.shape[at]}; got {lengths}"
+        )
+    ends = list(itertools.accumulate(lengths))
+    return [part(x, end - n, end, axis=at) for n, end in zip(lengths, ends, strict=True)]

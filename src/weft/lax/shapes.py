@@ -1,0 +1,273 @@
+"""The same elements in other shapes: reshape, broadcast, transpose, squeeze and their like."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..primitives import structural
+from ..typing import ArrayLike, Shape
+from .axes import axes_of, ints_of, shape_of
+
+__all__ = [
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "collapse",
+    "expand_dims",
+    "reshape",
+    "squeeze",
+    "tile",
+    "transpose",
+]
+
+
+@located
+def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None) -> Array:
+    """The same elements, in row-major order, in another shape.
+
+    Args:
+      operand: array, any dtype.
+      new_sizes: the lengths; their product is the number of elements.
+      dimensions: the order in which the operand's axes are read; row-major if left out.
+    Returns: array [*new_sizes].
+    Raises: TypeError: the numbers of elements differ.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.reshape(np.arange(4).reshape(2, 2), (4,), (1, 0)).tolist()
+      [0, 2, 1, 3]
+    Source: StableHLO `reshape`.
+    """
+    x = as_value(operand)
+    shape = shape_of("reshape", new_sizes)
+    if dimensions is not None:
+        order = ints_of("reshape", "dimensions", dimensions)
+        if order != tuple(range(x.ndim)):
+            x = structural.transpose(x, permutation=order)
+    return x if x.shape == shape else structural.reshape(x, shape=shape)
+
+
+@located
+def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
+    """An array repeated along new axes in front.
+
+    Args:
+      operand: array [n0, …], any dtype.
+      sizes: the new axes' lengths.
+    Returns: array [*sizes, n0, …].
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.broadcast(np.arange(2), (3,)).tolist()
+      [[0, 1], [0, 1], [0, 1]]
+    Source: StableHLO `broadcast_in_dim`.
+    """
+    x = as_value(operand)
+    front = shape_of("broadcast", sizes)
+    if not front:
+        return x  # type: ignore[no-any-return]
+    dims = tuple(range(len(front), len(front) + x.ndim))
+    return structural.broadcast_in_dim(x, shape=(*front, *x.shape), dims=dims)  # type: ignore[no-any-return]
+
+
+@located
+def broadcast_in_dim(
+    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
+) -> Array:
+    """An array repeated to a shape, with its axes at given places.
+
+    Args:
+      operand: array, any dtype.
+      shape: of the result.
+      broadcast_dimensions: for each axis of the operand its place in `shape`, increasing. An axis
+        has the length there, or is one long and repeated.
+    Returns: array [*shape].
+    Raises: ValueError: the operand doesn't fit.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.broadcast_in_dim(np.arange(2), (2, 3), (0,)).tolist()
+      [[0, 0, 0], [1, 1, 1]]
+    Source: StableHLO `broadcast_in_dim`.
+    """
+    x = as_value(operand)
+    lengths = shape_of("broadcast_in_dim", shape)
+    dims = ints_of("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if x.shape == lengths and dims == tuple(range(x.ndim)):
+        return x  # type: ignore[no-any-return]
+    return structural.broadcast_in_dim(x, shape=lengths, dims=dims)  # type: ignore[no-any-return]
+
+
+@located
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that arrays of these shapes broadcast to.
+
+    Args:
+      shapes: tuples of ints; aligned from the right, lengths are equal or 1.
+    Returns: a tuple of ints.
+    Raises: ValueError: they don't broadcast together.
+    Example:
+      >>> from weft import lax
+      >>> lax.broadcast_shapes((2, 1), (3,))
+      (2, 3)
+    """
+    known = [shape_of("broadcast_shapes", s) for s in shapes]
+    result: list[int] = []
+    for axis in range(-max(map(len, known), default=0), 0):
+        lengths = {s[axis] for s in known if len(s) >= -axis} - {1}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"broadcast_shapes: shapes {', '.join(map(str, known))} differ on axis {axis}"
+            )
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)
+
+
+@located
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
+    """An array with axes of length one in front, up to a number of axes.
+
+    Args:
+      x: array.
+      rank: number of axes, at least that of `x`.
+    Returns: array [1, …, *x.shape].
+    Raises: ValueError: `x` has more axes.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.broadcast_to_rank(np.arange(2), 3).shape
+      (1, 1, 2)
+    """
+    value = as_value(x)
+    if value.ndim > rank:
+        raise ValueError(f"broadcast_to_rank: {value.aval} has more than {rank} axes")
+    return reshape(value, (1,) * (rank - value.ndim) + value.shape)
+
+
+@located
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
+    """The axes in another order.
+
+    Args:
+      operand: array, any dtype.
+      permutation: for each axis of the result, the operand's axis.
+    Returns: array.
+    Raises: ValueError: not a permutation of the axes.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
+      (4, 2, 3)
+    Source: StableHLO `transpose`.
+    """
+    x = as_value(operand)
+    order = ints_of("transpose", "permutation", permutation)
+    if order == tuple(range(x.ndim)):
+        return x  # type: ignore[no-any-return]
+    return structural.transpose(x, permutation=order)  # type: ignore[no-any-return]
+
+
+@located
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """An array without some of its axes of length one.
+
+    Args:
+      array: any dtype.
+      dimensions: the axes; negative ones count from the end.
+    Returns: array.
+    Raises: ValueError: an axis is out of range, repeated, or not one long.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.squeeze(np.zeros((1, 3, 1)), (0,)).shape
+      (3, 1)
+    """
+    x = as_value(array)
+    axes = axes_of("squeeze", x, tuple(dimensions))
+    if any(x.shape[a] != 1 for a in axes):
+        raise ValueError(f"squeeze: axes {axes} of {x.aval} are not all of length 1")
+    return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in axes))
+
+
+@located
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
+    """An array with axes of length one put in.
+
+    Args:
+      array: any dtype.
+      dimensions: where they are in the result; negative ones count from its end.
+    Returns: array.
+    Raises: ValueError: an axis is out of range or repeated.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.expand_dims(np.zeros((2, 3)), (0, -1)).shape
+      (1, 2, 3, 1)
+    """
+    x = as_value(array)
+    dims = ints_of("expand_dims", "dimensions", dimensions)
+    rank = x.ndim + len(dims)
+    if any(not -rank <= d < rank for d in dims) or len({d % rank for d in dims}) != len(dims):
+        raise ValueError(
+            f"expand_dims: dimensions {dims} must be different axes of a result of {rank} axes; "
+            f"got {x.aval}"
+        )
+    places = {d % rank for d in dims}
+    lengths = iter(x.shape)
+    return reshape(x, tuple(1 if i in places else next(lengths) for i in range(rank)))
+
+
+@located
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
+    """Several neighbouring axes made into one.
+
+    Args:
+      operand: array, any dtype.
+      start_dimension: the first of them.
+      stop_dimension: the one after the last; all that are left if `None`. Negative ones count
+        from the end.
+    Returns: array.
+    Raises: ValueError: out of range, or no axes between the two.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.collapse(np.zeros((2, 3, 4)), 1, 3).shape
+      (2, 12)
+    """
+    x = as_value(operand)
+    start = start_dimension + x.ndim if start_dimension < 0 else start_dimension
+    stop = x.ndim if stop_dimension is None else stop_dimension
+    stop = stop + x.ndim if stop < 0 else stop
+    if not 0 <= start < x.ndim or not start < stop <= x.ndim:
+        raise ValueError(
+            f"collapse: expected 0 <= start_dimension < stop_dimension <= {x.ndim} for {x.aval}; got "
+            f"{start_dimension} and {stop_dimension}"
+        )
+    return reshape(x, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
+
+
+@located
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
+    """An array repeated along its axes, as a whole.
+
+    Args:
+      operand: array [n0, …], any dtype.
+      reps: how often, for each axis.
+    Returns: array [n0 * reps[0], …].
+    Raises: ValueError: not one number for each axis, or a negative one.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.tile(np.arange(2), (2,)).tolist()
+      [0, 1, 0, 1]
+    """
+    x = as_value(operand)
+    times = shape_of("tile", reps)
+    if len(times) != x.ndim:
+        raise ValueError(f"tile: {x.aval} needs {x.ndim} reps; got {times}")
+    between: list[Any] = [n for pair in zip(times, x.shape, strict=True) for n in pair]
+    wide = structural.broadcast_in_dim(x, shape=tuple(between), dims=tuple(range(1, 2 * x.ndim, 2)))
+    return reshape(wide, tuple(r * n for r, n in zip(times, x.shape, strict=True)))

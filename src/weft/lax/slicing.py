@@ -1,0 +1,365 @@
+"""Parts of arrays: slices at places known beforehand, and windows at places known at run time."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..primitives import dynamic_slicing, slicing, structural
+from ..primitives.comparison import lt
+from ..primitives.selection import where
+from ..primitives.structural import add, full
+from ..typing import ArrayLike, Shape
+from .axes import axis_of, ints_of, shape_of
+
+__all__ = [
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "index_in_dim",
+    "slice",
+    "slice_in_dim",
+]
+
+
+@located
+def slice(
+    operand: ArrayLike,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Array:
+    """Every stride-th element from a start to before a limit, along each axis.
+
+    Args:
+      operand: array [n0, …], any dtype.
+      start_indices, limit_indices: for each axis, 0 <= start <= limit <= n.
+      strides: positive ints; 1 if left out.
+    Returns: array, ceil((limit - start) / stride) long along each axis.
+    Raises: ValueError: they don't fit the operand.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.slice(np.arange(10), (1,), (8,), (3,)).tolist()
+      [1, 4, 7]
+    Source: StableHLO `slice`.
+    """
+    x = as_value(operand)
+    start = ints_of("slice", "start_indices", start_indices)
+    limit = ints_of("slice", "limit_indices", limit_indices)
+    steps = (1,) * len(start) if strides is None else ints_of("slice", "strides", strides)
+    if limit == x.shape and not any(start) and all(s == 1 for s in steps) and len(steps) == x.ndim:
+        return x  # type: ignore[no-any-return]
+    return slicing.slice_(x, start=start, limit=limit, strides=steps)  # type: ignore[no-any-return]
+
+
+@located
+def slice_in_dim(
+    operand: ArrayLike,
+    start_index: int | None,
+    limit_index: int | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> Array:
+    """`slice` along one axis.
+
+    Args:
+      operand: array, any dtype.
+      start_index, limit_index: negative ones count from the end; `None` is the axis's begin or end.
+      stride: a positive int.
+      axis: negative ones count from the end.
+    Returns: array.
+    Raises: ValueError: they don't fit the operand.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.slice_in_dim(np.arange(6), -3, None).tolist()
+      [3, 4, 5]
+    """
+    x = as_value(operand)
+    at = axis_of("slice_in_dim", x, axis)
+    n = x.shape[at]
+    begin = 0 if start_index is None else operator.index(start_index)
+    end = n if limit_index is None else operator.index(limit_index)
+    start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    start[at] = begin + n if begin < 0 else begin
+    limit[at] = end + n if end < 0 else end
+    strides[at] = operator.index(stride)
+    return slice(x, start, limit, strides)
+
+
+@located
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+    """The elements at one place along an axis.
+
+    Args:
+      operand: array, any dtype.
+      index: an int; a negative one counts from the end.
+      axis: negative ones count from the end.
+      keepdims: whether the axis stays, one long.
+    Returns: array.
+    Raises: IndexError: out of bounds.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.index_in_dim(np.array([[1, 2], [3, 4]]), -1, 1).tolist()
+      [[2], [4]]
+    """
+    x = as_value(operand)
+    at, place = axis_of("index_in_dim", x, axis), operator.index(index)
+    n = x.shape[at]
+    if not -n <= place < n:
+        raise IndexError(f"index_in_dim: index {place} is out of bounds for axis {at} of {x.aval}")
+    place = place + n if place < 0 else place
+    return _without(slice_in_dim(x, place, place + 1, 1, at), at, keepdims)
+
+
+def _without(x: Any, axis: int, keepdims: bool) -> Any:
+    """An array without an axis of length one, unless it is to be kept."""
+    if keepdims:
+        return x
+    return structural.reshape(x, shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+# --- at run time ---
+
+
+def _starts(name: str, x: Any, indices: Any, negative: bool | Sequence[bool]) -> list[Any]:
+    """Start indices as values; negative ones from the end. A matter of Python if they are known."""
+    if isinstance(indices, (Array, np.ndarray)) or hasattr(indices, "aval"):
+        if indices.ndim != 1:
+            raise ValueError(
+                f"{name}: start indices must be a sequence of scalars or an array of one axis; got "
+                f"{as_value(indices).aval}"
+            )
+        indices = list(as_value(indices))
+    if len(indices) != x.ndim:
+        raise ValueError(f"{name}: {x.aval} needs {x.ndim} start indices; got {len(indices)}")
+    wrap = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    if len(wrap) != x.ndim:
+        raise ValueError(f"{name}: allow_negative_indices: {x.ndim} are needed; got {len(wrap)}")
+    return [start_index(name, i, n, w) for i, n, w in zip(indices, x.shape, wrap, strict=True)]
+
+
+def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
+    """One start index as a value that isn't negative (if it was no less than -n)."""
+    if index.__class__ is not int:
+        index = as_value(index)
+        if index.ndim or not dtypes.is_integer(index.dtype):
+            raise TypeError(f"{name}: start indices must be integer scalars; got {index.aval}")
+        if not wrap or dtypes.is_unsigned(index.dtype):
+            return index
+        if index.__class__ is not Array or index._host is None:
+            if dtypes.iinfo(index.dtype).max < n:
+                index = structural.convert_element_type(index, dtype=dtypes.default_int())
+            length = full(index.aval.update(weak_type=True), n)
+            zero = full(index.aval.update(weak_type=True), 0)
+            return where(lt(index, zero), add(index, length), index)
+        index = int(index._host)
+    if wrap and index < 0:
+        index += n
+    return as_value(min(max(index, -1), n))  # far ones too fit the dtype; XLA moves them inside
+
+
+@located
+def dynamic_slice(
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: Shape,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """Reads a window of fixed size that begins at run-time indices.
+
+    Args:
+      operand: array [n0, …, nk], any dtype.
+      start_indices: k+1 integer scalars, or an array [k+1]; negative ones count from the end.
+        Then they are moved so that the window stays inside.
+      slice_sizes: k+1 ints, 0 <= size <= n.
+      allow_negative_indices: False if it is known that there are none, which saves a comparison;
+        or one for each index.
+    Returns: array of shape `slice_sizes`, dtype of `operand`.
+    Raises: TypeError: a size does not fit, or an index is not an integer. ValueError: the counts
+      differ.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_slice(np.arange(6), (4,), (3,)).tolist()
+      [3, 4, 5]
+    Source: StableHLO `dynamic_slice`.
+    """
+    x = as_value(operand)
+    starts = _starts("dynamic_slice", x, start_indices, allow_negative_indices)
+    sizes = shape_of("dynamic_slice", slice_sizes)
+    return dynamic_slicing.dynamic_slice(x, *starts, sizes=sizes)  # type: ignore[no-any-return]
+
+
+@located
+def dynamic_update_slice(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """Writes a window that begins at run-time indices; gives a new array.
+
+    Args:
+      operand: array [n0, …, nk], any dtype.
+      update: array [m0, …, mk] of the same dtype, m <= n.
+      start_indices: k+1 integer scalars, or an array [k+1]; negative ones count from the end.
+        Then they are moved so that the window stays inside.
+      allow_negative_indices: as in `dynamic_slice`.
+    Returns: array like `operand`.
+    Raises: TypeError: the dtypes differ or the update is too large. ValueError: the counts differ.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_update_slice(np.zeros(4, int), np.array([1, 2]), (9,)).tolist()
+      [0, 0, 1, 2]
+    Source: StableHLO `dynamic_update_slice`.
+    """
+    x, window = as_value(operand), as_value(update)
+    starts = _starts("dynamic_update_slice", x, start_indices, allow_negative_indices)
+    return dynamic_slicing.dynamic_update_slice(x, window, *starts)  # type: ignore[no-any-return]
+
+
+def _along(x: Any, axis: int, index: ArrayLike) -> list[Any]:
+    """Start indices that are zero but along one axis."""
+    starts: list[Any] = [0] * x.ndim
+    starts[axis] = index
+    return starts
+
+
+@located
+def dynamic_slice_in_dim(
+    operand: ArrayLike,
+    start_index: ArrayLike,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """`dynamic_slice` along one axis.
+
+    Args:
+      operand: array, any dtype.
+      start_index: an integer scalar; a negative one counts from the end.
+      slice_size: the window's length.
+      axis: negative ones count from the end.
+      allow_negative_indices: as in `dynamic_slice`.
+    Returns: array.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_slice_in_dim(np.arange(5), 1, 3).tolist()
+      [1, 2, 3]
+    """
+    x = as_value(operand)
+    at = axis_of("dynamic_slice_in_dim", x, axis)
+    sizes = (*x.shape[:at], operator.index(slice_size), *x.shape[at + 1 :])
+    return dynamic_slice(
+        x, _along(x, at, start_index), sizes, allow_negative_indices=allow_negative_indices
+    )
+
+
+@located
+def dynamic_index_in_dim(
+    operand: ArrayLike,
+    index: ArrayLike,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """The elements at one run-time place along an axis.
+
+    Args:
+      operand: array, any dtype.
+      index: an integer scalar; a negative one counts from the end.
+      axis: negative ones count from the end.
+      keepdims: whether the axis stays, one long.
+      allow_negative_indices: as in `dynamic_slice`.
+    Returns: array.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_index_in_dim(np.array([[1, 2], [3, 4]]), 1, keepdims=False).tolist()
+      [3, 4]
+    """
+    x = as_value(operand)
+    at = axis_of("dynamic_index_in_dim", x, axis)
+    read = dynamic_slice_in_dim(x, index, 1, at, allow_negative_indices=allow_negative_indices)
+    return _without(read, at, keepdims)  # type: ignore[no-any-return]
+
+
+@located
+def dynamic_update_slice_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """`dynamic_update_slice` along one axis.
+
+    Args:
+      operand: array, any dtype.
+      update: array of the same dtype and number of axes.
+      start_index: an integer scalar; a negative one counts from the end.
+      axis: negative ones count from the end.
+      allow_negative_indices: as in `dynamic_slice`.
+    Returns: array like `operand`.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_update_slice_in_dim(np.zeros(4, int), np.array([7]), 2, 0).tolist()
+      [0, 0, 7, 0]
+    """
+    x = as_value(operand)
+    at = axis_of("dynamic_update_slice_in_dim", x, axis)
+    return dynamic_update_slice(
+        x, update, _along(x, at, start_index), allow_negative_indices=allow_negative_indices
+    )
+
+
+@located
+def dynamic_update_index_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """Writes the elements at one run-time place along an axis; gives a new array.
+
+    Args:
+      operand: array, any dtype.
+      update: array of the same dtype, with or without the axis (one long).
+      index: an integer scalar; a negative one counts from the end.
+      axis: negative ones count from the end.
+      allow_negative_indices: as in `dynamic_slice`.
+    Returns: array like `operand`.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.dynamic_update_index_in_dim(np.zeros((2, 2), int), np.array([1, 2]), 1, 0).tolist()
+      [[0, 0], [1, 2]]
+    """
+    x, elements = as_value(operand), as_value(update)
+    at = axis_of("dynamic_update_index_in_dim", x, axis)
+    if elements.ndim != x.ndim:
+        shape = (*elements.shape[:at], 1, *elements.shape[at:])
+        elements = structural.reshape(elements, shape=shape)
+    return dynamic_update_slice_in_dim(
+        x, elements, index, at, allow_negative_indices=allow_negative_indices
+    )

@@ -1,0 +1,104 @@
+"""The inverse of the error function on NumPy arrays, to the last bits of float64.
+
+Knows nothing of primitives.
+"""
+
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+
+# Rational approximations of the quantiles of the normal distribution: numerator and denominator,
+# highest power first (M. J. Wichura 1988, “Algorithm AS 241: The percentage points of the normal
+# distribution”, Applied Statistics 37, PPND16).
+_CENTRE = (
+    (
+        2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
+        13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608,
+    ),
+    (
+        5226.495278852854561, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867,
+        5394.1960214247511077, 687.1870074920579083, 42.313330701600911252, 1.0,
+    ),
+)  # fmt: skip
+_TAIL = (
+    (
+        7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177,
+        1.27045825245236838258, 3.64784832476320460504, 5.7694972214606914055,
+        4.6303378461565452959, 1.42343711074968357734,
+    ),
+    (
+        1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966,
+        0.14810397642748007459, 0.68976733498510000455, 1.6763848301838038494,
+        2.05319162663775882187, 1.0,
+    ),
+)  # fmt: skip
+_FAR = (
+    (
+        2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386,
+        0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358,
+        5.4637849111641143699, 6.6579046435011037772,
+    ),
+    (
+        2.04426310338993978564e-15, 1.4215117583164458887e-7, 1.8463183175100546818e-5,
+        7.868691311456132591e-4, 0.0148753612908506148525, 0.13692988092273580531,
+        0.59983220655588793769, 1.0,
+    ),
+)  # fmt: skip
+_ROOT = math.sqrt(0.5)
+
+
+def _ratio(coefficients: Any, r: Any) -> Any:
+    """A ratio of polynomials."""
+    top, bottom = ([np.full_like(r, c[0]), c[1:]] for c in coefficients)
+    for total, rest in (top, bottom):
+        for c in rest:
+            total *= r
+            total += c
+    return top[0] / bottom[0]
+
+
+def erf_inv(x: Any) -> Any:
+    """The inverse of erf: 10 ns an element, after the first 50 µs."""
+    x = np.asarray(x)
+    flat = x.reshape(-1)
+    if flat.size <= _FEW and x.dtype.itemsize < 8:
+        return np.array([_one(y) for y in flat.tolist()]).reshape(x.shape).astype(x.dtype)
+    out = np.empty(flat.shape, x.dtype)
+    with np.errstate(all="ignore"):
+        for at in range(0, flat.size, _CHUNK):
+            out[at : at + _CHUNK] = _chunk(flat[at : at + _CHUNK].astype(np.float64))
+    return out.reshape(x.shape)
+
+
+_FEW = 32  # elements up to which one after the other, at 1.5 µs each, is faster
+_CHUNK = 16384  # elements worked on at a time, so that they stay in the cache
+
+
+def _chunk(y: Any) -> Any:
+    half = 0.5 * y
+    out = half * _ratio(_CENTRE, 0.180625 - half * half)
+    tails = np.flatnonzero(~(np.abs(y) <= 0.85))
+    if tails.size:
+        t = y[tails]
+        r = np.sqrt(-np.log(0.5 * (1.0 - np.abs(t))))
+        size = _ratio(_TAIL, r - 1.6)
+        far = np.flatnonzero(r > 5.0)
+        if far.size:
+            size[far] = _ratio(_FAR, r[far] - 5.0)
+            size[r == np.inf] = np.inf
+        out[tails] = np.copysign(size, t)
+    return out * _ROOT
+
+
+def _one(y: float) -> float:
+    """For a number of at most 24 bits, of which 1 - |y| loses none that matter."""
+    size = abs(y)
+    if not 1e-8 < size < 1.0:
+        return math.copysign(math.inf, y) if size == 1.0 else y / _SLOPE if size < 1.0 else math.nan
+    return math.copysign(_quantile(0.5 - 0.5 * size) * _ROOT, y)
+
+
+_quantile = statistics.NormalDist().inv_cdf
+_SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero

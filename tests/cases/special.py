@@ -1,0 +1,81 @@
+"""Cases of special functions. `special_values.json` holds SciPy 1.17's values."""
+
+import json
+import math
+import pathlib
+
+import numpy as np
+from cases.case import FLOATS, Case, f32
+
+from weft.primitives import incomplete, special
+
+TABLE = json.loads((pathlib.Path(__file__).parent / "special_values.json").read_text())
+RTOL = {"float64": 2e-12, "float32": 1e-5}
+ANY, POSITIVE, INSIDE = f32(3, 4), f32(3, 4, low=0.3, high=4), f32(3, 4, low=-0.9, high=0.9)
+UNIT = f32(3, 4, low=0.05, high=0.95)
+NEGATIVE = f32(7, low=-3.9, high=-0.1)
+
+
+def tabulated(p):
+    """The primitive on the table's arguments, in float64."""
+    row = TABLE[p.name]
+    args = [np.array(a) for a in row["args"]]
+    expected = np.array(row["out"])
+    return Case(
+        p, args, name=f"{p.name}(table)", oracle=lambda *_: expected, rtol=RTOL, atol=1e-300,
+        ulp=20000, differentiable=(), without={"batch": "done with smaller arguments"},
+    )  # fmt: skip
+
+
+def elementwise(f):
+    return np.vectorize(f, otypes=[np.float64])
+
+
+def exact_integer_gamma(a, x):
+    """P(a, x) for whole a."""
+    return 1 - np.exp(-x) * sum(x**k / math.factorial(k) for k in range(int(a.flat[0])))
+
+
+UNARY = [
+    (special.erf, ANY, {"oracle": elementwise(math.erf), "ulp": 8}),
+    (special.erfc, ANY, {"oracle": elementwise(math.erfc), "ulp": 64}),
+    (special.erf_inv, INSIDE, {"ulp": 16}),
+    (special.lgamma, POSITIVE, {"oracle": elementwise(math.lgamma), "ulp": 16, "lower_atol": 1e-6}),
+    (special.digamma, POSITIVE, {"ulp": 16, "lower_atol": 1e-6}),
+    (special.digamma, NEGATIVE, {"ulp": 16, "lower_atol": 1e-4}),
+    (special.bessel_i0e, ANY, {"ulp": 16}),
+    (special.bessel_i1e, ANY, {"ulp": 16}),
+]
+# all smaller floats are computed in float32, as bfloat16 is
+ENOUGH = dict.fromkeys(
+    ("float16", "float8_e4m3fn", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    "computed in float32, as bfloat16 is",
+)
+TABULATED = (
+    special.erf, special.erfc, special.erf_inv, special.lgamma, special.digamma, special.bessel_i0e,
+    special.bessel_i1e, special.zeta, special.polygamma, incomplete.igamma, incomplete.igammac,
+    incomplete.regularized_incomplete_beta,
+)  # fmt: skip
+
+CASES = [
+    *(Case(p, [x], dtypes=FLOATS, elementwise=x is not NEGATIVE, **more) for p, x, more in UNARY),
+    Case(special.zeta, [f32(3, 4, low=1.5, high=6), POSITIVE], differentiable=(1,), dtypes=FLOATS, ulp=32,
+         elementwise=True, edges_within=31,
+         edges_without=ENOUGH),
+    Case(special.polygamma, [np.array([[0], [1], [2]], np.float32), POSITIVE], differentiable=(1,), ulp=32,
+         name="polygamma"),
+    Case(incomplete.igamma, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=64, elementwise=True, lower_atol=1e-6,
+         without={"second_order": "the second derivative in a is not implemented"},
+         edges_within=250, edges_without=ENOUGH),
+    Case(incomplete.igammac, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=64, elementwise=True, lower_atol=1e-6,
+         without={"second_order": "the second derivative in a is not implemented"},
+         edges_within=250, edges_without=ENOUGH),
+    Case(incomplete.igamma, [np.full(6, 3, np.float32), np.array([0.1, 0.5, 1, 2, 5, 20], np.float32)],
+         name="igamma(3, x)", oracle=exact_integer_gamma, ulp=32, rtol=1e-6, differentiable=(1,)),
+    Case(incomplete.igamma_grad_a, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=256, lower_atol=1e-6,
+         differentiable=(1,)),
+    Case(incomplete.random_gamma_grad, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=256, differentiable=()),
+    Case(incomplete.regularized_incomplete_beta, [POSITIVE, POSITIVE, UNIT], dtypes=FLOATS, ulp=64,
+         differentiable=(2,), lower_atol=1e-6),
+    *map(tabulated, TABULATED),
+]  # fmt: skip

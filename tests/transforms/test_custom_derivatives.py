@@ -1,0 +1,550 @@
+"""custom_jvp, custom_vjp, closure_convert, custom_gradient: under every transformation."""
+
+import collections
+import functools
+
+import numpy as np
+import pytest
+
+import weft
+from weft.primitives.structural import reduce_sum
+from weft.primitives.transcendental import cos, exp, sin
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def same(got, expected, tolerance=1e-5):
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=tolerance, atol=1e-6)
+
+
+def total(x):
+    return reduce_sum(x, axes=tuple(range(x.ndim)))
+
+
+# A rule that is off by a factor shows that it, and not the function, was differentiated.
+
+
+def tripled_jvp():
+    @weft.custom_jvp
+    def f(x, y):
+        return sin(x) * y
+
+    @f.defjvp
+    def _(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        return f(x, y), 3.0 * cos(x) * y * dx + 3.0 * sin(x) * dy
+
+    return f
+
+
+def tripled_vjp():
+    @weft.custom_vjp
+    def f(x, y):
+        return sin(x) * y
+
+    def fwd(x, y):
+        return f(x, y), (x, y)
+
+    def bwd(residuals, ct):
+        x, y = residuals
+        return 3.0 * cos(x) * y * ct, 3.0 * sin(x) * ct
+
+    f.defvjp(fwd, bwd)
+    return f
+
+
+BOTH = pytest.mark.parametrize("make", [tripled_jvp, tripled_vjp])
+X, Y = 0.4, 2.0
+
+
+@BOTH
+def test_value_and_gradient(make):
+    f = make()
+    same(f(X, Y), np.sin(X) * Y)
+    gx, gy = weft.grad(f, (0, 1))(X, Y)
+    same(gx, 3 * np.cos(X) * Y)
+    same(gy, 3 * np.sin(X))
+    same(weft.grad(f, 1)(X, Y), 3 * np.sin(X))
+    same(f(y=Y, x=X), np.sin(X) * Y)  # by keyword
+
+
+@BOTH
+def test_under_jit_vmap_and_grad_in_all_orders(make):
+    f = make()
+    xs, ys = f32([0.1, 0.2, 0.3]), f32([1.0, 2.0, 3.0])
+    a, b = np.asarray(xs), np.asarray(ys)
+    slope = 3 * np.cos(a) * b
+    same(weft.jit(f)(X, Y), np.sin(X) * Y)
+    same(weft.vmap(f)(xs, ys), np.sin(a) * b)
+    same(weft.vmap(f, (0, None))(xs, 2.0), np.sin(a) * 2)
+    for g in (
+        weft.vmap(weft.grad(f)),
+        weft.jit(weft.vmap(weft.grad(f))),
+        weft.vmap(weft.jit(weft.grad(f))),
+        weft.vmap(weft.grad(weft.jit(f))),
+        weft.grad(lambda x, y: total(weft.vmap(f)(x, y))),
+        weft.grad(lambda x, y: total(weft.jit(weft.vmap(f))(x, y))),
+        weft.grad(lambda x, y: total(weft.vmap(weft.jit(f))(x, y))),
+        weft.jit(weft.grad(lambda x, y: total(weft.vmap(weft.jit(f))(x, y)))),
+        weft.grad(lambda x, y: total(f(x, y))),
+        weft.grad(weft.jit(lambda x, y: total(f(x, y)))),
+    ):
+        same(g(xs, ys), slope)
+    same(weft.grad(lambda x: total(weft.vmap(f, (0, None))(x, 2.0)))(xs), 3 * np.cos(a) * 2)
+    same(weft.grad(lambda y: total(weft.vmap(f, (0, None))(xs, y)))(2.0), 3 * np.sum(np.sin(a)))
+    same(weft.grad(lambda y: total(weft.jit(weft.vmap(f, (0, None)))(xs, y)))(2.0),
+         3 * np.sum(np.sin(a)))  # fmt: skip
+    same(weft.vmap(weft.vmap(f, (None, 0)), (0, None))(xs, ys), np.outer(np.sin(a), b))
+
+
+@BOTH
+def test_second_order(make):
+    f = make()
+    # of 3 cos(x) y dx: the rule itself is differentiated; f inside it again by the rule
+    for g in (
+        weft.grad(weft.grad(f)),
+        weft.jit(weft.grad(weft.grad(f))),
+        weft.grad(weft.jit(weft.grad(f))),
+        weft.grad(weft.grad(weft.jit(f))),
+        weft.jacfwd(weft.grad(f)),
+        weft.jacrev(weft.jacrev(f)),
+        weft.jacfwd(weft.jit(weft.grad(weft.jit(f)))),
+    ):
+        same(g(X, Y), -3 * np.sin(X) * Y)
+    same(weft.grad(weft.grad(f), 1)(X, Y), 3 * np.cos(X))
+    same(weft.vmap(weft.grad(weft.grad(f)))(f32([X, X]), f32([Y, Y])), [-3 * np.sin(X) * Y] * 2)
+
+
+def test_forward_mode_of_custom_jvp():
+    f = tripled_jvp()
+    for g in (f, weft.jit(f)):
+        y, t = weft.jvp(g, (X, Y), (1.0, 0.0))
+        same(y, np.sin(X) * Y)
+        same(t, 3 * np.cos(X) * Y)
+        same(weft.linearize(g, X, Y)[1](0.0, 1.0), 3 * np.sin(X))
+        same(weft.jacfwd(g)(X, Y), 3 * np.cos(X) * Y)
+        same(weft.jacfwd(weft.jacfwd(g))(X, Y), -3 * np.sin(X) * Y)
+        same(weft.jvp(weft.grad(g), (X, Y), (1.0, 0.0))[1], -3 * np.sin(X) * Y)
+        same(weft.jvp(weft.vmap(g), (f32([X]), f32([Y])), (f32([1]), f32([0])))[1],
+             [3 * np.cos(X) * Y])  # fmt: skip
+
+
+def test_forward_mode_of_custom_vjp_is_refused():
+    f = tripled_vjp()
+    for g in (f, weft.jit(f), weft.vmap(f)):
+        args = (X, Y) if g is not None and g.__class__ and g is f or g.__name__ == "f" else (X, Y)
+        args = (f32([X]), f32([Y])) if g is not f and hasattr(g, "__wrapped__") and not hasattr(g, "lower") else args
+        with pytest.raises(TypeError, match=r"(?s)f: forward-mode .*custom_vjp.*use custom_jvp"):
+            weft.jvp(g, args, tuple(a * 1.0 if not isinstance(a, float) else 1.0 for a in args))
+    with pytest.raises(TypeError, match="forward-mode"):
+        weft.linearize(f, X, Y)[1](1.0, 1.0)
+
+
+def test_the_function_itself_runs_where_nothing_is_differentiated():
+    calls = []
+
+    @weft.custom_jvp
+    def f(x):
+        calls.append("f")
+        return x * 2
+
+    @f.defjvp
+    def _(primals, tangents):
+        calls.append("rule")
+        return primals[0] * 2, tangents[0] * 2
+
+    f(1.0)
+    weft.jit(f)(1.0)
+    weft.vmap(f)(f32([1.0]))
+    weft.grad(lambda y: f(3.0) * y)(1.0)
+    assert "rule" not in calls
+    weft.grad(f)(1.0)
+    assert calls[-1] == "rule"
+
+
+# --- defjvps ---
+
+
+def test_defjvps():
+    @weft.custom_jvp
+    def f(x, y, z):
+        return x * y + z
+
+    f.defjvps(
+        lambda dx, out, x, y, z: 10 * dx * y,
+        None,
+        lambda dz, out, x, y, z: dz * out,
+    )
+    same(weft.grad(f, 0)(2.0, 3.0, 1.0), 30.0)
+    same(weft.grad(f, 1)(2.0, 3.0, 1.0), 0.0)
+    same(weft.grad(f, 2)(2.0, 3.0, 1.0), 7.0)
+    same(weft.jit(weft.grad(f, 2))(2.0, 3.0, 1.0), 7.0)
+    same(weft.vmap(weft.grad(f, 2))(f32([2.0]), f32([3.0]), f32([1.0])), [7.0])
+    g = weft.custom_jvp(lambda x, y: x)
+    g.defjvps(None, None)
+    same(weft.grad(g)(1.0, 2.0), 0.0)
+    with pytest.raises(TypeError, match="nondiff_argnums"):
+        weft.custom_jvp(lambda n, x: x, nondiff_argnums=(0,)).defjvps(None)
+
+
+# --- arguments that aren't differentiated ---
+
+
+def test_nondiff_argnums_of_custom_jvp():
+    @functools.partial(weft.custom_jvp, nondiff_argnums=(0, 2))
+    def apply(g, x, text, y=1.0):
+        return g(x) * y
+
+    @apply.defjvp
+    def _(g, text, primals, tangents):
+        assert text == "text"
+        (x, y), (dx, dy) = primals, tangents
+        return apply(g, x, text, y), 5.0 * dx * y
+
+    for call in (
+        lambda x: apply(sin, x, "text"),
+        lambda x: apply(sin, x, text="text", y=1.0),
+        weft.jit(lambda x: apply(sin, x, "text", 1.0)),
+    ):
+        same(call(X), np.sin(X))
+        same(weft.grad(call)(X), 5.0)
+        same(weft.vmap(weft.grad(call))(f32([X])), [5.0])
+
+
+def test_nondiff_argnums_of_custom_vjp():
+    @functools.partial(weft.custom_vjp, nondiff_argnums=(1,))
+    def power(x, n):
+        return x**n if isinstance(n, float) else functools.reduce(lambda a, b: a * b, [x] * n)
+
+    power.defvjp(lambda x, n: (power(x, n), x), lambda n, x, ct: (100.0 * n * ct,))
+    same(power(2.0, 3), 8.0)
+    for g in (weft.grad(power), weft.jit(weft.grad(power), static_argnums=1)):
+        same(g(2.0, 3), 300.0)
+    same(weft.grad(lambda x: weft.jit(power, static_argnums=1)(x, 3))(2.0), 300.0)
+    same(weft.vmap(lambda x: power(x, 3))(f32([1.0, 2.0])), [1.0, 8.0])
+    same(weft.vmap(weft.grad(lambda x: power(x, 3)))(f32([1.0, 2.0])), [300.0, 300.0])
+
+
+def test_nondiff_argnums_out_of_range():
+    f = weft.custom_jvp(lambda x: x, nondiff_argnums=(3,))
+    f.defjvp(lambda p, t: (p[0], t[0]))
+    with pytest.raises(TypeError, match="nondiff_argnums names position 3.*1 arguments"):
+        f(1.0)
+
+
+# --- trees, integers, zeros ---
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def test_trees_in_and_out():
+    @weft.custom_vjp
+    def f(p, xs):
+        return {"s": p.a * p.b, "t": [xs[0] + p.a]}
+
+    def fwd(p, xs):
+        return f(p, xs), {"p": p, "none": None}
+
+    def bwd(residuals, ct):
+        p = residuals["p"]
+        return Pair(7.0 * ct["s"] * p.b, 7.0 * ct["s"] * p.a), [ct["t"][0], None]
+
+    f.defvjp(fwd, bwd)
+    p, xs = Pair(f32(2.0), f32(3.0)), [f32(1.0), f32(4.0)]
+    loss = lambda p, xs: (lambda o: o["s"] + o["t"][0])(f(p, xs))  # noqa: E731
+    for g in (weft.grad(loss, (0, 1)), weft.jit(weft.grad(weft.jit(loss), (0, 1)))):
+        gp, gxs = g(p, xs)
+        assert isinstance(gp, Pair)
+        same(gp.a, 21.0)
+        same(gp.b, 14.0)
+        same(gxs[0], 1.0)
+        same(gxs[1], 0.0)
+
+
+def test_trees_of_custom_jvp():
+    @weft.custom_jvp
+    def f(d):
+        return Pair(d["x"] * 2, (d["y"],))
+
+    @f.defjvp
+    def _(primals, tangents):
+        ((d,), (t,)) = primals, tangents
+        return f(d), Pair(t["x"] * 20, (t["y"],))
+
+    out, t = weft.jvp(f, ({"x": 1.0, "y": 2.0},), ({"x": 1.0, "y": 1.0},))
+    same(t.a, 20.0)
+    same(t.b[0], 1.0)
+    same(weft.grad(lambda d: f(d).a)({"x": 1.0, "y": 2.0})["x"], 20.0)
+
+
+def test_none_is_a_zero_cotangent():
+    @weft.custom_vjp
+    def f(x, y):
+        return x * y
+
+    f.defvjp(lambda x, y: (x * y, y), lambda y, ct: (None, ct * y))
+    for g in (weft.grad(f, (0, 1)), weft.jit(weft.grad(f, (0, 1))), weft.grad(weft.jit(f), (0, 1))):
+        gx, gy = g(2.0, 3.0)
+        same(gx, 0.0)
+        same(gy, 3.0)
+    gx, gy = weft.vmap(weft.grad(f, (0, 1)))(f32([2.0]), f32([3.0]))
+    same(gx, [0.0])
+
+
+def test_integer_arguments():
+    seen = []
+
+    @weft.custom_jvp
+    def f(x, n):
+        return x * n
+
+    @f.defjvp
+    def _(primals, tangents):
+        (x, n), (dx, dn) = primals, tangents
+        seen.append(dn.dtype)
+        return f(x, n), dx * n * 2.0
+
+    for g in (weft.grad(f), weft.jit(weft.grad(f)), weft.grad(weft.jit(f))):
+        same(g(2.0, 3), 6.0)
+    assert set(seen) == {weft.dtypes.float0}
+
+    @weft.custom_vjp
+    def h(x, n):
+        return x * n
+
+    h.defvjp(lambda x, n: (x * n, n), lambda n, ct: (ct * n * 2.0, None))
+    for g in (weft.grad(h), weft.jit(weft.grad(h)), weft.grad(weft.jit(h))):
+        same(g(2.0, 3), 6.0)
+    same(weft.vmap(weft.grad(h), (0, None))(f32([1.0, 2.0]), 3), [6.0, 6.0])
+    same(weft.vmap(weft.grad(h), (None, 0))(1.0, np.array([3, 4], np.int32)), [6.0, 8.0])
+
+
+def test_integer_outputs():
+    @weft.custom_vjp
+    def f(x):
+        return x * 2, 3
+
+    f.defvjp(lambda x: ((x * 2, 3), None), lambda _, ct: (ct[0] * 20,))
+    for g in (f, weft.jit(f)):
+        same(weft.grad(lambda x, g=g: g(x)[0])(1.0), 20.0)
+
+    @weft.custom_jvp
+    def h(x):
+        return x * 2, 3
+
+    h.defjvp(lambda p, t: (h(p[0]), (t[0] * 20, np.zeros((), weft.dtypes.float0))))
+    for g in (h, weft.jit(h)):
+        same(weft.grad(lambda x, g=g: g(x)[0])(1.0), 20.0)
+
+
+def test_rule_with_constants():
+    w = f32([1.0, 2.0])
+
+    @weft.custom_vjp
+    def f(x):
+        return x * w
+
+    f.defvjp(lambda x: (x * w, None), lambda _, ct: (ct * w * 10.0,))
+    x = f32([3.0, 4.0])
+    for g in (
+        weft.grad(lambda x: total(f(x))),
+        weft.jit(weft.grad(lambda x: total(f(x)))),
+        weft.grad(weft.jit(lambda x: total(f(x)))),
+    ):
+        same(g(x), [10.0, 20.0])
+
+
+# --- what they close over ---
+
+
+def closure(kind, y):
+    """A custom function of x that closes over y, in function and rule."""
+    if kind == "jvp":
+        f = weft.custom_jvp(lambda x: x * y)
+        f.defjvp(lambda p, t: (f(p[0]), 10.0 * t[0] * y))
+        return f
+    f = weft.custom_vjp(lambda x: x * y)
+    f.defvjp(lambda x: (x * y, None), lambda _, ct: (10.0 * ct * y,))
+    return f
+
+
+KINDS = pytest.mark.parametrize("kind", ["jvp", "vjp"])
+
+
+@KINDS
+def test_closure_over_a_batch(kind):
+    xs, ys = f32([1.0, 2.0, 3.0]), f32([10.0, 20.0, 30.0])
+    same(weft.vmap(lambda x, y: closure(kind, y)(x))(xs, ys), [10.0, 40.0, 90.0])
+    same(weft.vmap(lambda y: closure(kind, y)(2.0))(ys), [20.0, 40.0, 60.0])
+    same(weft.jit(weft.vmap(lambda x, y: closure(kind, y)(x)))(xs, ys), [10.0, 40.0, 90.0])
+    g = weft.vmap(lambda x, y: weft.grad(closure(kind, y))(x))
+    same(g(xs, ys), [100.0, 200.0, 300.0])
+    same(weft.jit(g)(xs, ys), [100.0, 200.0, 300.0])
+    g = weft.grad(lambda x: total(weft.vmap(lambda x, y: closure(kind, y)(x))(x, ys)))
+    same(g(xs), [100.0, 200.0, 300.0])
+    same(weft.jit(g)(xs), [100.0, 200.0, 300.0])
+
+
+@KINDS
+def test_closure_over_what_an_outer_derivative_follows(kind):
+    # the inner function is only evaluated, so ordinary differentiation serves y
+    same(weft.grad(lambda y: closure(kind, y)(2.0))(3.0), 2.0)
+    same(weft.jit(lambda y: closure(kind, y)(2.0))(3.0), 6.0)
+
+
+@KINDS
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+def test_derivative_in_argument_and_closure_is_refused(kind, wrap):
+    """The rule says nothing of y: a silent answer would be wrong."""
+    f = wrap(lambda x, y: closure(kind, y)(x))
+    with pytest.raises(TypeError, match="closes over"):
+        weft.grad(f, (0, 1))(2.0, 3.0)
+    with pytest.raises(TypeError, match="closes over"):
+        weft.jit(weft.grad(f, (0, 1)))(2.0, 3.0)
+    if kind == "jvp":
+        with pytest.raises(TypeError, match="closes over"):
+            weft.jvp(f, (2.0, 3.0), (1.0, 1.0))
+
+
+def test_closure_convert():
+    @functools.partial(weft.custom_vjp, nondiff_argnums=(0,))
+    def apply(f, x, *values):
+        return f(x, *values)
+
+    def fwd(f, x, *values):
+        y, pull = weft.vjp(f, x, *values)
+        return y, pull_parts(f, x, values)
+
+    def pull_parts(f, x, values):
+        return x, values
+
+    def bwd(f, residuals, ct):
+        x, values = residuals
+        return weft.vjp(f, x, *values)[1](2.0 * ct)
+
+    apply.defvjp(fwd, bwd)
+
+    def loss(x, y):
+        converted, values = weft.closure_convert(lambda x: sin(x) * y, x)
+        assert len(values) == 1
+        return apply(converted, x, *values)
+
+    gx, gy = weft.grad(loss, (0, 1))(X, Y)
+    same(gx, 2 * np.cos(X) * Y)
+    same(gy, 2 * np.sin(X))
+    converted, values = weft.closure_convert(lambda x: {"y": x * 2}, f32([1.0, 2.0]))
+    assert values == []
+    same(converted(f32([5.0, 6.0]))["y"], [10.0, 12.0])
+    with pytest.raises(TypeError, match="closure_convert: converted for arguments"):
+        converted((1.0, 2.0))
+
+
+def test_custom_gradient():
+    @weft.custom_gradient
+    def f(x, y):
+        """The product."""
+        return x * y, lambda ct: (ct * y * 10.0, ct * x)
+
+    same(f(2.0, 3.0), 6.0)
+    assert f.__doc__ == "The product."
+    for g in (weft.grad(f, (0, 1)), weft.jit(weft.grad(f, (0, 1))), weft.grad(weft.jit(f), (0, 1))):
+        gx, gy = g(2.0, 3.0)
+        same(gx, 30.0)
+        same(gy, 2.0)
+    same(weft.vmap(weft.grad(f))(f32([2.0, 2.0]), f32([3.0, 4.0])), [30.0, 40.0])
+    same(weft.grad(weft.grad(f), 1)(2.0, 3.0), 10.0)
+    one = weft.custom_gradient(lambda x: (exp(x), lambda ct: 5.0 * ct))  # not a tuple
+    same(weft.grad(one)(1.0), 5.0)
+
+
+# --- what is refused ---
+
+
+def test_a_missing_rule():
+    with pytest.raises(AttributeError, match=r"(?s)custom_jvp: no rule is defined for f .*defjvp"):
+
+        @weft.custom_jvp
+        def f(x):
+            return x
+
+        f(1.0)
+    with pytest.raises(AttributeError, match=r"(?s)custom_vjp: no rules are defined.*defvjp"):
+        weft.custom_vjp(lambda x: x)(1.0)
+    with pytest.raises(TypeError, match="custom_jvp: expected a function; got int"):
+        weft.custom_jvp(3)
+    with pytest.raises(TypeError, match=r"custom_vjp.defvjp: expected a function"):
+        weft.custom_vjp(lambda x: x).defvjp(lambda x: (x, x), None)
+
+
+def broken_jvp(rule):
+    f = weft.custom_jvp(lambda x: x * 2)
+    f.defjvp(rule)
+    return f
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda p, t: p[0], "must return a pair .output, output tangent."),
+        (lambda p, t: (p[0], (t[0],)), "one structure"),
+        (lambda p, t: ((p[0],), (t[0],)), "function's structure"),
+        (lambda p, t: (p[0], f32([1.0, 2.0]) * t[0]), r"tangent like the output, float32\[\]; got float32\[2\]"),
+        (lambda p, t: (p[0], t[0] * t[0]), "linear in the tangents"),
+        (lambda p, t: (p[0], sin(t[0])), "linear in the tangents; sin isn't"),
+    ],
+)  # fmt: skip
+def test_broken_jvp_rules(rule, message, wrap):
+    with pytest.raises(TypeError, match=message):
+        weft.grad(wrap(broken_jvp(rule)))(1.0)
+
+
+def broken_vjp(fwd, bwd):
+    f = weft.custom_vjp(lambda x: x * 2)
+    f.defvjp(fwd, bwd)
+    return f
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize(
+    ("fwd", "bwd", "message"),
+    [
+        (lambda x: x, lambda r, ct: (ct,), "forward rule .* must return a pair"),
+        (lambda x: ((x,), None), lambda r, ct: (ct,), "function's structure"),
+        (lambda x: (x, None), lambda r, ct: ct, "tuple of 1 cotangents"),
+        (lambda x: (x, None), lambda r, ct: (ct, ct), "tuple of 1 cotangents.*got 2"),
+        (lambda x: (x, None), lambda r, ct: (f32([1.0, 2.0]),), r"shapes; got float32\[2\] for float32\[\]"),
+        (lambda x: (x, None), lambda r, ct: ({"a": ct, "b": ct},), "structure"),
+    ],
+)  # fmt: skip
+def test_broken_vjp_rules(fwd, bwd, message, wrap):
+    with pytest.raises(TypeError, match=message):
+        weft.grad(wrap(broken_vjp(fwd, bwd)))(1.0)
+
+
+def test_positional_arguments_are_checked():
+    f = tripled_jvp()
+    with pytest.raises(TypeError, match="missing the argument 'y'"):
+        f(1.0)
+    with pytest.raises(TypeError, match="unexpected keyword arguments .'z'."):
+        f(1.0, 2.0, z=3.0)
+
+
+def test_as_a_method_and_its_name():
+    class Layer:
+        @functools.partial(weft.custom_jvp, nondiff_argnums=(0,))
+        def apply(self, x):
+            """Doubles."""
+            return x * 2
+
+        @apply.defjvp
+        def _(self, primals, tangents):
+            return self.apply(*primals), 20.0 * tangents[0]
+
+    layer = Layer()
+    same(layer.apply(1.0), 2.0)
+    same(weft.grad(layer.apply)(1.0), 20.0)
+    assert Layer.apply.__name__ == "apply"
+    assert Layer.apply.__doc__ == "Doubles."

@@ -1,0 +1,203 @@
+"""jvp, linearize, vjp, linear_transpose: derivatives as linear maps."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.primitives.structural import reduce_sum
+from weft.primitives.transcendental import cos, sin
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def same(got, expected, tolerance=1e-5):
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=tolerance, atol=1e-6)
+
+
+FLOAT0 = weft.dtypes.float0
+
+
+def test_jvp():
+    y, t = weft.jvp(sin, (0.1,), (0.2,))
+    same(y, np.sin(0.1))
+    same(t, 0.2 * np.cos(0.1))
+    y, t = weft.jvp(lambda x, y: {"p": x * y, "q": [x]}, [2.0, 3.0], [1.0, 10.0])
+    same(y["p"], 6.0)
+    same(t["p"], 23.0)
+    same(t["q"][0], 1.0)
+    y, t, aux = weft.jvp(lambda x: (x * x, (x, "s")), (3.0,), (1.0,), has_aux=True)
+    same(t, 6.0)
+    same(aux[0], 3.0)
+    assert aux[1] == "s"
+
+
+def test_jvp_of_a_constant_and_of_an_integer_output():
+    y, t = weft.jvp(lambda x: (4.0, 3, x), (1.0,), (2.0,))
+    same(t[0], 0.0)
+    assert t[1].dtype == FLOAT0
+    same(t[2], 2.0)
+
+
+def test_jvp_of_integers_takes_float0():
+    y, t = weft.jvp(lambda x, n: x * n, (2.0, 3), (1.0, np.zeros((), FLOAT0)))
+    same(t, 3.0)
+    with pytest.raises(TypeError, match=r"jvp: n is int32\[\]: its tangent must be of dtype float0"):
+        weft.jvp(lambda x, n: x * n, (2.0, 3), (1.0, 1.0))
+    with pytest.raises(TypeError, match=r"tangent of x must be like float32\[\]; got float0"):
+        weft.jvp(lambda x: x, (2.0,), (np.zeros((), FLOAT0),))
+
+
+def test_jvp_checks_its_arguments():
+    with pytest.raises(TypeError, match=r"(?s)primals must be a tuple or a list.*jvp\(f, \(x,\)"):
+        weft.jvp(sin, 1.0, 1.0)
+    with pytest.raises(TypeError, match="one structure"):
+        weft.jvp(lambda x, y: x, (1.0, 2.0), (1.0,))
+    with pytest.raises(TypeError, match=r"tangent of x\['a'\].*float32\[2\]; got float32\[3\]"):
+        weft.jvp(lambda x: x["a"], ({"a": f32([1, 2])},), ({"a": f32([1, 2, 3])},))
+    with pytest.raises(TypeError, match=r"tangent of x .*float32\[\]; got int32\[\]"):
+        weft.jvp(lambda x: x, (f32(1.0),), (np.int32(1),))
+
+
+def test_linearize():
+    y, f_jvp = weft.linearize(lambda x, y: x * sin(y), 2.0, 0.5)
+    same(y, 2 * np.sin(0.5))
+    same(f_jvp(1.0, 0.0), np.sin(0.5))
+    same(f_jvp(0.0, 1.0), 2 * np.cos(0.5))
+    same(weft.vmap(f_jvp)(f32([1, 0]), f32([0, 1])), [np.sin(0.5), 2 * np.cos(0.5)])
+    same(weft.jit(f_jvp)(1.0, 1.0), np.sin(0.5) + 2 * np.cos(0.5))
+    y, f_jvp, aux = weft.linearize(lambda x: (x * x, {"a": x}), 3.0, has_aux=True)
+    same(f_jvp(1.0), 6.0)
+    same(aux["a"], 3.0)
+    with pytest.raises(TypeError, match="structure"):
+        f_jvp(1.0, 2.0)
+    with pytest.raises(TypeError, match=r"got float32\[2\]"):
+        f_jvp(f32([1.0, 2.0]))
+
+
+def test_the_linear_function_of_linearize_is_differentiable():
+    _, f_jvp = weft.linearize(lambda x: x * x * x, 2.0)
+    same(weft.grad(f_jvp)(5.0), 12.0)
+
+    def g(x):
+        return weft.linearize(sin, x)[1](1.0)  # cos
+
+    same(weft.grad(g)(0.3), -np.sin(0.3))
+    same(weft.jvp(g, (0.3,), (1.0,))[1], -np.sin(0.3))
+
+
+def test_vjp():
+    (y, z), pull = weft.vjp(lambda x, y: (sin(x) * y, y), 0.5, 2.0)
+    same(y, 2 * np.sin(0.5))
+    gx, gy = pull((1.0, 10.0))
+    same(gx, 2 * np.cos(0.5))
+    same(gy, np.sin(0.5) + 10)
+    gx, gy = pull((0.0, 1.0))  # again
+    same(gx, 0.0)
+    same(gy, 1.0)
+    y, pull, aux = weft.vjp(lambda x: (x * x, "aux"), 3.0, has_aux=True)
+    assert aux == "aux"
+    same(pull(1.0)[0], 6.0)
+
+
+def test_vjp_checks_cotangents():
+    y, pull = weft.vjp(lambda x: {"a": x * 2, "b": x}, f32([1.0, 2.0]))
+    with pytest.raises(TypeError, match="structure of the output"):
+        pull(1.0)
+    with pytest.raises(TypeError, match=r"cotangent of output\['a'\].*float32\[2\]; got float32\[\]"):
+        pull({"a": f32(1.0), "b": f32([1.0, 1.0])})
+    with pytest.raises(TypeError, match="takes one argument"):
+        pull(1.0, 2.0)
+
+
+def test_vjp_of_integers():
+    y, pull = weft.vjp(lambda x, n: (x * n, n), 2.0, 3)
+    gx, gn = pull((1.0, np.zeros((), FLOAT0)))
+    same(gx, 3.0)
+    assert gn.dtype == FLOAT0
+    with pytest.raises(TypeError, match=r"output\[1\] is int32\[\]: its cotangent must be of dtype float0"):
+        pull((1.0, 1))
+
+
+def test_vjp_inside_vmap_and_jit():
+    x = f32([[0.1, 0.2], [0.3, 0.4]])
+
+    def f(x):
+        _, pull = weft.vjp(lambda x: sin(x) * x, x)
+        return pull(f32([1.0, 2.0]))[0]
+
+    v = np.asarray(x)
+    expected = (np.cos(v) * v + np.sin(v)) * [1.0, 2.0]
+    same(weft.vmap(f)(x), expected)
+    same(weft.jit(weft.vmap(f))(x), expected)
+    _, pull = weft.vjp(sin, f32(0.3))
+    same(weft.jit(pull)(1.0)[0], np.cos(0.3))
+
+
+def test_a_pullback_mapped_over_a_basis_is_the_jacobian():
+    x = f32([0.1, 0.2, 0.3])
+    y, pull = weft.vjp(lambda x: sin(x) * x, x)
+    (rows,) = weft.vmap(pull)(f32(np.eye(3)))
+    same(rows, weft.jacfwd(lambda x: sin(x) * x)(x))
+
+
+def test_a_pullback_outlives_its_function():
+    def make():
+        x = f32(np.arange(4.0))
+        return weft.vjp(lambda y: x * y * y, f32(2.0))[1]
+
+    same(make()(f32([1.0, 1.0, 1.0, 1.0]))[0], 4 * 6.0)
+
+
+def test_pullback_is_differentiable_in_cotangent_and_point():
+    def g(x, ct):
+        return weft.vjp(lambda x: x * x * x, x)[1](ct)[0]
+
+    same(g(2.0, 5.0), 60.0)
+    same(weft.grad(g, 0)(2.0, 5.0), 60.0)
+    same(weft.grad(g, 1)(2.0, 5.0), 12.0)
+    same(weft.jit(weft.grad(g, 0))(2.0, 5.0), 60.0)
+
+
+def test_linear_transpose():
+    f = lambda x, y: 2.0 * x - reduce_sum(y, axes=(0,))  # noqa: E731
+    back = weft.linear_transpose(f, 1.0, f32([1.0, 2.0]))
+    gx, gy = back(3.0)
+    same(gx, 6.0)
+    same(gy, [-3.0, -3.0])
+    back = weft.linear_transpose(f, weft.ShapeDtypeStruct((), "float32"), weft.ShapeDtypeStruct((2,), "float32"))
+    same(back(3.0)[0], 6.0)
+    (twice,) = weft.linear_transpose(lambda ct: back(ct)[0], 1.0)(1.0)
+    same(twice, 2.0)
+    same(weft.jit(back)(3.0)[0], 6.0)
+    same(weft.vmap(back)(f32([1.0, 2.0]))[0], [2.0, 4.0])
+
+
+def test_linear_transpose_of_a_linear_function_with_known_parts():
+    w = f32([1.0, 2.0])
+    back = weft.linear_transpose(lambda x: cos(w) * x, f32([0.0, 0.0]))
+    same(back(f32([1.0, 1.0]))[0], np.cos([1.0, 2.0]))
+    same(weft.grad(lambda w: reduce_sum(weft.linear_transpose(lambda x: w * x, w)(w)[0], axes=(0,)))(w), 2 * np.asarray(w))
+
+
+def test_linear_transpose_refuses_what_is_not_linear():
+    with pytest.raises((TypeError, NotImplementedError), match="sin.*linear"):
+        weft.linear_transpose(sin, 1.0)(1.0)
+    with pytest.raises(TypeError, match=r"floating-point or complex; got int32"):
+        weft.linear_transpose(lambda n: n * 2, 3)
+    back = weft.linear_transpose(lambda x: x * 2, 1.0)
+    with pytest.raises(TypeError, match="structure"):
+        back((1.0, 2.0))
+
+
+def test_forward_and_reverse_agree():
+    with weft.enable_x64():
+        rng = np.random.default_rng(1)
+        x, v, u = rng.normal(size=5), rng.normal(size=5), rng.normal(size=5)
+        f = lambda x: sin(x) * cos(x * x) + reduce_sum(x, axes=(0,))  # noqa: E731
+        _, t = weft.jvp(f, (x,), (v,))
+        _, pull = weft.vjp(f, x)
+        _, push = weft.linearize(f, x)
+        same(np.dot(np.asarray(t), u), np.dot(v, np.asarray(pull(u)[0])), 1e-12)
+        same(push(v), np.asarray(t), 1e-12)
