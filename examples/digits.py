@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 
 import matplotlib
-import numpy as onp
 from sklearn.datasets import load_digits
 
+import numpy as onp
 import weft.numpy as np
 from weft import grad, jit, lax, random, value_and_grad, vmap
 from weft.tree_util import tree_leaves, tree_map
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  after the choice of backend
+import matplotlib.pyplot as plt
 
 BATCH = 64
 MASS = 0.9

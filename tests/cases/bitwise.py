@@ -2,7 +2,6 @@
 
 import numpy as np
 from cases.case import INTEGERS, Case, i32
-
 from weft.primitives import bitwise as p
 
 PAIR = [i32(3, 4, low=-100, high=100), i32(4, low=-100, high=100)]

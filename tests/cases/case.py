@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
+
 import numpy as np
 
 LAWS = (
@@ -166,7 +167,9 @@ class Case:
             if law not in LAWS or not reason:
                 raise ValueError(f"{law!r} is not a law, or has no reason; laws: {LAWS}")
         if not self.name:
-            inside = ",".join([*map(_label, self.args), *(f"{k}={v}" for k, v in self.params.items())])
+            inside = ",".join(
+                [*map(_label, self.args), *(f"{k}={v}" for k, v in self.params.items())]
+            )
             self.name = f"{self.operation}({inside})"
 
     @property
@@ -194,9 +197,7 @@ class Case:
         own = self.arguments()
         wishes = [a for a in self.args if isinstance(a, Wish)]
         first = wishes[0].dtype.name if wishes else ""
-        return [(first, own)] + [
-            (d, self.arguments(named(d))) for d in self.dtypes if d != first
-        ]
+        return [(first, own)] + [(d, self.arguments(named(d))) for d in self.dtypes if d != first]
 
     def batch_of(self, x: np.ndarray, place: int, size: int = 3) -> np.ndarray:
         """A batch of arguments like `x`."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 from cases.case import Case, c64, f32
-
 from weft.primitives import complex_numbers as p
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from cases.case import ALL, Case, f32
 
-from weft.primitives.slicing import concatenate, pad, rev
+from weft.primitives.slicing import concatenate, pad, rev, split
 
 EXACT = (*ALL, "int4", "float8_e5m2", "complex128")
 
@@ -26,6 +26,10 @@ def padded(x, value, *, padding):
         if all(0 <= i < n for i, n in zip(to, shape, strict=True)):
             out[to] = x[place]
     return out
+
+
+def taken_apart(x, *, sizes, axis):
+    return np.split(x, np.cumsum(sizes)[:-1], axis)
 
 
 def padding_case(x, *padding, **options):
@@ -49,6 +53,16 @@ CASES = [
     padding_case(f32(2, 0), (1, 1, 1), (1, 0, 3)),
     padding_case(f32(1, 2), (-1, 0, 0), (0, 1, 0)),
     padding_case(f32()),
+    *[
+        Case(split, [x], {"sizes": sizes, "axis": axis}, oracle=taken_apart, dtypes=dtypes)
+        for x, sizes, axis, dtypes in [
+            (f32(5, 2), (2, 0, 3), 0, EXACT),
+            (f32(2, 4), (1, 3), 1, ()),
+            (f32(3), (1, 1, 1), 0, ()),
+            (f32(3), (3,), 0, ()),
+            (f32(0, 2), (0,), 0, ()),
+        ]
+    ],
     *[
         Case(rev, [f32(2, 3)], {"dimensions": d}, oracle=lambda x, dimensions: np.flip(x, dimensions),
              dtypes=EXACT if len(d) == 1 else ())

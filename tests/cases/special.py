@@ -6,7 +6,6 @@ import pathlib
 
 import numpy as np
 from cases.case import FLOATS, Case, f32
-
 from weft.primitives import incomplete, special
 
 TABLE = json.loads((pathlib.Path(__file__).parent / "special_values.json").read_text())
@@ -48,7 +47,14 @@ UNARY = [
 ]
 # all smaller floats are computed in float32, as bfloat16 is
 ENOUGH = dict.fromkeys(
-    ("float16", "float8_e4m3fn", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    (
+        "float16",
+        "float8_e4m3fn",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+    ),
     "computed in float32, as bfloat16 is",
 )
 TABULATED = (
@@ -59,23 +65,76 @@ TABULATED = (
 
 CASES = [
     *(Case(p, [x], dtypes=FLOATS, elementwise=x is not NEGATIVE, **more) for p, x, more in UNARY),
-    Case(special.zeta, [f32(3, 4, low=1.5, high=6), POSITIVE], differentiable=(1,), dtypes=FLOATS, ulp=32,
-         elementwise=True, edges_within=31,
-         edges_without=ENOUGH),
-    Case(special.polygamma, [np.array([[0], [1], [2]], np.float32), POSITIVE], differentiable=(1,), ulp=32,
-         name="polygamma"),
-    Case(incomplete.igamma, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=64, elementwise=True, lower_atol=1e-6,
-         without={"second_order": "the second derivative in a is not implemented"},
-         edges_within=250, edges_without=ENOUGH),
-    Case(incomplete.igammac, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=64, elementwise=True, lower_atol=1e-6,
-         without={"second_order": "the second derivative in a is not implemented"},
-         edges_within=250, edges_without=ENOUGH),
-    Case(incomplete.igamma, [np.full(6, 3, np.float32), np.array([0.1, 0.5, 1, 2, 5, 20], np.float32)],
-         name="igamma(3, x)", oracle=exact_integer_gamma, ulp=32, rtol=1e-6, differentiable=(1,)),
-    Case(incomplete.igamma_grad_a, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=256, lower_atol=1e-6,
-         differentiable=(1,)),
-    Case(incomplete.random_gamma_grad, [POSITIVE, POSITIVE], dtypes=FLOATS, ulp=256, differentiable=()),
-    Case(incomplete.regularized_incomplete_beta, [POSITIVE, POSITIVE, UNIT], dtypes=FLOATS, ulp=64,
-         differentiable=(2,), lower_atol=1e-6),
+    Case(
+        special.zeta,
+        [f32(3, 4, low=1.5, high=6), POSITIVE],
+        differentiable=(1,),
+        dtypes=FLOATS,
+        ulp=32,
+        elementwise=True,
+        edges_within=31,
+        edges_without=ENOUGH,
+    ),
+    Case(
+        special.polygamma,
+        [np.array([[0], [1], [2]], np.float32), POSITIVE],
+        differentiable=(1,),
+        ulp=32,
+        name="polygamma",
+    ),
+    Case(
+        incomplete.igamma,
+        [POSITIVE, POSITIVE],
+        dtypes=FLOATS,
+        ulp=64,
+        elementwise=True,
+        lower_atol=1e-6,
+        without={"second_order": "the second derivative in a is not implemented"},
+        edges_within=250,
+        edges_without=ENOUGH,
+    ),
+    Case(
+        incomplete.igammac,
+        [POSITIVE, POSITIVE],
+        dtypes=FLOATS,
+        ulp=64,
+        elementwise=True,
+        lower_atol=1e-6,
+        without={"second_order": "the second derivative in a is not implemented"},
+        edges_within=250,
+        edges_without=ENOUGH,
+    ),
+    Case(
+        incomplete.igamma,
+        [np.full(6, 3, np.float32), np.array([0.1, 0.5, 1, 2, 5, 20], np.float32)],
+        name="igamma(3, x)",
+        oracle=exact_integer_gamma,
+        ulp=32,
+        rtol=1e-6,
+        differentiable=(1,),
+    ),
+    Case(
+        incomplete.igamma_grad_a,
+        [POSITIVE, POSITIVE],
+        dtypes=FLOATS,
+        ulp=256,
+        lower_atol=1e-6,
+        differentiable=(1,),
+    ),
+    Case(
+        incomplete.random_gamma_grad,
+        [POSITIVE, POSITIVE],
+        dtypes=FLOATS,
+        ulp=256,
+        differentiable=(),
+    ),
+    Case(
+        incomplete.regularized_incomplete_beta,
+        [POSITIVE, POSITIVE, UNIT],
+        dtypes=FLOATS,
+        ulp=64,
+        differentiable=(2,),
+        lower_atol=1e-6,
+    ),
     *map(tabulated, TABULATED),
-]  # fmt: skip
+]

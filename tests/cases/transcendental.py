@@ -2,7 +2,6 @@
 
 import numpy as np
 from cases.case import FLOATS, INEXACT, Case, f32, i32
-
 from weft.primitives import transcendental as p
 
 COMPLEX = ("complex64", "complex128")
@@ -40,12 +39,19 @@ CASES = [
     unary(p.atan, np.arctan, X),
     Case(p.atan2, [f32(3, 4), f32(4)], oracle=np.arctan2, dtypes=FLOATS, elementwise=True),
     Case(
-        p.pow_, [*POSITIVE, f32(4)], oracle=np.power, dtypes=INEXACT, elementwise=True,
+        p.pow_,
+        [*POSITIVE, f32(4)],
+        oracle=np.power,
+        dtypes=INEXACT,
+        elementwise=True,
         edges_without=dict.fromkeys(COMPLEX, "errors grow with the exponent"),
     ),
     Case(
-        p.pow_, [np.zeros(4, np.complex64), np.array([0, 1, 2 + 1j, 0.5 - 3j], np.complex64)],
-        name="powers of complex zero", oracle=np.power, differentiable=(),
+        p.pow_,
+        [np.zeros(4, np.complex64), np.array([0, 1, 2 + 1j, 0.5 - 3j], np.complex64)],
+        name="powers of complex zero",
+        oracle=np.power,
+        differentiable=(),
     ),
     Case(p.pow_, [f32(3, 4), i32(4, low=-3, high=4)], oracle=np.power, dtypes=INEXACT),
 ]

@@ -288,13 +288,17 @@ def test_unroll(unroll, reverse):
     f = lambda xs: lax.scan(  # noqa: E731
         lambda c, x: (c * 0.5 + x, c), 0.0, xs, reverse=reverse, unroll=unroll
     )
-    expected = python_scan(lambda c, x: (c * 0.5 + x, c), as_value(0.0), as_value(xs), None, reverse)
+    expected = python_scan(
+        lambda c, x: (c * 0.5 + x, c), as_value(0.0), as_value(xs), None, reverse
+    )
     for run in (f, weft.jit(f)):
         carry, ys = run(xs)
         np.testing.assert_array_equal(carry, expected[0])
         np.testing.assert_array_equal(ys, expected[1])
     g = weft.grad(lambda xs: total(f(xs)))(xs)
-    h = weft.grad(lambda xs: total(lax.scan(lambda c, x: (c * 0.5 + x, c), 0.0, xs, reverse=reverse)))
+    h = weft.grad(
+        lambda xs: total(lax.scan(lambda c, x: (c * 0.5 + x, c), 0.0, xs, reverse=reverse))
+    )
     np.testing.assert_allclose(np.asarray(g), np.asarray(h(xs)), rtol=1e-6)
 
 

@@ -70,9 +70,7 @@ def nested(loop, w, xs):
 
     def body(state):
         i, c = state
-        inner = lax.while_loop(
-            lambda t: lt(t[0], i), lambda t: (t[0] + 1, t[1] * 1.1 + w), (0, c)
-        )
+        inner = lax.while_loop(lambda t: lt(t[0], i), lambda t: (t[0] + 1, t[1] * 1.1 + w), (0, c))
         return i + 1, inner[1] + xs
 
     return loop(lambda s: lt(s[0], 4), body, (0, xs))
@@ -156,7 +154,11 @@ def test_unmapped_condition_stays_a_scalar():
 def test_reverse_mode_is_refused_with_a_way_out():
     for f in (
         lambda x: lax.while_loop(lambda v: lt(v, 3.0), lambda v: v * 2.0, x),
-        weft.jit(lambda x: lax.fori_loop(0, convert_element_type(x, dtype=np.dtype(np.int32)), lambda _, v: v * 2.0, x)),
+        weft.jit(
+            lambda x: lax.fori_loop(
+                0, convert_element_type(x, dtype=np.dtype(np.int32)), lambda _, v: v * 2.0, x
+            )
+        ),
         lambda x: weft.jit(lambda n: lax.fori_loop(0, n, lambda _, v: v * x, 1.0))(3),
     ):
         with pytest.raises(TypeError, match=r"(?s)reverse-mode.*scan.*fori_loop.*custom_vjp"):
@@ -166,7 +168,9 @@ def test_reverse_mode_is_refused_with_a_way_out():
 def test_reverse_mode_around_a_loop_that_is_not_differentiated():
     def f(x):
         n = lax.while_loop(lambda n: lt(n, 3), lambda n: n + 1, 0)
-        return stop_gradient(doubled(x)[0]) * x * convert_element_type(n, dtype=np.dtype(np.float32))
+        return (
+            stop_gradient(doubled(x)[0]) * x * convert_element_type(n, dtype=np.dtype(np.float32))
+        )
 
     np.testing.assert_allclose(weft.grad(f)(3.0), 3 * 192.0)
 

@@ -5,19 +5,24 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
-from cases.case import Case, kind_of
 from collect import groups, under
 from running import agree, compiled_together, flat, values
 
+import numpy as np
+from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 from weft.core.array import from_host
 from weft.core.primitive import Primitive
 from weft.interpreters.jvp import jvp
 from weft.interpreters.linearize import linearize
 
-WIDE = {"float32": np.float64, "float16": np.float64, "bfloat16": np.float64, "complex64": np.complex128}
+WIDE = {
+    "float32": np.float64,
+    "float16": np.float64,
+    "bfloat16": np.float64,
+    "complex64": np.complex128,
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -80,7 +85,8 @@ class Problem:
         for i, ct in zip(self.live, cts, strict=True):
             given[i] = ct
         return [
-            zeros(p) if ct is None else ct for p, ct in zip(primals, linear.pull(given), strict=True)
+            zeros(p) if ct is None else ct
+            for p, ct in zip(primals, linear.pull(given), strict=True)
         ]
 
 
@@ -128,7 +134,9 @@ def tolerance(expected: np.ndarray) -> float:
 
 def inner(xs: Sequence[Any], ys: Sequence[Any]) -> float:
     """The pairing of tangents and cotangents; complex ones are paired without conjugation."""
-    return float(sum(np.sum(np.asarray(x) * np.asarray(y)).real for x, y in zip(xs, ys, strict=True)))
+    return float(
+        sum(np.sum(np.asarray(x) * np.asarray(y)).real for x, y in zip(xs, ys, strict=True))
+    )
 
 
 def hosts(xs: Sequence[Any]) -> list[np.ndarray]:
@@ -167,7 +175,9 @@ def test_reverse_derivative_is_adjoint_of_forward(case: Case) -> None:
             assert (g.shape, g.dtype) == (x.shape, x.dtype), f"{p.about}: cotangent of another type"
         left, right = inner(pushed, w), inner(v, pulled)
         scale = max(1.0, *(float(np.abs(x).sum()) for x in (*pushed, *pulled)))
-        assert abs(left - right) <= 1e-10 * scale, f"{p.about}: <Jv, w> = {left}, <v, J'w> = {right}"
+        assert abs(left - right) <= 1e-10 * scale, (
+            f"{p.about}: <Jv, w> = {left}, <v, J'w> = {right}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,17 @@ Nor are there infinities, NaNs and -0 in complex numbers, where NumPy follows C'
 on -0 included) and XLA doesn't; nor numbers so large that parts of their exponentials overflow.
 """
 
-import itertools
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 import pytest
-from cases.case import Case, Wish, kind_of
 from collect import under
 from running import agree, compiled_together, eps, function_of, host, real_of, values
 
+import numpy as np
+from cases.case import Case, Wish, kind_of
 from weft import dtypes
 from weft.config import eager_tier, enable_x64
 from weft.interpreters.stage import stage
@@ -39,7 +38,22 @@ def special(dtype: Any, subnormal: bool) -> np.ndarray:
     if kind in "iu":
         info = ml_dtypes.iinfo(dtype)
         low, high, bits = int(info.min), int(info.max), int(info.bits)
-        wanted = {0, 1, 2, 3, 5, 7, bits - 1, bits, bits + 1, low, low + 1, high, high - 1, high // 2 + 1}
+        wanted = {
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            bits - 1,
+            bits,
+            bits + 1,
+            low,
+            low + 1,
+            high,
+            high - 1,
+            high // 2 + 1,
+        }
         if kind == "i":
             wanted |= {-1, -2, -3, -5, -7, low // 2}
         wide = np.uint64 if kind == "u" else np.int64
@@ -55,7 +69,11 @@ def special(dtype: Any, subnormal: bool) -> np.ndarray:
         1.0 - float(info.eps), np.inf, -np.inf, np.nan, large, -large, large / 2, small, -small, small * 4,
     ]  # fmt: skip
     if subnormal and info.bits <= 16 and dtype.name != "bfloat16":
-        wanted_floats += [float(info.smallest_subnormal), -float(info.smallest_subnormal), small / 2]
+        wanted_floats += [
+            float(info.smallest_subnormal),
+            -float(info.smallest_subnormal),
+            small / 2,
+        ]
     with np.errstate(all="ignore"):
         return np.array(wanted_floats, np.float64).astype(dtype)
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
-from cases.case import Case, kind_of
 from collect import CASES, FAILED, groups, under
 from running import RTOL, agree, compiled_together, eps, function_of, host, setting, values
 
+import numpy as np
+from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 
 
@@ -27,7 +27,9 @@ def test_there_are_cases() -> None:
 
 
 def needs_x64(arrays: list) -> bool:
-    return any(np.asarray(a).dtype.name in ("int64", "uint64", "float64", "complex128") for a in arrays)
+    return any(
+        np.asarray(a).dtype.name in ("int64", "uint64", "float64", "complex128") for a in arrays
+    )
 
 
 def evaluated(case: Case, arrays: list) -> list[np.ndarray]:
@@ -61,7 +63,9 @@ def test_numpy_tier_agrees_with_oracle(case: Case) -> None:
                     e = e.astype(o.dtype)
             if kind_of(o.dtype) in "fc":
                 rtol = setting(case.rtol, o.dtype, RTOL.get(o.dtype.name, eps(o.dtype)))
-                agree(o, e, f"{case.name} {label}", rtol=rtol, atol=setting(case.atol, o.dtype, rtol))
+                agree(
+                    o, e, f"{case.name} {label}", rtol=rtol, atol=setting(case.atol, o.dtype, rtol)
+                )
             else:
                 agree(o, e, f"{case.name} {label}")
 

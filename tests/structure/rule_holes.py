@@ -1,10 +1,56 @@
-"""Why a primitive lacks a rule. A missing rule is a statement; here is the reason for each."""
+"""Why a primitive lacks a rule. A missing rule is a statement; here is the reason for each.
 
-NOT_LINEAR = "not linear in any argument"
+    HOLES[rule][reason] = names
 
-HOLES: dict[str, dict[str, str]] = {}
+`no jvp` says: differentiating it is an error. (A derivative that is zero is a rule that gives
+None.) `no transpose` says: it is linear in no argument, so no jvp rule may apply it to a tangent.
+A new primitive that lacks a rule is entered here, under a reason that is there or a new one.
+"""
+
+HOLES: dict[str, dict[str, str]] = {
+    "evaluate": {
+        "runs any program of scalars: XLA only": "reduce",
+    },
+    "jvp": {
+        "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
+        "no derivative is known for any program; sums and extremes have their own": "reduce",
+        "makes numbers from none": "iota",
+        "a step between neighbouring floats has no derivative": "nextafter",
+        "is a derivative already, and the second one has no known formula": "random_gamma_grad",
+    },
+    "transpose": {
+        "its result is boolean": (
+            "eq ne lt le gt ge eq_to lt_to le_to is_finite reduce_and reduce_or"
+        ),
+        "its result is an integer": "argmax argmin clz population_count reduce_xor",
+        "works on bits": (
+            "and or xor not shift_left shift_right_arithmetic shift_right_logical "
+            "bitcast_convert_type threefry2x32 random_bits"
+        ),
+        "piecewise constant": "sign floor ceil round nextafter",
+        "not linear; its jvp multiplies the tangent by a known value": (
+            "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh "
+            "digamma erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow "
+            "lgamma log log1p logistic polygamma pow random_gamma_grad "
+            "regularized_incomplete_beta rem rsqrt sin sinh sqrt square tan tanh zeta"
+        ),
+        "chooses; its jvp selects from the tangent": (
+            "clamp max min cummax cummin reduce_max reduce_min scatter_max scatter_min sort top_k"
+        ),
+        "not linear; its jvp is made of scans and products": "cumprod cumlogsumexp reduce_prod",
+        "differentiation stops here": "stop_gradient",
+        "runs any program of scalars": "reduce",
+        "has no operand": "iota",
+        "its rules replace it before anything is transposed: a linear program is left": (
+            "checkpoint custom_jvp_call custom_vjp_call"
+        ),
+    },
+    "batch": {
+        "has no operand that could be batched": "iota",
+    },
+}
 
 
-def reasons(name: str) -> dict[str, str]:
-    """The reasons given for a primitive; by default only that it isn't linear."""
-    return {"transpose": NOT_LINEAR, **HOLES.get(name, {})}
+def reasons(rule: str) -> dict[str, str]:
+    """The reason for each primitive that lacks this rule, by name."""
+    return {name: reason for reason, names in HOLES.get(rule, {}).items() for name in names.split()}

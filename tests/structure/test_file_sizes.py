@@ -13,7 +13,11 @@ LONG: dict[str, tuple[int, str]] = {}
 
 def written() -> list[Path]:
     """All Python files but those of tests, whose tables may be long."""
-    return [*modules(), *sorted((ROOT / "examples").glob("*.py")), *sorted((ROOT / "benchmarks").glob("*.py"))]
+    return [
+        *modules(),
+        *sorted((ROOT / "examples").glob("*.py")),
+        *sorted((ROOT / "benchmarks").glob("*.py")),
+    ]
 
 
 def too_long(path: Path, limits: dict[str, tuple[int, str]]) -> bool:

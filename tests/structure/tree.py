@@ -14,7 +14,8 @@ SOURCE = ROOT / "src" / "weft"
 # its own folder or from lower rungs; folders and modules on one rung don't know each other, but on
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
-    "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration config errors",
+    "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration "
+    "config errors",
     "core stablehlo",
     "runtime primitives sharding",
     "compiler distributed",
@@ -98,7 +99,8 @@ def imports(path: Path) -> list[Import]:
                     deeper = stem[:1] == ["weft"] and is_module([*stem[1:], alias.name])
                     add(node, ".".join([*stem, alias.name] if deeper else stem), lazy)
             case ast.Call(
-                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__"),
+                func=ast.Attribute(attr="import_module")
+                | ast.Name(id="import_module" | "__import__"),
                 args=[ast.Constant(value=str(target)), *_],
             ):
                 add(node, target, lazy)

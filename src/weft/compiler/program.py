@@ -3,12 +3,15 @@
 Knows arrays and executables; knows nothing of transformations.
 """
 
+import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..config import thread
 from ..core.array import Array, PlacedArray
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import remember
@@ -17,6 +20,8 @@ from ..runtime import client
 from . import disk_cache
 from .dead_code import without_dead_code
 from .lower import lower
+
+logger = logging.getLogger("weft")
 
 
 class Program:
@@ -85,10 +90,24 @@ class Program:
             with self._lock:
                 found = self.executables.get(device)
                 if found is None:
-                    text, _ = self.lowered(device.platform)
-                    found = disk_cache.compile_or_load(text, self.types, device, options or {})
+                    found = self.compiled(device, options or {})
                     self.executables[device] = found
         return found
+
+    def compiled(self, device: Any, options: Any) -> Any:
+        """The executable, compiled or loaded; what it took is logged if a switch asks for that."""
+        if "jaxpr" in thread.debug:
+            logger.warning("%s:\n%s", self.name, self.stripped)
+        text, _ = self.lowered(device.platform)
+        if "hlo" in thread.debug:
+            logger.warning("%s:\n%s", self.name, text)
+        begun = time.perf_counter()
+        executable = disk_cache.compile_or_load(text, self.types, device, options)
+        if thread.log_compiles:
+            took = (time.perf_counter() - begun) * 1e3
+            count = len(self.stripped.equations)
+            logger.warning("compiled %s: %d equations, %s, %.1f ms", self.name, count, device, took)
+        return executable
 
     def run(self, args: Sequence[Array], device: Any = None) -> list[Array]:
         """The outputs for arrays; committed arguments decide where it runs."""

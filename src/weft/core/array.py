@@ -213,6 +213,11 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
 
 def from_host(x: Any, copy: bool = True) -> Array:
     """An `Array` with a copy of a NumPy array, NumPy scalar, or what `numpy.asarray` takes."""
+    if isinstance(x, Aval):
+        raise TypeError(
+            f"an argument in which a function must be linear, {x}, is used in a way that isn't\n"
+            "  fix: only sums, and products with values that don't depend on it"
+        )
     if isinstance(x, (list, tuple, dict, str)) or x is None:
         raise TypeError(
             f"expected an array or a scalar; got a {type(x).__name__}"

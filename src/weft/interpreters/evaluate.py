@@ -4,13 +4,14 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
+import logging
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..compiler import program
-from ..config import config
+from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.primitive import Primitive, forget_all, remember
 from ..core.trace import Trace, _Current, current
@@ -18,6 +19,8 @@ from ..runtime import buffer as buffers
 from ..runtime import client
 from . import eager_tiers
 from .stage import leaked
+
+logger = logging.getLogger("weft")
 
 
 class EvaluateTrace(Trace):
@@ -51,6 +54,9 @@ class EvaluateTrace(Trace):
         out = primitive.out(args, params)
         avals = [a.aval for a in args]
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
+        if "tier" in thread.debug:
+            tier = "NumPy" if kernel is not None else "XLA"
+            logger.warning("%s on %s: %s", primitive, ", ".join(map(str, avals)), tier)
         if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
             return kernel, out
         return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]

@@ -119,8 +119,9 @@ class LinearizeTrace(Trace):
         for a, m in zip(args, mask, strict=True):
             if m and a.primal is not None:
                 raise TypeError(
-                    f"{primitive}: a custom derivative rule mixes a tangent with a value that is "
-                    "being differentiated at the same time"
+                    f"{primitive}: in a custom derivative rule a tangent meets a value that is being "
+                    "differentiated, which the rule closes over\n"
+                    "  fix: pass the value as an argument (closure_convert helps)"
                 )
         out = primitive.out(args, params)
         outs = out if primitive.multiple else [out]

@@ -1,4 +1,4 @@
-"""Products of arrays: dot, dot_general, batch_matmul. Operands have one dtype; nothing is promoted."""
+"""Products of arrays. Operands have one dtype; nothing is promoted."""
 
 from collections.abc import Sequence
 from typing import Any

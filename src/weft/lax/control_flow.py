@@ -10,6 +10,7 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
+from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line
 from ..higher_order.cond import apply_cond, with_common_inputs
 from ..higher_order.interning import interned
@@ -178,6 +179,10 @@ def choose(
             (names[first], given[first], bodies[first]),
             (names[other], given[other], bodies[other]),
         )
+    columns = zip(*[b.avals for b in bodies], strict=True)
+    weak = tuple(all(a.weak_type for a in column) for column in columns)
+    for b in bodies:
+        b.jaxpr = with_weak_types(b.jaxpr, weak)
     consts = [c for b in bodies for c in b.consts]
     branches = [b.jaxpr for b in bodies]
     if consts:
@@ -186,13 +191,32 @@ def choose(
     return bodies[0].result_tree.unflatten(outs)
 
 
-def sharing(bodies: Sequence[Body]) -> list[Any]:
+def with_weak_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
+    """The program with only those outputs of weak type that are so in all branches."""
+    if all(w or not v.aval.weak_type for v, w in zip(jaxpr.outvars, weak, strict=True)):
+        return jaxpr
+    key = ("weak", weak)
+    if key not in jaxpr.cache:
+        equations, outvars = list(jaxpr.equations), []
+        for v, stays in zip(jaxpr.outvars, weak, strict=True):
+            if v.aval.weak_type and not stays:
+                strong = Var(v.aval.strong())
+                params = (("dtype", v.aval.dtype), ("weak_type", False))
+                equations.append(Equation(convert_element_type, [v], params, (strong,)))
+                outvars.append(strong)
+            else:
+                outvars.append(v)
+        jaxpr.cache[key] = Jaxpr([], [], jaxpr.invars, equations, outvars, jaxpr.name)
+    return jaxpr.cache[key]  # type: ignore[no-any-return]
+
+
+def sharing(bodies: Sequence[Body]) -> list[Jaxpr]:
     """The branches with the constants of all of them as inputs."""
     split = []
     for b in bodies:
         n = len(b.consts)
         j = b.jaxpr
-        split.append(type(j)(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
+        split.append(Jaxpr(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
     return [interned(j)[0] for j in with_common_inputs(split)]
 
 

@@ -10,7 +10,7 @@ from ..primitives import reduction, structural
 from ..typing import ArrayLike, DTypeLike, PyTree
 from .axes import axes_of, axis_of
 from .bodies import values_of
-from .scalar_programs import is_number, traced_computation
+from .scalar_programs import in_dtype_of, is_number, traced_computation
 
 __all__ = [
     "argmax",
@@ -272,8 +272,5 @@ def initial_values(name: str, xs: Sequence[Any], init_values: PyTree) -> tuple[l
     """Initial values, weak ones in the dtypes of the operands; and their structure."""
     inits, tree = values_of(name, "init_values", init_values)
     if len(inits) == len(xs):
-        inits = [
-            structural.convert_element_type(i, dtype=x.dtype) if i.weak_type else i
-            for i, x in zip(inits, xs, strict=True)
-        ]
+        inits = [in_dtype_of(i, x) for i, x in zip(inits, xs, strict=True)]
     return inits, tree

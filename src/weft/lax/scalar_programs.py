@@ -6,9 +6,11 @@ Knows trees and monoids; knows no reduction.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..primitives.computations import monoid
+from ..primitives.structural import convert_element_type
 from ..tree_util import PyTreeDef
 from .bodies import check_function, shown, traced
 
@@ -40,9 +42,14 @@ def traced_computation(
 
 
 def is_number(x: Any, number: Any) -> bool:
-    """Whether a value is known to be this scalar, of this sign if it is zero."""
-    known = x.concrete()
-    if known is None or known.ndim:
-        return False
-    host = known.host()
-    return bool(host == number or (host != host and number != number))
+    """Whether a value is this scalar; a value that is traced or differentiated isn't known to be."""
+    return isinstance(x, Array) and not x.ndim and bool(x.host() == number)
+
+
+def in_dtype_of(init: Any, x: Any) -> Any:
+    """An initial value; a Python number in the dtype of the elements."""
+    if not init.weak_type or init.dtype == x.dtype:
+        return init
+    if isinstance(init, Array) and not init.ndim:
+        return Array(init.host().astype(x.dtype), aval((), x.dtype))
+    return convert_element_type(init, dtype=x.dtype)

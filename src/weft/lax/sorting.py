@@ -175,4 +175,6 @@ def _check_approximate(name: str, x: Array, recall_target: float) -> None:
     if not dtypes.is_float(x.dtype):
         raise TypeError(f"{name}: expected an operand of floating-point dtype; got {x.aval}")
     if not 0 < recall_target <= 1:
-        raise ValueError(f"{name}: recall_target must be above 0 and at most 1; got {recall_target}")
+        raise ValueError(
+            f"{name}: recall_target must be above 0 and at most 1; got {recall_target}"
+        )

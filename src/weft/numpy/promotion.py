@@ -331,6 +331,41 @@ def unary(
     return described(function, name, doc)
 
 
+def derived(
+    function: Callable[..., Any],
+    name: str,
+    doc: str = "",
+    *,
+    to_inexact: bool = False,
+    to_number: bool = False,
+    operator: bool = False,
+) -> Callable[..., Any]:
+    """A function of two operands with promotion, made of several primitives; as `binary`."""
+    call = composite(function)
+    rights = plan_cache()
+
+    def public(x1: Any, x2: Any, /) -> Any:
+        try:
+            if x2.__class__ in SCALARS:
+                return call(x1, literal(x2, rights[x1.aval, x2.__class__]))
+        except (AttributeError, KeyError):
+            pass
+        if operator and not (is_operand(x1) and is_operand(x2)):
+            return NotImplemented
+        try:
+            if thread.numpy_rank_promotion != "allow":
+                check_ranks(name, x1, x2)
+            x, y = promote_values(name, x1, x2, to_inexact=to_inexact, to_number=to_number)
+            if x is x1 and x2.__class__ in SCALARS and not x.aval.weak_type:
+                keep(rights, (x.aval, x2.__class__), x.aval.dtype)
+            return call(x, y)
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    return described(public, name, doc)
+
+
 # --- several primitives ---
 
 

@@ -313,4 +313,3 @@ def _(x: Aval, *, y: int) -> Aval:
             "  fix: convert to a float first, x.astype(float)"
         )
     return x
-

@@ -28,7 +28,6 @@ bitwise_not = unary(
 )  # fmt: skip
 
 
-
 def signed_view(x: Any) -> Any:
     """The same bits as a signed integer."""
     return x if x.dtype.kind == "i" else x.view(f"i{x.dtype.itemsize}")

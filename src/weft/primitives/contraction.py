@@ -159,8 +159,7 @@ def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None)
 
 def flops(x: Aval, y: Aval, dims: Dims) -> int:
     """How many multiplications there are."""
-    (cx, _), (bx, by) = dims
-    _, cy = dims[0]
+    (_, cy), (_, by) = dims
     free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
     return x.size * free
 
@@ -193,7 +192,7 @@ def product(
     x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: Any, dims: Dims, out_dtype: Any
 ) -> Callable[..., Any]:
     """The NumPy function of two arrays for these shapes: np.dot itself where that will do."""
-    (cx, cy), (bx, by) = dims
+    (cx, cy), (bx, _) = dims
     out_dtype = out_dtype or dtype
     wide = accumulator(out_dtype)
     x_ndim, y_ndim = len(x_shape), len(y_shape)

@@ -1,4 +1,4 @@
-"""Bits read as another dtype, and rounding to fewer bits. (`convert_element_type` is structural.)"""
+"""Bits read as another dtype, rounding to fewer bits. (`convert_element_type` is structural.)"""
 
 from typing import Any
 
@@ -101,8 +101,10 @@ def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
         all_ones = unsigned.type(((1 << own_exponent) - 1) << own_mantissa)
         sign = bits & unsigned.type(1 << (int(info.bits) - 1))
         exponent = bits & all_ones
-        bits = np.where(exponent > unsigned.type(own_bias + bias << own_mantissa), sign | all_ones, bits)
-        bits = np.where(exponent <= unsigned.type(own_bias - bias << own_mantissa), sign, bits)
+        largest = unsigned.type(own_bias + bias << own_mantissa)
+        smallest = unsigned.type(own_bias - bias << own_mantissa)
+        bits = np.where(exponent > largest, sign | all_ones, bits)
+        bits = np.where(exponent <= smallest, sign, bits)
     return np.where(np.isnan(original), original, bits.astype(unsigned).view(x.dtype))
 
 

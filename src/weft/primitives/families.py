@@ -33,7 +33,9 @@ def check_kind(name: str, accepts: str, *avals: Aval) -> None:
     """Refuses operands of dtypes that the operation isn't defined on."""
     for a in avals:
         if not KINDS[accepts](a.dtype):
-            raise TypeError(f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}")
+            raise TypeError(
+                f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}"
+            )
 
 
 def same_dtype(name: str, *avals: Aval) -> None:

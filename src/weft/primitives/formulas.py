@@ -212,9 +212,7 @@ def lowered(formula: Formula) -> Callable[..., Any]:
         wide = dtypes.float64 if out.dtype == dtypes.float64 else dtypes.float32
         aval = out.update(dtype=wide, weak_type=False)
         algebra = BlockAlgebra(block, aval)
-        terms = [
-            Term(algebra, block.widen(block.convert(x, wide), out.shape)) for x in operands
-        ]
+        terms = [Term(algebra, block.widen(block.convert(x, wide), out.shape)) for x in operands]
         result = formula(algebra, *terms)
         return block.convert(result.operand, out.dtype)
 

@@ -17,7 +17,9 @@ from .transcendental import exp, log, log1p
 # --- incomplete gamma functions ---
 
 # of log Γ(a) = (a - 1/2) log a - a + log(2π) / 2 + stirling(a)
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_STIRLING = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
+)  # fmt: skip
 
 
 def _series(m: Any, coefficients: Any, first: Any, square: Any) -> Any:
@@ -37,7 +39,8 @@ def _lgamma_positive(m: Any, a: Any) -> Any:
         moved = m.where(small, moved + 1, moved)
     inverse = 1 / moved
     tail = _series(m, _STIRLING, inverse, inverse * inverse)
-    return (moved - 0.5) * m.log(moved) - moved + (0.5 * math.log(2 * math.pi)) + tail - m.log(product)
+    main = (moved - 0.5) * m.log(moved) - moved + 0.5 * math.log(2 * math.pi)
+    return main + tail - m.log(product)
 
 
 def _digamma_positive(m: Any, a: Any) -> Any:
@@ -155,9 +158,7 @@ def _igamma_formula(complement: bool) -> Any:
 def _igamma_grad_a_formula(m: Any, a: Any, x: Any) -> Any:
     below, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
-    p = _gamma_factor(m, sa, sx) * (
-        d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1))
-    )
+    p = _gamma_factor(m, sa, sx) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
     h, dh = _gamma_fraction(m, fa, fx)
     q = _gamma_factor(m, fa, fx) * fa * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
     out = m.where(below, p, -q)
@@ -279,7 +280,8 @@ def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
     value = m.where(swap, 1 - front * h, front * h)
     value = m.where(x == 0, 0.0, m.where(x == 1, 1.0, value))
     # degenerate distributions: all weight at 0 or at 1
-    value = m.where((a == 0) | (b == math.inf), 1.0, m.where((b == 0) | (a == math.inf), 0.0, value))
+    value = m.where((b == 0) | (a == math.inf), 0.0, value)
+    value = m.where((a == 0) | (b == math.inf), 1.0, value)
     value = m.where((a == 0) & (x == 0), 0.0, m.where((b == 0) & (x == 1), 1.0, value))
     both = ((a == 0) & (b == 0)) | ((a == math.inf) & (b == math.inf))
     wrong = both | (a < 0) | (b < 0) | (x < 0) | (x > 1) | (a != a) | (b != b) | (x != x)

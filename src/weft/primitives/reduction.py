@@ -172,7 +172,9 @@ def _(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
     one = full(x.aval.update(shape=(1, *shape[1:]), weak_type=False), 1)
 
     def part(start: int, stop: int) -> Any:
-        return slice_(x, start=(start, *[0] * out.ndim), limit=(stop, *out.shape), strides=(1,) * x.ndim)
+        return slice_(
+            x, start=(start, *[0] * out.ndim), limit=(stop, *out.shape), strides=(1,) * x.ndim
+        )
 
     before = concatenate(one, cumprod(part(0, n - 1), axis=0, reverse=False), dimension=0)
     after = concatenate(cumprod(part(1, n), axis=0, reverse=True), one, dimension=0)

@@ -74,9 +74,7 @@ def _(block: Any, which: Any, *cases: Any, out: Aval) -> Any:
 
 @select_n.jvp
 def _(primals: Any, tangents: Any, out: Any) -> Any:
-    given = [
-        instantiate(t, p.aval) for t, p in zip(tangents[1:], primals[1:], strict=True)
-    ]
+    given = [instantiate(t, p.aval) for t, p in zip(tangents[1:], primals[1:], strict=True)]
     return widen(select_n(primals[0], *given), out.shape)
 
 
@@ -116,7 +114,6 @@ def _lower_clamp(block: Any, low: Any, x: Any, high: Any, out: Aval) -> Any:
     return block.op("clamp", low, block.widen(x, out.shape), high, out=out)
 
 
-
 clamp: Primitive = nary(
     "clamp",
     "x, moved into the interval from `low` to `high`.",
@@ -124,9 +121,7 @@ clamp: Primitive = nary(
     evaluate=lambda low, x, high: np.minimum(np.maximum(x, low), high),
     stablehlo=_lower_clamp,
     jvp=(
-        lambda dl, out, low, x, high: _masked(
-            _masked(dl, gt(low, x)), lt(low, high)
-        ),
+        lambda dl, out, low, x, high: _masked(_masked(dl, gt(low, x)), lt(low, high)),
         lambda dx, out, low, x, high: _masked(_masked(dx, gt(x, low)), lt(x, high)),
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),

@@ -318,3 +318,61 @@ def _(ct: Any, x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
 @slice_.batch
 def _(args: Any, batched: Any, batch_size: int, *, start: Any, limit: Any, strides: Any) -> Any:
     return slice_(args[0], start=(0, *start), limit=(batch_size, *limit), strides=(1, *strides))
+
+
+# --- split ---
+
+split = Primitive(
+    "split", "Parts of lengths `sizes` along an axis.", multiple=True, host_limit=None
+)
+
+
+@split.type
+def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Any:
+    check_axes("split", x, (axis,))
+    if any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
+        raise ValueError(
+            f"split: sizes must be at least 0 and add up to the length of axis {axis} of {x}; got "
+            f"{sizes}"
+        )
+    return [x.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes]
+
+
+@split.evaluate
+def _(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+    front = (slice(None),) * axis
+    ends = itertools.accumulate(sizes)
+    return [x[(*front, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
+
+
+@split.lower
+def _(block: Any, x: Any, out: Any, sizes: tuple[int, ...], axis: int) -> Any:
+    rule: Any = slice_.lower_rule
+    parts = []
+    for o, n, end in zip(out, sizes, itertools.accumulate(sizes), strict=True):
+        start, limit = [0] * o.ndim, list(x.aval.shape)
+        start[axis], limit[axis] = end - n, end
+        parts.append(rule(block, x, out=o, start=start, limit=limit, strides=[1] * o.ndim))
+    return parts
+
+
+@split.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    return split(tangents[0], **params)
+
+
+@split.transpose
+def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+    known = next(ct for ct in cts if ct is not None)
+    whole = [
+        full(known.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
+        if ct is None
+        else ct
+        for ct, n in zip(cts, sizes, strict=True)
+    ]
+    return (concatenate(*whole, dimension=axis),)
+
+
+@split.batch
+def _(args: Any, batched: Any, batch_size: int, *, sizes: Any, axis: int) -> Any:
+    return split(args[0], sizes=sizes, axis=axis + 1)

@@ -76,18 +76,14 @@ def numpy_keys(x: Any) -> list[Any]:
 
 
 @sort.lower
-def _(
-    block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int
-) -> Any:
+def _(block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     # unstable only where nobody sees it: a derivative sorts again, and must find the same order
     is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
     def body(inner: Any, args: Any) -> list[Any]:
         pairs = [
-            pair
-            for k in range(num_keys)
-            for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
+            pair for k in range(num_keys) for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
         ]
         return [before(inner, pairs)]
 
@@ -143,7 +139,13 @@ def _(
     return [None if t is None else take_along(t, order, dimension) for t in tangents]
 
 
-def take_along(x: Any, places: Any, axis: int) -> Any:
+def take_along(
+    x: Any,
+    places: Any,
+    axis: int,
+    mode: GatherScatterMode = GatherScatterMode.PROMISE_IN_BOUNDS,
+    unique: bool = True,
+) -> Any:
     """Elements of `x` at places along an axis, given for each slice along it."""
     rest = others((axis,), x.ndim)
     numbers = GatherDimensionNumbers(
@@ -159,9 +161,9 @@ def take_along(x: Any, places: Any, axis: int) -> Any:
         dimension_numbers=numbers,
         slice_sizes=(1,) * x.ndim,
         indices_are_sorted=False,
-        unique_indices=True,
-        mode=GatherScatterMode.PROMISE_IN_BOUNDS,
-        fill_value=None,
+        unique_indices=unique,
+        mode=mode,
+        fill_value=0 if mode is GatherScatterMode.FILL_OR_DROP else None,
     )
 
 
@@ -248,7 +250,9 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
         regions=[block.region([scalar, scalar, index, index], body)],
     )
     limits, zeros, ones = out[0].shape, [0] * whole.ndim, [1] * whole.ndim
-    where_ = f"start_indices = {ints(zeros)}, limit_indices = {ints(limits)}, strides = {ints(ones)}"
+    where_ = (
+        f"start_indices = {ints(zeros)}, limit_indices = {ints(limits)}, strides = {ints(ones)}"
+    )
     return [
         block.op("slice", r, out=o, attributes=where_) for r, o in zip(results, out, strict=True)
     ]

@@ -5,7 +5,6 @@ takes over beyond a few dozen elements.
 """
 
 import math
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.primitive import Primitive
+from . import normal_quantile
 from .arithmetic import add, div, like, mul, neg, sign, square, sub
 from .comparison import eq
 from .families import nary, unary
@@ -90,24 +90,10 @@ erfc: Primitive = special(
 )  # fmt: skip
 
 
-def _erf_inv_of(y: float) -> float:
-    if not -1 < y < 1:
-        return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
-    if y == 0:
-        return y
-    half = (1 - abs(y)) / 2
-    x = math.copysign(-_normal.inv_cdf(half) / math.sqrt(2), y)
-    if abs(y) < 0.5:  # Newton's steps give back what 1 - |y| has lost
-        for _ in range(2):
-            x -= (math.erf(x) - y) / (_TWO_OVER_SQRT_PI * math.exp(-x * x))
-    return x
-
-
-_normal = statistics.NormalDist()
-
 erf_inv: Primitive = special(
-    "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=elementwise(_erf_inv_of),
+    "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=normal_quantile.erf_inv,
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 1 / _TWO_OVER_SQRT_PI), exp(square(out)))),
+    host_limit=262_144,
 )  # fmt: skip
 
 # --- gamma functions ---

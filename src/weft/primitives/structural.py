@@ -155,9 +155,7 @@ def _(ct: Any, x: Aval, *, shape: Any, dims: Any) -> Any:
 
 @broadcast_in_dim.batch
 def _(args: Any, batched: Any, batch_size: int, *, shape: Any, dims: Any) -> Any:
-    return broadcast_in_dim(
-        args[0], shape=(batch_size, *shape), dims=(0, *(d + 1 for d in dims))
-    )
+    return broadcast_in_dim(args[0], shape=(batch_size, *shape), dims=(0, *(d + 1 for d in dims)))
 
 
 # --- reduce_sum ---
@@ -259,7 +257,9 @@ def _(args: Any, batched: Any, batch_size: int, *, permutation: Any) -> Any:
 
 # --- reshape ---
 
-reshape = Primitive("reshape", "The same elements, in row-major order, in another shape.", host_limit=None)
+reshape = Primitive(
+    "reshape", "The same elements, in row-major order, in another shape.", host_limit=None
+)
 
 
 @reshape.type
@@ -387,7 +387,11 @@ def full(aval: Aval, value: Any) -> Any:
     one = literal(value, aval.dtype)
     if not aval.ndim:
         return one if aval.weak_type else Array(one._host, aval)
-    return broadcast_in_dim(one, shape=aval.shape, dims=()) if aval.weak_type else strong_full(aval, one)
+    return (
+        broadcast_in_dim(one, shape=aval.shape, dims=())
+        if aval.weak_type
+        else strong_full(aval, one)
+    )
 
 
 def strong_full(aval: Aval, one: Array) -> Any:

@@ -22,7 +22,6 @@ from .families import (
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
-
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
 
 
@@ -160,9 +159,7 @@ def _(args: Any, batched: Any, batch_size: int) -> Any:
 
 def _chlo(name: str, doc: str, evaluate: Callable[..., Any], jvp: Any) -> Primitive:
     """A function that XLA composes of others."""
-    return unary(
-        name, doc, evaluate=evaluate, stablehlo=f"chlo.{name}", accepts="inexact", jvp=jvp
-    )
+    return unary(name, doc, evaluate=evaluate, stablehlo=f"chlo.{name}", accepts="inexact", jvp=jvp)
 
 
 tanh: Primitive = unary(

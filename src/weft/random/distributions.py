@@ -19,6 +19,7 @@ from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import SCALARS, cast, inexact, value
 from ..primitives import (
     arithmetic,
+    bitwise,
     comparison,
     complex_numbers,
     conversion,
@@ -28,7 +29,7 @@ from ..primitives import (
     transcendental,
 )
 from ..typing import ArrayLike, DTypeLike, ShapeLike
-from .prng import Key, one_key, raw_bits, sampler, subkeys
+from .prng import Key, one_key, raw_bits, sampler, several
 
 __all__ = [
     "bernoulli",
@@ -126,9 +127,8 @@ def unit(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     number = np.dtype(f"u{width // 8}")
     bits = cast(raw_bits(key, shape, drawn), number)
     one = int(np.ones((), dtype).view(number))
-    bits = bitwise_or(
-        bitwise_shift(bits, literal(drawn - mantissa, number)), literal(one, number)
-    )
+    bits = bitwise.shift_right_logical(bits, literal(drawn - mantissa, number))
+    bits = bitwise.bitwise_or(bits, literal(one, number))
     return conversion.bitcast_convert_type(bits, dtype=dtype) - 1.0
 
 
@@ -180,5 +180,190 @@ def gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 def complex_gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Complex normal samples."""
     part = dtypes.real_of(dtype)
-    parts = [gauss(k, shape=shape, dtype=part) for k in two_keys(key)]
+    parts = [gauss(k, shape=shape, dtype=part) for k in several(key)]
     return complex_numbers.complex_(*parts) / math.sqrt(2)
+
+
+@located
+def truncated_normal(
+    key: ArrayLike | Key,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Normal samples, of which those between `lower` and `upper` are kept.
+
+    Args:
+      key: a key, uint32[2].
+      lower, upper: the bounds, in standard deviations.
+      shape: the shape of the result; by default what the bounds broadcast to.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape`, lower < x < upper.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: bounds don't fit the shape.
+    Example:
+      >>> truncated_normal(PRNGKey(0), -2, 2, (2,)).round(4).tolist()
+      [1.4809, 1.7045]
+    """
+    name = "truncated_normal"
+    data, dtype = one_key(name, key), float_dtype(name, dtype)
+    low, high = parameter(name, lower, "lower", dtype), parameter(name, upper, "upper", dtype)
+    shape = sample_shape(name, shape, lower=low, upper=high)
+    return truncated_gauss(data, low, high, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@sampler
+def truncated_gauss(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Normal samples between `low` and `high`."""
+    root = math.sqrt(2)
+    a, b = special.erf(low / root), special.erf(high / root)
+    x = special.erf_inv(between(key, a, b, shape=shape, dtype=dtype)) * root
+    # the bounds themselves can come out by rounding
+    infinity = literal(math.inf, dtype)
+    first = arithmetic.nextafter(selection.stop_gradient(low), infinity)
+    last = arithmetic.nextafter(selection.stop_gradient(high), -infinity)
+    return arithmetic.max_(first, arithmetic.min_(x, last))
+
+
+# --- integers ---
+
+
+@located
+def randint(
+    key: ArrayLike | Key,
+    shape: ShapeLike,
+    minval: ArrayLike,
+    maxval: ArrayLike,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Uniform integers, minval <= x < maxval.
+
+    Args:
+      key: a key, uint32[2].
+      shape: the shape of the result.
+      minval, maxval: integer bounds, which broadcast to `shape`. They may go beyond the dtype:
+        `randint(key, shape, 0, 256, "uint8")` has every number. Where maxval <= minval the result
+        is minval.
+      dtype: an integer dtype of 8 bits or more; int32 by default (int64 with x64 on).
+    Returns: array of `shape`.
+    Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape.
+    Example:
+      >>> randint(PRNGKey(0), (5,), 0, 10).tolist()
+      [7, 5, 4, 9, 1]
+    """
+    data = one_key("randint", key)
+    wanted = wanted_dtype("randint", dtype)
+    dtype = dtypes.default_int() if wanted is None else wanted
+    if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
+        raise TypeError(f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}")
+    shape = shape_tuple("randint", shape)
+    low, span = _bounds(minval, maxval, dtype)
+    sample_shape("randint", shape, minval=low, maxval=span)
+    return integers(data, low, span, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
+    """The least integer, and how many there are: modulo 2**width, so that 0 says all."""
+    info, unsigned = dtypes.iinfo(dtype), np.dtype(f"u{dtype.itemsize}")
+    first, last = int(info.min), int(info.max)
+    if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
+        low, high = (min(max(int(m), first), last) for m in (minval, maxval))
+        count = high - low + (int(maxval) > last) if high > low else 1
+        return _number(low, dtype), _number(count % 2 ** dtypes.bit_width(dtype), unsigned)
+    bounds = []
+    for x, argument in ((minval, "minval"), (maxval, "maxval")):
+        if isinstance(x, (int, np.integer)):
+            bounds.append((_number(min(max(int(x), first), last), dtype), int(x) > last))
+            continue
+        v = value("randint", x, argument)
+        if not dtypes.is_integer(v.aval.dtype):
+            raise TypeError(f"randint: {argument} must be of an integer dtype; got {v.aval}")
+        bounds.append(_clipped(v, dtype))
+    (low, _), (high, beyond) = bounds
+    count = cast(high - low, unsigned)
+    one = _number(1, unsigned)
+    if beyond is not False:
+        more = structural.add(count, one)
+        count = more if beyond is True else selection.where(beyond, more, count)
+    return low, selection.where(comparison.gt(high, low), count, one)
+
+
+def _number(x: int, dtype: Any) -> Array:
+    return Array(dtype.type(x), aval((), dtype))
+
+
+def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
+    """Integers moved into the range of a dtype, and whether they were above it."""
+    old, new = dtypes.iinfo(x.aval.dtype), dtypes.iinfo(dtype)
+    beyond: Any = False
+    if old.max > new.max:
+        top = literal(int(new.max), x.aval.dtype)
+        beyond, x = comparison.gt(x, top), arithmetic.min_(x, top)
+    if old.min < new.min:
+        x = arithmetic.max_(x, literal(int(new.min), x.aval.dtype))
+    return cast(x, dtype), beyond
+
+
+@sampler
+def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """`span` integers from `low` on: the remainder of a number of twice as many bits."""
+    width, unsigned = dtypes.bit_width(dtype), np.dtype(f"u{dtype.itemsize}")
+    upper, lower = [raw_bits(k, shape, width) for k in several(key)]
+    rem = arithmetic.rem
+    half = rem(literal(2 ** (width // 2), unsigned), span)
+    whole = rem(half * half, span)  # 2**width
+    offset = rem(rem(upper, span) * whole + rem(lower, span), span)
+    return low + cast(offset, dtype)
+
+
+@located
+def bernoulli(
+    key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None = None
+) -> Array:
+    """Booleans that are True with probability p.
+
+    Args:
+      key: a key, uint32[2].
+      p: float, the probability, which broadcasts to `shape`.
+      shape: the shape of the result; that of p by default.
+    Returns: bool array of `shape`.
+    Raises: TypeError: not a key, or p is complex. ValueError: p doesn't fit the shape.
+    Example:
+      >>> bernoulli(PRNGKey(0), 0.5, (4,)).tolist()
+      [False, False, True, True]
+    """
+    data = one_key("bernoulli", key)
+    p = inexact("bernoulli", p)
+    if dtypes.is_complex(p.aval.dtype):
+        raise TypeError(f"bernoulli: p must be real; got {p.aval}")
+    shape = sample_shape("bernoulli", shape, p=p)
+    return coins(data, p, shape=shape)  # type: ignore[no-any-return]
+
+
+@sampler
+def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+    """Whether a uniform number is below p."""
+    return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
+
+
+@located
+def rademacher(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Numbers that are -1 or 1, each half of the time.
+
+    Args:
+      key: a key, uint32[2].
+      shape: the shape of the result.
+      dtype: a numeric dtype; int32 by default (int64 with x64 on).
+    Returns: array of `shape`.
+    Raises: TypeError: not a key.
+    Example:
+      >>> rademacher(PRNGKey(0), (4,)).tolist()
+      [-1, -1, 1, 1]
+    """
+    data, wanted = one_key("rademacher", key), wanted_dtype("rademacher", dtype)
+    wanted = dtypes.default_int() if wanted is None else wanted
+    half = Array(np.asarray(0.5, dtypes.default_float())[()], aval((), dtypes.default_float()))
+    heads = coins(data, half, shape=shape_tuple("rademacher", shape))
+    return cast(heads, wanted) * 2 - 1  # type: ignore[no-any-return]

@@ -273,6 +273,13 @@ def _partitionable_split(data: Any, *, shape: tuple[int, ...]) -> Any:
     return pair(*random_bits.threefry2x32(*two_words(data), zero, counters))
 
 
+def several(data: Any, n: int = 2) -> list[Any]:
+    """`split` of a uint32[2] array, as a list of such arrays."""
+    keys = subkeys(data, (n,))
+    parts = [slicing.slice_(keys, start=(i, 0), limit=(i + 1, 2), strides=(1, 1)) for i in range(n)]
+    return [structural.reshape(part, shape=(2,)) for part in parts]
+
+
 def two_words(data: Any) -> list[Any]:
     """The two words of a key as scalars."""
     words = [slicing.slice_(data, start=(i,), limit=(i + 1,), strides=(1,)) for i in (0, 1)]

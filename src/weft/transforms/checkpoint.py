@@ -90,7 +90,8 @@ def checkpoint(
             return output_values("checkpoint", function, out_leaves)
 
         avals = tuple(v.aval for v in values)
-        key = (tree, avals, tuple(sorted(fixed.items())), thread.key)
+        statics = tuple((n, fixed[n].__class__, fixed[n]) for n in sorted(fixed))
+        key = (tree, avals, statics, thread.key)
         known = cache.get(key)
         if known is None:
             jaxpr = stage(flat, avals, name=name_of(function), transform="checkpoint", about=function)

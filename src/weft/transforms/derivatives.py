@@ -84,7 +84,7 @@ def check_inexact(
             )
         if dtypes.is_complex(a.dtype) and not holomorphic and transform in ("jacfwd", "jacrev"):
             raise TypeError(
-                f"{transform}: got complex {a} for {selected.paths()[i]} of "
+                f"{transform}: expected real arguments; got {a} for {selected.paths()[i]} of "
                 f"{function_line(selected.function)}\n"
                 "  fix: holomorphic=True if the function is complex-differentiable; otherwise "
                 "differentiate real and imaginary parts as arguments of their own"

@@ -10,9 +10,10 @@ import numpy as np
 from ..compiler.program import buffer_on
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..runtime import buffer as buffers
+from ..core.source import note_user_line
 from ..runtime import client
 from ..runtime.client import Device
-from ..tree_util import tree_leaves, tree_map
+from ..tree_util import keystr, tree_leaves, tree_map, tree_map_with_path
 
 __all__ = [
     "block_until_ready",
@@ -54,13 +55,18 @@ def device_put(x: Any, device: Any = None) -> Any:
     if device is not None and not isinstance(device, Device):
         raise TypeError(f"device_put: expected a device, one of devices(); got {device!r}")
 
-    def put(leaf: Any) -> Any:
-        value = as_value(leaf)
+    def put(path: Any, leaf: Any) -> Any:
+        try:
+            value = as_value(leaf)
+        except (TypeError, ValueError) as error:
+            wrong = TypeError(f"device_put: x{keystr(path)}: {error}")
+            note_user_line(wrong)
+            raise wrong from None
         if device is None or isinstance(value, Tracer):
             return value
         return PlacedArray(value._host, value.aval, buffer_on(value, device), device)
 
-    return tree_map(put, x)
+    return tree_map_with_path(put, x)
 
 
 def device_get(x: Any) -> Any:

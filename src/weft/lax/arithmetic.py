@@ -1,0 +1,379 @@
+"""Elementwise arithmetic. Nothing is promoted: operands have one dtype."""
+
+from ..core.array import Array
+from ..primitives import arithmetic as p
+from ..primitives import structural
+from ..primitives.arithmetic import RoundingMethod
+from ..typing import ArrayLike
+from .operands import same_type, whole
+
+__all__ = [
+    "RoundingMethod",
+    "abs",
+    "add",
+    "cbrt",
+    "ceil",
+    "div",
+    "floor",
+    "integer_pow",
+    "is_finite",
+    "max",
+    "min",
+    "mul",
+    "neg",
+    "nextafter",
+    "reciprocal",
+    "rem",
+    "round",
+    "rsqrt",
+    "sign",
+    "sqrt",
+    "square",
+    "sub",
+]
+
+
+def add(x: ArrayLike, y: ArrayLike) -> Array:
+    """Sums, elementwise.
+
+    Args:
+      x, y: arrays of one dtype, an integer, float or complex dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.add(2, 3).item()
+      5
+    Source: StableHLO `add`.
+    """
+    return structural.add(*same_type("add", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def sub(x: ArrayLike, y: ArrayLike) -> Array:
+    """Differences, elementwise.
+
+    Args:
+      x, y: arrays of one dtype, an integer, float or complex dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.sub(2, 3).item()
+      -1
+    Source: StableHLO `subtract`.
+    """
+    return p.sub(*same_type("sub", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def mul(x: ArrayLike, y: ArrayLike) -> Array:
+    """Products, elementwise.
+
+    Args:
+      x, y: arrays of one dtype, an integer, float or complex dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.mul(2, 3).item()
+      6
+    Source: StableHLO `multiply`.
+    """
+    return p.mul(*same_type("mul", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def div(x: ArrayLike, y: ArrayLike) -> Array:
+    """Quotients, elementwise; of integers towards zero, and -1 (all bits one) by zero.
+
+    Args:
+      x, y: arrays of one dtype, an integer, float or complex dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.div(-7, 2).item(), lax.div(1.0, 4.0).item()
+      (-3, 0.25)
+    Source: StableHLO `divide`.
+    """
+    return p.div(*same_type("div", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def rem(x: ArrayLike, y: ArrayLike) -> Array:
+    """Remainders of the division towards zero: with the sign of x; x itself for integers by zero.
+
+    Args:
+      x, y: arrays of one dtype, an integer or float dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.rem(-7, 2).item()
+      -1
+    Source: StableHLO `remainder`.
+    """
+    return p.rem(*same_type("rem", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def max(x: ArrayLike, y: ArrayLike) -> Array:
+    """The larger elements; NaN where either is NaN. Complex numbers go by real part first.
+
+    Args:
+      x, y: arrays of one dtype, any dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.max(2, 3).item()
+      3
+    Source: StableHLO `maximum`.
+    """
+    return p.max_(*same_type("max", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def min(x: ArrayLike, y: ArrayLike) -> Array:
+    """The smaller elements; NaN where either is NaN. Complex numbers go by real part first.
+
+    Args:
+      x, y: arrays of one dtype, any dtype;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.min(2, 3).item()
+      2
+    Source: StableHLO `minimum`.
+    """
+    return p.min_(*same_type("min", ("x", "y"), x, y))  # type: ignore[no-any-return]
+
+
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """The next representable numbers after x1 towards x2.
+
+    Args:
+      x1, x2: arrays of one dtype, a float dtype of 16 bits or more;
+        of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.nextafter(1.0, 2.0).item() > 1
+      True
+    Source: IEEE 754 `nextUp`.
+    """
+    return p.nextafter(*same_type("nextafter", ("x1", "x2"), x1, x2))  # type: ignore[no-any-return]
+
+
+def neg(x: ArrayLike) -> Array:
+    """Minus x, elementwise.
+
+    Args:
+      x: array of an integer, float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.neg(2).item()
+      -2
+    Source: StableHLO `negate`.
+    """
+    return p.neg(x)  # type: ignore[no-any-return]
+
+
+def abs(x: ArrayLike) -> Array:
+    """Absolute values. The derivative at 0 is 1.
+
+    Args:
+      x: array of an integer, float or complex dtype.
+    Returns: array of x's shape and dtype; for complex x that of its parts.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.abs(-2).item(), lax.abs(3 + 4j).item()
+      (2, 5.0)
+    Source: StableHLO `abs`.
+    """
+    return p.abs_(x)  # type: ignore[no-any-return]
+
+
+def sign(x: ArrayLike) -> Array:
+    """-1, 0 or 1 by sign; x / |x| of complex numbers. NaN and signed zeros stay.
+
+    Args:
+      x: array of an integer, float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.sign(-2.5).item()
+      -1.0
+    Source: StableHLO `sign`.
+    """
+    return p.sign(x)  # type: ignore[no-any-return]
+
+
+def floor(x: ArrayLike) -> Array:
+    """The largest whole numbers not above x.
+
+    Args:
+      x: array of a float dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.floor(-1.5).item()
+      -2.0
+    Source: StableHLO `floor`.
+    """
+    return p.floor(x)  # type: ignore[no-any-return]
+
+
+def ceil(x: ArrayLike) -> Array:
+    """The smallest whole numbers not below x.
+
+    Args:
+      x: array of a float dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.ceil(-1.5).item()
+      -1.0
+    Source: StableHLO `ceil`.
+    """
+    return p.ceil(x)  # type: ignore[no-any-return]
+
+
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
+    """The nearest whole numbers.
+
+    Args:
+      x: array of a float dtype.
+      rounding_method: where numbers half-way between two whole ones go.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype. ValueError: not a rounding method.
+    Example:
+      >>> from weft import lax
+      >>> lax.round(2.5).item(), lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN).item()
+      (3.0, 2.0)
+    Source: StableHLO `round_nearest_afz`, `round_nearest_even`.
+    """
+    return p.round_(x, rounding_method=RoundingMethod(rounding_method))  # type: ignore[no-any-return]
+
+
+def is_finite(x: ArrayLike) -> Array:
+    """Whether elements are neither infinite nor NaN.
+
+    Args:
+      x: array of a float dtype.
+    Returns: array of x's shape, boolean.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.is_finite(float('inf')).item()
+      False
+    Source: StableHLO `is_finite`.
+    """
+    return p.is_finite(x)  # type: ignore[no-any-return]
+
+
+def square(x: ArrayLike) -> Array:
+    """x times x.
+
+    Args:
+      x: array of an integer, float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.square(3).item()
+      9
+    Source: StableHLO `multiply`.
+    """
+    return p.square(x)  # type: ignore[no-any-return]
+
+
+def sqrt(x: ArrayLike) -> Array:
+    """Square roots. The derivative at 0 is infinite.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.sqrt(9.0).item()
+      3.0
+    Source: StableHLO `sqrt`.
+    """
+    return p.sqrt(x)  # type: ignore[no-any-return]
+
+
+def rsqrt(x: ArrayLike) -> Array:
+    """1 / sqrt(x).
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.rsqrt(4.0).item()
+      0.5
+    Source: StableHLO `rsqrt`.
+    """
+    return p.rsqrt(x)  # type: ignore[no-any-return]
+
+
+def cbrt(x: ArrayLike) -> Array:
+    """Cube roots, of negative numbers too.
+
+    Args:
+      x: array of a float dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.cbrt(-8.0).item()
+      -2.0
+    Source: StableHLO `cbrt`.
+    """
+    return p.cbrt(x)  # type: ignore[no-any-return]
+
+
+def integer_pow(x: ArrayLike, y: int) -> Array:
+    """x to a constant whole power, by repeated multiplication.
+
+    Args:
+      x: array of an integer, float or complex dtype.
+      y: an int; negative only for float and complex x.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype, or a negative power of integers.
+    Example:
+      >>> from weft import lax
+      >>> lax.integer_pow(3, 4).item(), lax.integer_pow(2.0, -2).item()
+      (81, 0.25)
+    Source: weft.
+    """
+    return p.integer_pow(x, y=whole("integer_pow", "y", y))  # type: ignore[no-any-return]
+
+
+def reciprocal(x: ArrayLike) -> Array:
+    """1 / x, elementwise.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.reciprocal(4.0).item()
+      0.25
+    Source: weft.
+    """
+    return p.integer_pow(x, y=-1)  # type: ignore[no-any-return]

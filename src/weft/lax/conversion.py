@@ -1,0 +1,83 @@
+"""Conversions between dtypes."""
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..primitives import conversion as p
+from ..primitives import structural
+from ..typing import ArrayLike, DTypeLike
+from .operands import whole
+
+__all__ = ["bitcast_convert_type", "convert_element_type", "reduce_precision"]
+
+
+@located
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
+    """The elements converted to another dtype.
+
+    Floats become integers towards zero; NaN becomes 0, and what is out of range the nearest integer
+    of the dtype. Integers wrap around. Of complex numbers the real part is taken. Everything but 0
+    is true.
+
+    Args:
+      operand: array of any dtype.
+      new_dtype: the dtype to convert to.
+    Returns: array of the operand's shape, of `new_dtype`.
+    Raises: TypeError: not a dtype.
+    Example:
+      >>> from weft import lax
+      >>> [lax.convert_element_type(x, "uint8").item() for x in (1.5, -3.0, 300.0)]
+      [1, 0, 255]
+    Source: StableHLO `convert`.
+    """
+    x = as_value(operand)
+    dtype = dtypes.requested_dtype(new_dtype, "convert_element_type")
+    if x.aval.dtype == dtype and not x.aval.weak_type:
+        return x  # type: ignore[no-any-return]
+    return structural.convert_element_type(x, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@located
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
+    """The same bits as elements of another dtype.
+
+    Args:
+      operand: array of an integer or real float dtype.
+      new_dtype: such a dtype. If it is k times as wide, the operand's last axis must have length k,
+        and goes; if it is k times narrower, an axis of length k is added at the end.
+    Returns: array of `new_dtype`.
+    Raises: TypeError: other dtypes. ValueError: the last axis has another length.
+    Example:
+      >>> from weft import lax
+      >>> hex(lax.bitcast_convert_type(1.0, "uint32").item())
+      '0x3f800000'
+    Source: StableHLO `bitcast_convert`.
+    """
+    dtype = dtypes.requested_dtype(new_dtype, "bitcast_convert_type")
+    return p.bitcast_convert_type(operand, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@located
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
+    """The elements rounded to a float format of fewer bits, kept in their dtype.
+
+    Args:
+      operand: array of a float dtype.
+      exponent_bits: at least 1. Larger numbers become infinite, smaller ones zero.
+      mantissa_bits: at least 0. Half-way numbers go to the even one.
+    Returns: array of the operand's shape and dtype.
+    Raises: TypeError: another dtype. ValueError: too few bits.
+    Example:
+      >>> from weft import lax
+      >>> lax.reduce_precision(1.3, exponent_bits=5, mantissa_bits=2).item()
+      1.25
+    Source: StableHLO `reduce_precision`.
+    """
+    exponent = whole("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa = whole("reduce_precision", "mantissa_bits", mantissa_bits)
+    for name, bits, least in (("exponent_bits", exponent, 1), ("mantissa_bits", mantissa, 0)):
+        if bits < least:
+            raise ValueError(f"reduce_precision: {name} must be at least {least}; got {bits}")
+    return p.reduce_precision(  # type: ignore[no-any-return]
+        operand, exponent_bits=exponent, mantissa_bits=mantissa
+    )

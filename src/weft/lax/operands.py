@@ -1,0 +1,121 @@
+"""What lax functions ask of operands: one dtype, and one shape. Knows no operation."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, as_value, literal
+from ..core.source import note_user_line
+from ..core.trace import current
+from ..primitives.structural import convert_element_type
+
+_SCALARS = frozenset((bool, int, float, complex))
+
+
+def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:
+    """Operands as values of one dtype and of one shape, scalars apart.
+
+    A Python scalar, and any weak scalar, takes the dtype of the others if it is of their kind: a
+    float beside bfloat16, not an int beside floats.
+
+    Raises: TypeError: dtypes or shapes differ.
+    """
+    x, y = operands[:2]
+    if x.__class__ is y.__class__ is Array and x.aval is y.aval and len(operands) == 2:
+        return operands
+    try:
+        values = [x if x.__class__ in _SCALARS else as_value(x) for x in operands]
+        values = _one_dtype(name, names, values)
+        _one_shape(name, names, values)
+    except (TypeError, ValueError) as error:
+        note_user_line(error)
+        raise
+    return values
+
+
+def powers(name: str, x: Any, y: Any) -> Sequence[Any]:
+    """A base and an exponent: of one dtype, or the exponent of an integer dtype."""
+    exponent = as_value(y)
+    if y.__class__ in _SCALARS or not dtypes.is_integer(exponent.dtype):
+        return same_type(name, ("x", "y"), x, y)
+    base = as_value(x)
+    try:
+        _one_shape(name, ("x", "y"), [base, exponent])
+    except TypeError as error:
+        note_user_line(error)
+        raise
+    return base, exponent
+
+
+def whole(name: str, argument: str, value: Any) -> int:
+    """A constant whole number.
+
+    Raises: TypeError: it isn't one.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        error = TypeError(f"{name}: {argument} must be an int known when traced; got {value!r}")
+        note_user_line(error)
+        raise error from None
+
+
+_KINDS = (dtypes.is_bool, dtypes.is_integer, dtypes.is_float, dtypes.is_complex)
+
+
+def _same_kind(a: Any, b: Any) -> bool:
+    return any(kind(a) and kind(b) for kind in _KINDS)
+
+
+def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
+    strong = [x for x in values if x.__class__ not in _SCALARS and not x.aval.weak_type]
+    if not strong:
+        values = [as_value(x) for x in values]
+        dtype = values[0].aval.dtype
+        # a weak int8 beside Python's int: the narrower array gives the dtype
+        for x in values:
+            if x.aval.ndim:
+                dtype = x.aval.dtype
+                break
+    else:
+        dtype = strong[0].aval.dtype
+    converted = []
+    for x in values:
+        if x.__class__ in _SCALARS:
+            own = as_value(x)
+            if own.aval.dtype != dtype and _same_kind(own.aval.dtype, dtype):
+                own = literal(x, dtype)
+            x = own
+        elif x.aval.dtype != dtype and x.aval.weak_type and _same_kind(x.aval.dtype, dtype):
+            x = current.trace.process(
+                convert_element_type, (x,), (("dtype", dtype), ("weak_type", True))
+            )
+        converted.append(x)
+    if any(x.aval.dtype != dtype for x in converted):
+        raise TypeError(
+            f"{name}: operands must have one dtype; got {_listed(names, converted)}\n"
+            "  fix: convert with lax.convert_element_type or .astype, or use weft.numpy, which "
+            "promotes"
+        )
+    return converted
+
+
+def _one_shape(name: str, names: Sequence[str], values: Sequence[Any]) -> None:
+    shapes = [x.aval.shape for x in values if x.aval.ndim]
+    if len(shapes) < 2 or all(s == shapes[0] for s in shapes):
+        return
+    alike = len({len(s) for s in shapes}) == 1 and all(
+        len({n for n in lengths if n != 1}) <= 1 for lengths in zip(*shapes, strict=True)
+    )
+    if not alike:
+        raise TypeError(
+            f"{name}: operands must have one shape, or be scalars; got {_listed(names, values)}\n"
+            "  fix: lax.broadcast_in_dim or .reshape, or use weft.numpy, which broadcasts"
+        )
+
+
+def _listed(names: Sequence[str], values: Sequence[Any]) -> str:
+    return ", ".join(f"{n}: {v.aval}" for n, v in zip(names, values, strict=True))

@@ -1,0 +1,156 @@
+"""Choosing between arrays, and identities that say something about derivatives or compilation."""
+
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import selection as p
+from ..primitives.structural import convert_element_type
+from ..tree_util import tree_flatten, tree_map
+from ..typing import ArrayLike, PyTree
+from .operands import same_type
+
+__all__ = [
+    "clamp",
+    "optimization_barrier",
+    "select",
+    "select_n",
+    "stop_gradient",
+    "tie_in",
+]
+
+
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
+    """Elements of `on_true` where `pred` is true, of `on_false` elsewhere.
+
+    Args:
+      pred: boolean array of the cases' shape, or a boolean scalar.
+      on_true, on_false: arrays of one shape and dtype.
+    Returns: array of that shape and dtype.
+    Raises: TypeError: shapes or dtypes differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.select(True, 1.0, 2.0).item()
+      1.0
+    Source: StableHLO `select`.
+    """
+    return _select("select", ("on_false", "on_true"), pred, (on_false, on_true))
+
+
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
+    """Elements of the case that `which` names.
+
+    Args:
+      which: boolean (for one or two cases; true is the second) or integer array of the cases'
+        shape, or a scalar. Out of range, the nearest case.
+      cases: arrays of one shape and dtype.
+    Returns: array of that shape and dtype.
+    Raises: TypeError: shapes or dtypes differ, or more than two cases for a boolean.
+    Example:
+      >>> from weft import lax
+      >>> lax.select_n(2, 1.0, 2.0, 3.0).item()
+      3.0
+    Source: StableHLO `select`.
+    """
+    return _select("select_n", [f"cases[{i}]" for i in range(len(cases))], which, cases)
+
+
+@located
+def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
+    if not cases:
+        raise TypeError(f"{name}: expected at least one case; got none")
+    which = as_value(which)
+    values = same_type(name, names, *cases) if len(cases) > 1 else [as_value(cases[0])]
+    shape = values[0].shape
+    for n, v in zip(names, values, strict=True):
+        if v.shape != shape:
+            raise TypeError(
+                f"{name}: cases must have one shape; got {names[0]}: {values[0].aval}, "
+                f"{n}: {v.aval}\n"
+                "  fix: lax.broadcast, or weft.numpy.where, which broadcasts"
+            )
+    if which.ndim and which.shape != shape:
+        raise TypeError(
+            f"{name}: the selector must be a scalar or have the cases' shape; got {which.aval} for "
+            f"cases {values[0].aval}\n  fix: weft.numpy.where, which broadcasts"
+        )
+    if dtypes.is_integer(which.dtype) and which.dtype != dtypes.int32:
+        which = convert_element_type(which, dtype=dtypes.int32)
+    return p.select_n(which, *values)  # type: ignore[no-any-return]
+
+
+@located
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
+    """x moved into the interval from `min` to `max`. At and beyond its ends the derivative is 0.
+
+    Args:
+      min, max: arrays of x's shape, or scalars; of x's dtype.
+      x: array of any dtype but complex.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: dtypes or shapes differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.clamp(0.0, 1.5, 1.0).item()
+      1.0
+    Source: StableHLO `clamp`.
+    """
+    low, value, high = same_type("clamp", ("min", "x", "max"), min, x, max)
+    for name, bound in (("min", low), ("max", high)):
+        if bound.ndim and bound.shape != value.shape:
+            raise TypeError(
+                f"clamp: {name} must be a scalar or have x's shape; got {name}: {bound.aval}, "
+                f"x: {value.aval}"
+            )
+    return p.clamp(low, value, high)  # type: ignore[no-any-return]
+
+
+def stop_gradient(x: PyTree) -> PyTree:
+    """The operand, whose derivative counts as zero.
+
+    Args:
+      x: an array, or containers of arrays.
+    Returns: the same.
+    Example:
+      >>> import weft
+      >>> from weft import lax
+      >>> weft.grad(lambda x: x * lax.stop_gradient(x))(3.0).item()
+      3.0
+    Source: weft.
+    """
+    return tree_map(_stop, x)
+
+
+def _stop(x: Any) -> Any:
+    value = x if isinstance(x, Value) else as_value(x)
+    return p.stop_gradient(value) if dtypes.is_inexact(value.dtype) else x
+
+
+def optimization_barrier(operand: PyTree, /) -> PyTree:
+    """The operands, as computed before anything that depends on the result: the compiler moves
+    nothing across, and doesn't take two of them for one.
+
+    Args:
+      operand: an array, or containers of arrays.
+    Returns: the same.
+    Example:
+      >>> from weft import lax
+      >>> lax.optimization_barrier(3.0).item()
+      3.0
+    Source: StableHLO `optimization_barrier`.
+    """
+    leaves, tree = tree_flatten(operand)
+    return tree.unflatten(p.optimization_barrier(*leaves)) if leaves else operand
+
+
+def tie_in(x: PyTree, y: PyTree) -> PyTree:
+    """`y`. (In old versions of the documented system it tied y to the trace of x.)
+
+    Example:
+      >>> from weft import lax
+      >>> lax.tie_in(1, 2)
+      2
+    Source: seed 003, `lax.tie_in`.
+    """
+    return y

@@ -1,0 +1,363 @@
+"""Exponentials, logarithms, powers, trigonometry. Nothing is promoted."""
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..primitives import structural
+from ..primitives import transcendental as p
+from ..primitives.arithmetic import div, mul, sqrt
+from ..typing import ArrayLike
+from .arithmetic import integer_pow
+from .operands import powers, same_type
+
+__all__ = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "logistic",
+    "pow",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
+
+def exp(x: ArrayLike) -> Array:
+    """e to the power x.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.exp(0.0).item()
+      1.0
+    Source: StableHLO `exponential`.
+    """
+    return p.exp(x)  # type: ignore[no-any-return]
+
+
+def exp2(x: ArrayLike) -> Array:
+    """2 to the power x.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.exp2(3.0).item()
+      8.0
+    Source: StableHLO `power`.
+    """
+    return p.exp2(x)  # type: ignore[no-any-return]
+
+
+def expm1(x: ArrayLike) -> Array:
+    """exp(x) - 1, exact near 0.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.expm1(0.0).item()
+      0.0
+    Source: StableHLO `exponential_minus_one`.
+    """
+    return p.expm1(x)  # type: ignore[no-any-return]
+
+
+def log(x: ArrayLike) -> Array:
+    """Natural logarithms.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.log(1.0).item()
+      0.0
+    Source: StableHLO `log`.
+    """
+    return p.log(x)  # type: ignore[no-any-return]
+
+
+def log1p(x: ArrayLike) -> Array:
+    """log(1 + x), exact near 0.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.log1p(0.0).item()
+      0.0
+    Source: StableHLO `log_plus_one`.
+    """
+    return p.log1p(x)  # type: ignore[no-any-return]
+
+
+def logistic(x: ArrayLike) -> Array:
+    """1 / (1 + exp(-x)), also called sigmoid.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.logistic(0.0).item()
+      0.5
+    Source: StableHLO `logistic`.
+    """
+    return p.logistic(x)  # type: ignore[no-any-return]
+
+
+def tanh(x: ArrayLike) -> Array:
+    """Hyperbolic tangents.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.tanh(0.0).item()
+      0.0
+    Source: StableHLO `tanh`.
+    """
+    return p.tanh(x)  # type: ignore[no-any-return]
+
+
+def sinh(x: ArrayLike) -> Array:
+    """Hyperbolic sines.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.sinh(0.0).item()
+      0.0
+    Source: CHLO `sinh`.
+    """
+    return p.sinh(x)  # type: ignore[no-any-return]
+
+
+def cosh(x: ArrayLike) -> Array:
+    """Hyperbolic cosines.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.cosh(0.0).item()
+      1.0
+    Source: CHLO `cosh`.
+    """
+    return p.cosh(x)  # type: ignore[no-any-return]
+
+
+def asinh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic sines.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.asinh(0.0).item()
+      0.0
+    Source: CHLO `asinh`.
+    """
+    return p.asinh(x)  # type: ignore[no-any-return]
+
+
+def acosh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic cosines, at least 0.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.acosh(1.0).item()
+      0.0
+    Source: CHLO `acosh`.
+    """
+    return p.acosh(x)  # type: ignore[no-any-return]
+
+
+def atanh(x: ArrayLike) -> Array:
+    """Inverse hyperbolic tangents.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.atanh(0.0).item()
+      0.0
+    Source: CHLO `atanh`.
+    """
+    return p.atanh(x)  # type: ignore[no-any-return]
+
+
+def sin(x: ArrayLike) -> Array:
+    """Sines.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.sin(0.0).item()
+      0.0
+    Source: StableHLO `sine`.
+    """
+    return p.sin(x)  # type: ignore[no-any-return]
+
+
+def cos(x: ArrayLike) -> Array:
+    """Cosines.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.cos(0.0).item()
+      1.0
+    Source: StableHLO `cosine`.
+    """
+    return p.cos(x)  # type: ignore[no-any-return]
+
+
+def tan(x: ArrayLike) -> Array:
+    """Tangents.
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.tan(0.0).item()
+      0.0
+    Source: StableHLO `tan`.
+    """
+    return p.tan(x)  # type: ignore[no-any-return]
+
+
+def asin(x: ArrayLike) -> Array:
+    """Inverse sines, in [-π/2, π/2].
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.asin(0.0).item()
+      0.0
+    Source: CHLO `asin`.
+    """
+    return p.asin(x)  # type: ignore[no-any-return]
+
+
+def acos(x: ArrayLike) -> Array:
+    """Inverse cosines, in [0, π].
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.acos(1.0).item()
+      0.0
+    Source: CHLO `acos`.
+    """
+    return p.acos(x)  # type: ignore[no-any-return]
+
+
+def atan(x: ArrayLike) -> Array:
+    """Inverse tangents, in [-π/2, π/2].
+
+    Args:
+      x: array of a float or complex dtype.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: another dtype.
+    Example:
+      >>> from weft import lax
+      >>> lax.atan(0.0).item()
+      0.0
+    Source: CHLO `atan`.
+    """
+    return p.atan(x)  # type: ignore[no-any-return]
+
+
+def atan2(x: ArrayLike, y: ArrayLike) -> Array:
+    """The angles of the points (y, x), in [-π, π]: inverse tangents of x / y, in all quadrants.
+
+    Args:
+      x, y: arrays of one dtype, a float or complex one, and of one shape; or one of them a scalar.
+    Returns: array of the operands' shape and dtype.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.atan2(0.0, 1.0).item()
+      0.0
+    Source: StableHLO `atan2`.
+    """
+    y_axis, x_axis = same_type("atan2", ("x", "y"), x, y)
+    if not dtypes.is_complex(y_axis.dtype):
+        return p.atan2(y_axis, x_axis)  # type: ignore[no-any-return]
+    # the angle of x + iy for complex x and y: -i log((x + iy) / sqrt(x² + y²))
+    turned = structural.add(x_axis, mul(y_axis, literal(1j, y_axis.dtype)))
+    size = sqrt(structural.add(mul(x_axis, x_axis), mul(y_axis, y_axis)))
+    return mul(p.log(div(turned, size)), literal(-1j, y_axis.dtype))  # type: ignore[no-any-return]
+
+
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
+    """x to the power y, elementwise.
+
+    Args:
+      x: array of a float or complex dtype.
+      y: array of that dtype, or of an integer dtype; of x's shape, or one of them a scalar. A
+        Python int is a constant power.
+    Returns: array of the operands' shape and x's dtype.
+    Raises: TypeError: other dtypes, or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.pow(2.0, 3.0).item(), lax.pow(2.0, 3).item()
+      (8.0, 8.0)
+    Source: StableHLO `power`.
+    """
+    if type(y) is int:
+        return integer_pow(x, y)
+    return p.pow_(*powers("pow", x, y))  # type: ignore[no-any-return]

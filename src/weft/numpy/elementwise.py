@@ -1,0 +1,693 @@
+"""Elementwise mathematics: arithmetic, powers, exponentials, trigonometry, rounding.
+
+Knows promotion and formulas; knows nothing of reductions.
+"""
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..core.trace import current
+from ..core.value import Value
+from ..primitives import arithmetic, comparison, complex_numbers, selection, special, structural
+from ..primitives import transcendental as t
+from ..typing import ArrayLike
+from .promotion import (
+    SCALARS,
+    binary,
+    cast,
+    composite,
+    derived,
+    inexact,
+    no_out,
+    noted,
+    plan_cache,
+    planned_call,
+    promote_values,
+    run_plan,
+    unary,
+    value,
+)
+
+__all__ = [
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "angle",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "around",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "clip",
+    "conj",
+    "conjugate",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "degrees",
+    "divide",
+    "divmod",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fix",
+    "float_power",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "i0",
+    "imag",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "positive",
+    "pow",
+    "power",
+    "rad2deg",
+    "radians",
+    "real",
+    "reciprocal",
+    "remainder",
+    "rint",
+    "round",
+    "round_",
+    "sign",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "true_divide",
+    "trunc",
+]
+
+_base = current.base
+
+
+def one(summary: str, example: str, result: str, *, note: str = "") -> str:
+    """The docstring of a function of one operand."""
+    about = note or "integers and booleans become float32."
+    return f"""{summary}
+
+    Args:
+      x: array of any shape; {about}
+    Returns: array of the shape of `x`.
+    Example:
+      >>> {example}
+      {result}
+    """
+
+
+def two(summary: str, example: str, result: str, *, note: str = "") -> str:
+    """The docstring of a function of two operands."""
+    return f"""{summary}
+
+    Args:
+      x1, x2: arrays that broadcast together; they are promoted to one dtype.{note}
+    Returns: array of the broadcast shape.
+    Example:
+      >>> {example}
+      {result}
+    """
+
+
+_KEPT = "its dtype is kept."
+
+# --- arithmetic ---
+
+add = binary(structural.add, "add", two(
+    "Sum; for booleans, or.", "np.add(np.arange(2), 1.5)", "Array([1.5, 2.5], dtype=float32)"))  # fmt: skip
+subtract = binary(arithmetic.sub, "subtract", two(
+    "Difference.", "np.subtract(np.arange(2), 1)", "Array([-1,  0], dtype=int32)"))  # fmt: skip
+multiply = binary(arithmetic.mul, "multiply", two(
+    "Product; for booleans, and.", "np.multiply(np.arange(2), 3)", "Array([0, 3], dtype=int32)"))  # fmt: skip
+divide = true_divide = binary(arithmetic.div, "divide", two(
+    "Quotient; of integers too it is a float.", "np.divide(np.arange(2), 2)",
+    "Array([0. , 0.5], dtype=float32)"), to_inexact=True)  # fmt: skip
+negative = unary(arithmetic.neg, "negative", one(
+    "Minus x.", "np.negative(np.arange(2))", "Array([ 0, -1], dtype=int32)", note=_KEPT))  # fmt: skip
+maximum = binary(arithmetic.max_, "maximum", two(
+    "The larger one; NaN if either is.", "np.maximum(np.arange(3), 1)",
+    "Array([1, 1, 2], dtype=int32)"))  # fmt: skip
+minimum = binary(arithmetic.min_, "minimum", two(
+    "The smaller one; NaN if either is.", "np.minimum(np.arange(3), 1)",
+    "Array([0, 1, 1], dtype=int32)"))  # fmt: skip
+sign = unary(arithmetic.sign, "sign", one(
+    "-1, 0 or 1; of complex numbers x / |x|.", "np.sign(np.array([-2.0, 0.0]))",
+    "Array([-1.,  0.], dtype=float32)", note=_KEPT))  # fmt: skip
+
+_absolute = unary(arithmetic.abs_, "absolute", one(
+    "Absolute value; of complex numbers a real one.", "np.absolute(np.array([-1, 2]))",
+    "Array([1, 2], dtype=int32)", note=_KEPT))  # fmt: skip
+
+
+def absolute(x: ArrayLike, /) -> Array:
+    if getattr(x, "dtype", None) == dtypes.bool_ or x.__class__ is bool:
+        return value("absolute", x)  # type: ignore[no-any-return]
+    return _absolute(x)  # type: ignore[no-any-return]
+
+
+absolute.__doc__ = _absolute.__doc__
+abs = absolute
+
+
+def positive(x: ArrayLike, /) -> Array:
+    """The array itself.
+
+    Example:
+      >>> np.positive(np.arange(2))
+      Array([0, 1], dtype=int32)
+    """
+    return value("positive", x)  # type: ignore[no-any-return]
+
+
+def fabs(x: ArrayLike, /) -> Array:
+    """Absolute value as a float.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.fabs(np.array([-1, 2]))
+      Array([1., 2.], dtype=float32)
+    """
+    x = inexact("fabs", x)
+    if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
+        raise noted(TypeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
+    return arithmetic.abs_(x)  # type: ignore[no-any-return]
+
+
+def reciprocal(x: ArrayLike, /) -> Array:
+    """1 / x.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.reciprocal(np.array([2.0, 4.0]))
+      Array([0.5 , 0.25], dtype=float32)
+    """
+    return divide(1, inexact("reciprocal", x))  # type: ignore[no-any-return]
+
+
+def square(x: ArrayLike, /) -> Array:
+    """x * x.
+
+    Args:
+      x: array of any shape; booleans become int32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.square(np.arange(3))
+      Array([0, 1, 4], dtype=int32)
+    """
+    if getattr(x, "dtype", None) == dtypes.bool_ or x.__class__ is bool:
+        (x,) = promote_values("square", x, to_number=True)
+    return _square(x)  # type: ignore[no-any-return]
+
+
+_square = unary(arithmetic.square, "square")
+
+# --- division with remainder ---
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    dtype = x.aval.dtype
+    if dtypes.is_complex(dtype):
+        raise TypeError(f"floor_divide: expected real operands; got {x.aval} and {y.aval}")
+    if dtypes.is_unsigned(dtype):
+        return arithmetic.div(x, y)
+    if dtypes.is_integer(dtype):
+        quotient = arithmetic.div(x, y)
+        inexactly = _signs_differ(x, y) & comparison.ne(arithmetic.rem(x, y), literal(0, dtype))
+        return selection.select_n(inexactly, quotient, arithmetic.sub(quotient, literal(1, dtype)))
+    return _float_divmod(x, y)[0]
+
+
+def _signs_differ(x: Any, y: Any) -> Any:
+    return comparison.ne(arithmetic.sign(x), arithmetic.sign(y))
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of floats, as Python's."""
+    remainder = arithmetic.rem(x, y)
+    quotient = arithmetic.div(arithmetic.sub(x, remainder), y)
+    adjust = comparison.ne(remainder, literal(0, x.aval.dtype)) & _signs_differ(y, remainder)
+    remainder = selection.select_n(adjust, remainder, structural.add(remainder, y))
+    quotient = selection.select_n(
+        adjust, quotient, arithmetic.sub(quotient, literal(1, x.aval.dtype))
+    )
+    return arithmetic.round_(quotient, rounding_method=EVEN), remainder
+
+
+EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    dtype = x.aval.dtype
+    zero = literal(0, dtype)
+    rest = _fmod(x, y)
+    if dtypes.is_unsigned(dtype):
+        return rest
+    not_zero = comparison.ne(rest, zero)
+    differ = comparison.ne(comparison.lt(rest, zero), comparison.lt(y, zero))
+    return selection.select_n(differ & not_zero, rest, structural.add(rest, y))
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    rest = arithmetic.rem(x, y)
+    if dtypes.is_integer(x.aval.dtype):  # x % 0 is 0, as in NumPy
+        zero = literal(0, x.aval.dtype)
+        rest = selection.select_n(comparison.eq(y, zero), rest, zero)
+    return rest
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    if dtypes.is_integer(x.aval.dtype):
+        return _floor_divide(x, y), _remainder(x, y)
+    return _float_divmod(x, y)
+
+
+_DIVISION = "np.array([-7, 7]), 3"
+floor_divide = derived(_floor_divide, "floor_divide", two(
+    "Quotient rounded down.", f"np.floor_divide({_DIVISION})", "Array([-3,  2], dtype=int32)"),
+    to_number=True)  # fmt: skip
+remainder = mod = derived(_remainder, "remainder", two(
+    "Remainder of `floor_divide`: it has the sign of the divisor.",
+    f"np.remainder({_DIVISION})", "Array([2, 1], dtype=int32)"), to_number=True)  # fmt: skip
+fmod = derived(_fmod, "fmod", two(
+    "Remainder of a quotient rounded towards zero: it has the sign of the dividend.",
+    f"np.fmod({_DIVISION})", "Array([-1,  1], dtype=int32)"), to_number=True)  # fmt: skip
+divmod = derived(_divmod, "divmod", two(
+    "(floor_divide(x1, x2), remainder(x1, x2)).", f"np.divmod({_DIVISION})",
+    "(Array([-3,  2], dtype=int32), Array([2, 1], dtype=int32))"), to_number=True)  # fmt: skip
+
+# --- powers ---
+
+_powers = plan_cache()
+
+
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """x1 to the power x2.
+
+    A Python int as exponent becomes multiplications.
+
+    Args:
+      x1, x2: arrays that broadcast together; they are promoted to one dtype.
+    Returns: array of the broadcast shape.
+    Raises: TypeError: an integer is raised to a negative int.
+    Example:
+      >>> np.power(np.arange(4), 2)
+      Array([0, 1, 4, 9], dtype=int32)
+    """
+    return _power("power", x1, x2)  # type: ignore[no-any-return]
+
+
+pow = power
+
+
+def _power(name: str, x: Any, y: Any) -> Any:
+    if y.__class__ is int:
+        try:
+            kernel, known = _powers[x.aval, y]
+            if kernel is not None and x.__class__ is Array and current.trace is _base:
+                return run_plan(x, kernel, known)
+        except (AttributeError, KeyError, ValueError):
+            pass
+        (x,) = promote_values(name, x, to_number=True)
+
+        def compute(x: Any) -> Any:
+            if y == 2:
+                return arithmetic.mul(x, x)
+            return x if y == 1 else arithmetic.integer_pow(x, y=y)
+
+        return planned_call(_powers, (x.aval, y), compute, x)
+    x = x if x.__class__ in SCALARS else value(name, x, "x1")
+    y = y if y.__class__ in SCALARS else value(name, y, "x2")
+    vx, vy = promote_values(name, x, y, to_number=True)
+    if dtypes.is_inexact(vx.aval.dtype):
+        given = getattr(y, "dtype", None)
+        if given is not None and dtypes.is_integer(given) and vx.aval.dtype == getattr(x, "dtype", None):
+            vy = y  # exact for whole exponents
+        return t.pow_(vx, vy)
+    return _whole_power(vx, vy)
+
+
+@composite
+def _whole_power(x: Any, y: Any) -> Any:
+    """Integers to integer powers, by squaring; negative powers are 0, except those of 1 and -1."""
+    dtype = x.aval.dtype
+    zero, unit = literal(0, dtype), literal(1, dtype)
+    shape = structural.broadcast_shape("power", (x.aval, y.aval))
+    known = x.aval.update(shape=shape, weak_type=False)
+    result = structural.full(known, 1)
+    exponent = arithmetic.max_(y, zero)
+    for _ in range(min(6, dtypes.bit_width(dtype))):  # further bits overflow, except for 0, 1, -1
+        odd = comparison.ne(arithmetic.rem(exponent, literal(2, dtype)), zero)
+        result = selection.select_n(odd, result, arithmetic.mul(result, x))
+        x = arithmetic.mul(x, x)
+        exponent = arithmetic.div(exponent, literal(2, dtype))
+    # what is left of the exponent multiplies by 0 or 1: x is now a large power of two, 0 or 1
+    more = comparison.gt(exponent, zero)
+    result = selection.select_n(more, result, arithmetic.mul(result, x))
+    if dtypes.is_signed(dtype):
+        negative = comparison.lt(y, zero)
+        result = selection.select_n(negative, result, _inverse_power(result, x, y, unit, zero))
+    return result
+
+
+def _inverse_power(result: Any, x: Any, y: Any, unit: Any, zero: Any) -> Any:
+    return structural.zeros(result.aval.strong())
+
+
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """x1 to the power x2, as floats.
+
+    Args:
+      x1, x2: arrays that broadcast together; integers become float32.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> np.float_power(np.arange(3), 2)
+      Array([0., 1., 4.], dtype=float32)
+    """
+    return t.pow_(*promote_values("float_power", x1, x2, to_inexact=True))  # type: ignore[no-any-return]
+
+
+sqrt = unary(arithmetic.sqrt, "sqrt", one(
+    "The square root.", "np.sqrt(np.array([4.0, 9.0]))", "Array([2., 3.], dtype=float32)"),
+    to_inexact=True)  # fmt: skip
+cbrt = unary(arithmetic.cbrt, "cbrt", one(
+    "The cube root.", "np.cbrt(np.array([8.0, 27.0]))", "Array([2., 3.], dtype=float32)"),
+    to_inexact=True)  # fmt: skip
+
+
+@composite
+def _hypot(x: Any, y: Any) -> Any:
+    x, y = arithmetic.abs_(x), arithmetic.abs_(y)
+    large, small = arithmetic.max_(x, y), arithmetic.min_(x, y)
+    none = comparison.eq(large, literal(0.0, x.aval.dtype))
+    ratio = arithmetic.div(small, selection.select_n(none, large, literal(1.0, x.aval.dtype)))
+    length = large * arithmetic.sqrt(1 + ratio * ratio)
+    infinite = comparison.eq(large, literal(math.inf, x.aval.dtype))
+    return selection.select_n(none | infinite, length, large)
+
+
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """The length of the vector (x1, x2), without overflow on the way.
+
+    Args:
+      x1, x2: real arrays that broadcast together; integers become float32.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> np.hypot(np.array([3.0]), 4)
+      Array([5.], dtype=float32)
+    """
+    x, y = promote_values("hypot", x1, x2, to_inexact=True)
+    if dtypes.is_complex(x.aval.dtype):
+        raise noted(ValueError("hypot: expected real operands; got complex ones"))
+    return _hypot(x, y)  # type: ignore[no-any-return]
+
+
+# --- exponentials and logarithms ---
+
+_ZERO = "np.zeros(2)"
+_ZEROS, _ONES = "Array([0., 0.], dtype=float32)", "Array([1., 1.], dtype=float32)"
+
+exp = unary(t.exp, "exp", one("e to the power x.", f"np.exp({_ZERO})", _ONES), to_inexact=True)
+exp2 = unary(t.exp2, "exp2", one("2 to the power x.", f"np.exp2({_ZERO})", _ONES), to_inexact=True)
+expm1 = unary(t.expm1, "expm1", one(
+    "exp(x) - 1, exact for small x.", f"np.expm1({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+log = unary(t.log, "log", one(
+    "Natural logarithm.", "np.log(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
+log1p = unary(t.log1p, "log1p", one(
+    "log(1 + x), exact for small x.", f"np.log1p({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+
+
+@composite
+def _log_base(x: Any, *, base: float) -> Any:
+    return arithmetic.div(t.log(x), literal(math.log(base), x.aval.dtype))
+
+
+def log2(x: ArrayLike, /) -> Array:
+    """Logarithm to base 2.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.log2(np.array([1.0, 8.0]))
+      Array([0., 3.], dtype=float32)
+    """
+    return _log_base(inexact("log2", x), base=2.0)  # type: ignore[no-any-return]
+
+
+def log10(x: ArrayLike, /) -> Array:
+    """Logarithm to base 10.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.log10(np.array([1.0, 100.0]))
+      Array([0., 2.], dtype=float32)
+    """
+    return _log_base(inexact("log10", x), base=10.0)  # type: ignore[no-any-return]
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    dtype = x.aval.dtype
+    if dtypes.is_complex(dtype):
+        return _complex_logaddexp(x, y)
+    large, distance = arithmetic.max_(x, y), arithmetic.sub(x, y)
+    undefined = comparison.ne(distance, distance)  # equal infinities, or NaN
+    safe = selection.select_n(undefined, distance, literal(0.0, dtype))
+    result = structural.add(large, t.log1p(t.exp(arithmetic.neg(arithmetic.abs_(safe)))))
+    return selection.select_n(undefined, result, structural.add(x, y))
+
+
+def _complex_logaddexp(x: Any, y: Any) -> Any:
+    larger = comparison.gt(complex_numbers.real(x), complex_numbers.real(y))
+    large, small = selection.select_n(larger, y, x), selection.select_n(larger, x, y)
+    result = structural.add(large, t.log1p(t.exp(arithmetic.sub(small, large))))
+    turns = complex_numbers.imag(result)
+    turns = turns - (2 * math.pi) * arithmetic.round_(
+        turns / literal(2 * math.pi, turns.aval.dtype), rounding_method=EVEN
+    )
+    return complex_numbers.complex_(complex_numbers.real(result), turns)
+
+
+logaddexp = derived(_logaddexp, "logaddexp", two(
+    "log(exp(x1) + exp(x2)), without overflow.", "np.logaddexp(np.array([1000.0]), 1000.0)",
+    "Array([1000.6931], dtype=float32)"), to_inexact=True)  # fmt: skip
+
+
+def _logaddexp2(x: Any, y: Any) -> Any:
+    dtype = x.aval.dtype
+    scale = literal(math.log(2), dtype)
+    return arithmetic.div(_logaddexp(arithmetic.mul(x, scale), arithmetic.mul(y, scale)), scale)
+
+
+logaddexp2 = derived(_logaddexp2, "logaddexp2", two(
+    "log2(2 ** x1 + 2 ** x2), without overflow.", "np.logaddexp2(np.array([3.0]), 3.0)",
+    "Array([4.], dtype=float32)"), to_inexact=True)  # fmt: skip
+
+# --- trigonometry ---
+
+sin = unary(t.sin, "sin", one("Sine.", f"np.sin({_ZERO})", _ZEROS), to_inexact=True)
+cos = unary(t.cos, "cos", one("Cosine.", f"np.cos({_ZERO})", _ONES), to_inexact=True)
+tan = unary(t.tan, "tan", one("Tangent.", f"np.tan({_ZERO})", _ZEROS), to_inexact=True)
+arcsin = asin = unary(t.asin, "arcsin", one(
+    "Inverse of sin, from -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+arccos = acos = unary(t.acos, "arccos", one(
+    "Inverse of cos, from 0 to π.", "np.arccos(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
+arctan = atan = unary(t.atan, "arctan", one(
+    "Inverse of tan, from -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+sinh = unary(t.sinh, "sinh", one(
+    "Hyperbolic sine.", f"np.sinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+cosh = unary(t.cosh, "cosh", one(
+    "Hyperbolic cosine.", f"np.cosh({_ZERO})", _ONES), to_inexact=True)  # fmt: skip
+tanh = unary(t.tanh, "tanh", one(
+    "Hyperbolic tangent.", f"np.tanh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+arcsinh = asinh = unary(t.asinh, "arcsinh", one(
+    "Inverse of sinh.", f"np.arcsinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+arccosh = acosh = unary(t.acosh, "arccosh", one(
+    "Inverse of cosh, not negative.", "np.arccosh(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
+arctanh = atanh = unary(t.atanh, "arctanh", one(
+    "Inverse of tanh.", f"np.arctanh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+arctan2 = atan2 = binary(t.atan2, "arctan2", two(
+    "The angle of the point (x2, x1), from -π to π.", "np.arctan2(np.zeros(2), 1.0)", _ZEROS),
+    to_inexact=True)  # fmt: skip
+
+
+def deg2rad(x: ArrayLike, /) -> Array:
+    """Degrees to radians.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.deg2rad(np.array([0.0, 180.0]))
+      Array([0.       , 3.1415927], dtype=float32)
+    """
+    return multiply(inexact("deg2rad", x), math.pi / 180)  # type: ignore[no-any-return]
+
+
+def rad2deg(x: ArrayLike, /) -> Array:
+    """Radians to degrees.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.rad2deg(np.array([0.0, np.pi]))
+      Array([  0., 180.], dtype=float32)
+    """
+    return multiply(inexact("rad2deg", x), 180 / math.pi)  # type: ignore[no-any-return]
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+@composite
+def _sinc(x: Any) -> Any:
+    dtype = x.aval.dtype
+    angle = arithmetic.mul(x, literal(math.pi, dtype))
+    size = arithmetic.abs_(angle)
+    limit = 0.1 if dtypes.real_of(dtype) != dtypes.float64 else 1e-2
+    small = comparison.lt(size, literal(limit, size.aval.dtype))
+    safe = selection.select_n(small, angle, literal(1.0, dtype))
+    # near 0 a polynomial, whose derivatives are right too
+    z = arithmetic.mul(angle, angle)
+    series = 1 - z / 6 * (1 - z / 20 * (1 - z / 42))
+    return selection.select_n(small, arithmetic.div(t.sin(safe), safe), series)
+
+
+def sinc(x: ArrayLike, /) -> Array:
+    """sin(πx) / (πx), and 1 at 0.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.sinc(np.array([0.0, 0.5]))
+      Array([1.        , 0.63661975], dtype=float32)
+    """
+    return _sinc(inexact("sinc", x))  # type: ignore[no-any-return]
+
+
+@composite
+def _i0(x: Any) -> Any:
+    size = arithmetic.abs_(x)
+    return arithmetic.mul(t.exp(size), special.bessel_i0e(size))
+
+
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and order 0.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> np.i0(np.zeros(2))
+      Array([1., 1.], dtype=float32)
+    """
+    v = inexact("i0", x)
+    if dtypes.is_complex(v.aval.dtype):
+        raise noted(ValueError(f"i0: expected a real operand; got {v.aval}"))
+    return _i0(v)  # type: ignore[no-any-return]
+
+
+# --- complex numbers ---
+
+
+def real(val: ArrayLike, /) -> Array:
+    """The real part.
+
+    Args:
+      val: array of any shape.
+    Returns: real array of the same shape.
+    Example:
+      >>> np.real(np.array([1 + 2j]))
+      Array([1.], dtype=float32)
+    """
+    x = value("real", val, "val")
+    return complex_numbers.real(x) if dtypes.is_complex(x.aval.dtype) else x  # type: ignore[no-any-return]
+
+
+def imag(val: ArrayLike, /) -> Array:
+    """The imaginary part; zeros for real arrays.
+
+    Args:
+      val: array of any shape.
+    Returns: real array of the same shape.
+    Example:
+      >>> np.imag(np.array([1 + 2j]))
+      Array([2.], dtype=float32)
+    """
+    x = value("imag", val, "val")
+    if dtypes.is_complex(x.aval.dtype):
+        return complex_numbers.imag(x)  # type: ignore[no-any-return]
+    return structural.zeros(x.aval)  # type: ignore[no-any-return]
+
+
+def conjugate(x: ArrayLike, /) -> Array:
+    """The complex conjugate; a real array is its own.
+
+    Args:
+      x: array of any shape.
+    Returns: array of the same shape and dtype.
+    Example:
+      >>> np.conjugate(np.array([1 + 2j]))
+      Array([1.-2.j], dtype=complex64)
+    """
+    x = value("conjugate", x)
+    return complex_numbers.conj(x) if dtypes.is_complex(x.aval.dtype) else x  # type: ignore
+
+
+conj = conjugate
+
+
+@located
+def angle(z: ArrayLike, deg: bool = False) -> Array:
+    """The angle of complex numbers, from -π to π.
+
+    Args:
+      z: array of any shape; real numbers have the angle 0 or π.
+      deg: in degrees.
+    Returns: real array of the shape of `z`.
+    Example:
+      >>> np.angle(np.array([1j, -1.0]), deg=True)
+      Array([ 90., 180.], dtype=float32)
+    """
+    z = inexact("angle", z)
+    result = t.atan2(*reversed((real(z), imag(z))))
+    return rad2deg(result) if deg else result  # type: ignore[no-any-return]

@@ -1,0 +1,464 @@
+"""Samples of distributions with a formula for the inverse of their distribution function, or made
+of a few normal and uniform samples. Each is differentiable in its parameters.
+"""
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..numpy.axes import shape_tuple
+from ..numpy.creation import wanted_dtype
+from ..numpy.promotion import cast
+from ..primitives import arithmetic, comparison, selection, structural, transcendental
+from ..typing import ArrayLike, DTypeLike, ShapeLike
+from .distributions import (
+    between,
+    coins,
+    float_dtype,
+    gauss,
+    parameter,
+    sample_shape,
+    unit,
+)
+from .prng import Key, one_key, sampler, several
+
+__all__ = [
+    "cauchy",
+    "double_sided_maxwell",
+    "exponential",
+    "geometric",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "pareto",
+    "rayleigh",
+    "triangular",
+    "wald",
+    "weibull_min",
+]
+
+log, log1p, exp, pow_ = (
+    transcendental.log,
+    transcendental.log1p,
+    transcendental.exp,
+    transcendental.pow_,
+)
+
+
+def _plain(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a distribution without parameters."""
+    return one_key(name, key), {
+        "shape": shape_tuple(name, shape),
+        "dtype": float_dtype(name, dtype),
+    }
+
+
+def _with_parameters(
+    name: str, key: Any, shape: Any, dtype: Any, **given: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a distribution with parameters."""
+    data, dtype = one_key(name, key), float_dtype(name, dtype)
+    parameters = {n: parameter(name, x, n, dtype) for n, x in given.items()}
+    shape = sample_shape(name, shape, **parameters)
+    return [data, *parameters.values()], {"shape": shape, "dtype": dtype}
+
+
+def _open_unit(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniform floats from the least normal number to 1, so that their logarithm is finite."""
+    tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
+    return between(key, tiny, literal(1.0, dtype), shape=shape, dtype=dtype)
+
+
+# --- without parameters ---
+
+
+@located
+def exponential(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Exponential samples: density exp(-x) for x >= 0.
+
+    Args:
+      key: a key, uint32[2].
+      shape: the shape of the result.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape`.
+    Raises: TypeError: not a key, or not a float dtype.
+    Example:
+      >>> exponential(PRNGKey(0)).shape
+      ()
+    """
+    data, options = _plain("exponential", key, shape, dtype)
+    return _exponential(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _exponential(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return -log1p(-unit(key, shape=shape, dtype=dtype))
+
+
+@located
+def gumbel(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Gumbel samples: distribution function exp(-exp(-x)).
+
+    Args: as in `exponential`.
+    Returns: array of `shape`.
+    Example:
+      >>> gumbel(PRNGKey(0), (2, 3)).shape
+      (2, 3)
+    """
+    data, options = _plain("gumbel", key, shape, dtype)
+    return gumbels(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Gumbel samples."""
+    return -log(-log(_open_unit(key, shape, dtype)))
+
+
+@located
+def laplace(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Laplace samples: density exp(-|x|) / 2.
+
+    Args: as in `exponential`.
+    Returns: array of `shape`.
+    Example:
+      >>> laplace(PRNGKey(0), (2, 3)).shape
+      (2, 3)
+    """
+    data, options = _plain("laplace", key, shape, dtype)
+    return _laplace(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    low = literal(-1.0 + float(dtypes.finfo(dtype).epsneg), dtype)
+    u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
+    return arithmetic.sign(u) * log1p(-arithmetic.abs_(u))
+
+
+@located
+def logistic(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Logistic samples: distribution function 1 / (1 + exp(-x)).
+
+    Args: as in `exponential`.
+    Returns: array of `shape`.
+    Example:
+      >>> logistic(PRNGKey(0), (2, 3)).shape
+      (2, 3)
+    """
+    data, options = _plain("logistic", key, shape, dtype)
+    return _logistic(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _logistic(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = _open_unit(key, shape, dtype)
+    return log(u / (1.0 - u))
+
+
+@located
+def cauchy(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Cauchy samples: density 1 / (π (1 + x²)).
+
+    Args: as in `exponential`.
+    Returns: array of `shape`.
+    Example:
+      >>> cauchy(PRNGKey(0), (2, 3)).shape
+      (2, 3)
+    """
+    data, options = _plain("cauchy", key, shape, dtype)
+    return _cauchy(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _cauchy(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    low = literal(float(dtypes.finfo(dtype).eps), dtype)
+    u = between(key, low, literal(1.0, dtype), shape=shape, dtype=dtype)
+    return transcendental.tan((u - 0.5) * math.pi)
+
+
+@located
+def maxwell(
+    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
+) -> Array:
+    """Maxwell samples: lengths of vectors of three normal samples.
+
+    Args: as in `exponential`.
+    Returns: array of `shape`.
+    Example:
+      >>> maxwell(PRNGKey(0), (2, 3)).shape
+      (2, 3)
+    """
+    data, options = _plain("maxwell", key, shape, dtype)
+    return _maxwell(data, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _maxwell(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = gauss(key, shape=(*shape, 3), dtype=dtype)
+    return arithmetic.sqrt(structural.reduce_sum(x * x, axes=(len(shape),)))
+
+
+# --- with parameters ---
+
+
+@located
+def double_sided_maxwell(
+    key: ArrayLike | Key,
+    loc: ArrayLike,
+    scale: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Samples of a Maxwell distribution mirrored at its location: ± scale · maxwell + loc.
+
+    Args:
+      key: a key, uint32[2].
+      loc, scale: the parameters, which broadcast together.
+      shape: of what is drawn for each element of the parameters: axes in front of theirs.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape` followed by the shape of the parameters.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
+    Example:
+      >>> double_sided_maxwell(PRNGKey(0), 0.0, 1.0, (2,)).shape
+      (2,)
+    """
+    return _in_front("double_sided_maxwell", _double_sided_maxwell, key, shape, dtype, loc=loc, scale=scale)
+
+
+def _in_front(name: str, function: Any, key: Any, shape: Any, dtype: Any, **given: Any) -> Any:
+    """Samples of `shape` for each element of the parameters."""
+    front = shape_tuple(name, shape)
+    args, options = _with_parameters(name, key, None, dtype, **given)
+    return function(*args, shape=(*front, *options["shape"]), dtype=options["dtype"])
+
+
+@sampler
+def _double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    for_signs, for_sizes = several(key)
+    half = literal(0.5, dtypes.default_float())
+    signs = cast(coins(for_signs, half, shape=shape), dtype) * 2.0 - 1.0
+    return loc + scale * (signs * _maxwell(for_sizes, shape=shape, dtype=dtype))
+
+
+@located
+def weibull_min(
+    key: ArrayLike | Key,
+    scale: ArrayLike,
+    concentration: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Weibull samples: distribution function 1 - exp(-(x / scale)**concentration).
+
+    Args:
+      key: a key, uint32[2].
+      scale, concentration: the parameters, which broadcast together.
+      shape: of what is drawn for each element of the parameters: axes in front of theirs.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape` followed by the shape of the parameters.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
+    Example:
+      >>> weibull_min(PRNGKey(0), 1.0, 2.0, (3,)).shape
+      (3,)
+    """
+    return _in_front("weibull_min", _weibull_min, key, shape, dtype, scale=scale, concentration=concentration)
+
+
+@sampler
+def _weibull_min(
+    key: Any, scale: Any, concentration: Any, *, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    e = -log1p(-unit(key, shape=shape, dtype=dtype))
+    return scale * pow_(e, 1.0 / concentration)
+
+
+@located
+def pareto(
+    key: ArrayLike | Key,
+    b: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Pareto samples: distribution function 1 - x**-b for x >= 1.
+
+    Args:
+      key: a key, uint32[2].
+      b: the exponent, positive, which broadcasts to `shape`.
+      shape: the shape of the result; that of the parameters by default.
+      dtype: a float dtype; float32 by default (float64 with x64 on).
+    Returns: array of `shape`.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
+    Example:
+      >>> pareto(PRNGKey(0), 2.0, (3,)).shape
+      (3,)
+    """
+    args, options = _with_parameters("pareto", key, shape, dtype, b=b)
+    return _pareto(*args, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _pareto(key: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return exp(_exponential(key, shape=shape, dtype=dtype) / b)
+
+
+@located
+def rayleigh(
+    key: ArrayLike | Key,
+    scale: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Rayleigh samples: distribution function 1 - exp(-(x / scale)² / 2).
+
+    Args: as in `pareto`; `scale` is positive.
+    Returns: array of `shape`.
+    Example:
+      >>> rayleigh(PRNGKey(0), 2.0, (3,)).shape
+      (3,)
+    """
+    args, options = _with_parameters("rayleigh", key, shape, dtype, scale=scale)
+    return _rayleigh(*args, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _rayleigh(key: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = _open_unit(key, shape, dtype)
+    return arithmetic.sqrt(log(u) * -2.0) * scale
+
+
+@located
+def lognormal(
+    key: ArrayLike | Key,
+    sigma: ArrayLike = 1.0,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Lognormal samples: exp(sigma · normal).
+
+    Args: as in `pareto`; `sigma` is the standard deviation of the logarithm.
+    Returns: array of `shape`.
+    Example:
+      >>> lognormal(PRNGKey(0), 0.5, (3,)).shape
+      (3,)
+    """
+    args, options = _with_parameters("lognormal", key, shape, dtype, sigma=sigma)
+    return _lognormal(*args, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _lognormal(key: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return exp(gauss(key, shape=shape, dtype=dtype) * sigma)
+
+
+@located
+def triangular(
+    key: ArrayLike | Key,
+    left: ArrayLike,
+    mode: ArrayLike,
+    right: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Samples whose density rises from `left` to `mode` and falls to `right`.
+
+    Args: as in `pareto`; left <= mode <= right, and left < right.
+    Returns: array of `shape`.
+    Example:
+      >>> triangular(PRNGKey(0), -1.0, 0.0, 1.0, (3,)).shape
+      (3,)
+    """
+    args, options = _with_parameters("triangular", key, shape, dtype, left=left, mode=mode, right=right)
+    return _triangular(*args, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _triangular(
+    key: Any, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any
+) -> Any:
+    u = unit(key, shape=shape, dtype=dtype)
+    width = right - left
+    rising = left + arithmetic.sqrt(u * width * (mode - left))
+    falling = right - arithmetic.sqrt((1.0 - u) * width * (right - mode))
+    return selection.where(comparison.lt(u, (mode - left) / width), rising, falling)
+
+
+@located
+def wald(
+    key: ArrayLike | Key,
+    mean: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Wald (inverse Gaussian) samples of a mean, and scale 1.
+
+    Args: as in `pareto`; `mean` is positive.
+    Returns: array of `shape`.
+    Example:
+      >>> wald(PRNGKey(0), 2.0, (3,)).shape
+      (3,)
+    """
+    args, options = _with_parameters("wald", key, shape, dtype, mean=mean)
+    return _wald(*args, **options)  # type: ignore[no-any-return]
+
+
+@sampler
+def _wald(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    # Michael, Schucany and Haas (1976): one of two roots, chosen by a uniform number
+    for_root, for_choice = several(key)
+    v = gauss(for_root, shape=shape, dtype=dtype)
+    y, squared = v * v, mean * mean
+    root = arithmetic.sqrt(4.0 * mean * y + squared * (y * y))
+    x = mean + (squared * y / 2.0 - mean / 2.0 * root)
+    z = unit(for_choice, shape=shape, dtype=dtype)
+    return selection.where(comparison.le(z, mean / (mean + x)), x, squared / x)
+
+
+@located
+def geometric(
+    key: ArrayLike | Key,
+    p: ArrayLike,
+    shape: ShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """Geometric samples: how many trials up to the first success, each with probability p.
+
+    Args:
+      key: a key, uint32[2].
+      p: the probability, 0 < p <= 1, which broadcasts to `shape`.
+      shape: the shape of the result; that of p by default.
+      dtype: an integer dtype; int32 by default (int64 with x64 on).
+    Returns: array of `shape`, at least 1.
+    Raises: TypeError: not a key, or not an integer dtype. ValueError: p doesn't fit the shape.
+    Example:
+      >>> geometric(PRNGKey(0), 0.5, (3,)).dtype
+      dtype('int32')
+    """
+    wanted = wanted_dtype("geometric", dtype)
+    wanted = dtypes.default_int() if wanted is None else wanted
+    if not dtypes.is_integer(wanted):
+        raise TypeError(f"geometric: dtype must be an integer dtype; got {wanted}")
+    args, options = _with_parameters("geometric", key, shape, None, p=p)
+    return cast(_geometric(*args, **options), wanted)  # type: ignore[no-any-return]
+
+
+@sampler
+def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    u = unit(key, shape=shape, dtype=dtype)
+    return arithmetic.floor(log1p(-u) / log1p(-p)) + 1.0
