@@ -34,7 +34,8 @@ test: .venv/.test
 test-newest:
 	$(PYTHON) tests/newest.py -n $(JOBS) -q $(if $(k),-k "$(k)")
 
-bench: .venv/.base $(foreach peer,$(subst $(comma), ,$(PEERS)),.venv-$(peer)/.peer)
+# The peers' environments (.venv-jax, .venv-torch) are made on demand, of pyproject.toml's extras.
+bench: .venv/.base
 	.venv/bin/python benchmarks/run.py --peers $(PEERS) $(if $(QUICK),--quick) $(subst $(comma), ,$(ONLY))
 
 lint: .venv/.lint
@@ -82,14 +83,4 @@ clean:
 
 .venv/.demo: pyproject.toml | .venv/bin/python
 	.venv/bin/python $(PIP) -e '.[train,viz]'
-	touch $@
-
-.venv-jax/.peer: pyproject.toml
-	$(PYTHON) -m venv .venv-jax
-	.venv-jax/bin/python $(PIP) -e '.[bench]'
-	touch $@
-
-.venv-torch/.peer: pyproject.toml
-	$(PYTHON) -m venv .venv-torch
-	.venv-torch/bin/python $(PIP) -e '.[bench-torch]'
 	touch $@

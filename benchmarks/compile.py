@@ -1,51 +1,75 @@
-"""Tracing, lowering and compiling `jit(value_and_grad(loss))`; disk caches off.
+"""How long do tracing, lowering and compiling take, and the whole first call?
 
-`trace` is make_jaxpr of a fresh function, the best of three (the library is warm); `lower` is
-jit(f).lower(…) of a fresh function, less the trace; `compile` is the executable from that;
-`first call` is everything from a fresh function to its first result.
+In a new process, after a small function has been jitted (so that XLA is loaded):
+
+- `first call`: jit(value_and_grad(loss)) called on its arguments for the first time, awaited;
+- then, of the same loss in fresh functions, the median of three: `trace`, `jit(f).trace(*args)`;
+  `lower`, `.lower()` of that; and `compile`, `.compile()` of the last one.
+
+Disk caches are off.
 """
 
-import time
+import statistics
+from collections.abc import Callable
+from time import perf_counter, process_time
 from typing import Any
 
 from models import MODELS
 
+TITLE = "Trace, lower, compile, first call"
+UNIT = "ms for jit(value_and_grad(loss)); disk caches off"
 KIND = "fresh"
-STAGES = ("trace", "lower", "compile", "first call")
-NAMES = tuple(MODELS)
+CLOCKS = ("cpu", "wall")
+PEERS = ("weft", "jax")
+CASES = tuple(MODELS)
 TARGETS = {
-    "MLP 50: trace": 20, "MLP 50: lower": 15, "MLP 50: first call": 1.5,
-    "MLP 200: first call": 1.5, "transformer 12: trace": 20, "transformer 12: lower": 15,
-    "transformer 12: first call": 1.5,
-}  # fmt: skip
+    "jax": {
+        "MLP 50 trace": 20,
+        "MLP 50 lower": 15,
+        "MLP 50 first call": 1.5,
+        "MLP 200 first call": 1.5,
+        "transformer 12 trace": 20,
+        "transformer 12 lower": 15,
+        "transformer 12 first call": 1.5,
+    }
+}
 
 
-def measure(P: Any, name: str) -> dict[str, Any]:
-    """Milliseconds of each stage."""
-    make_loss, make_args = MODELS[name]
-    args = make_args(P)
-    P.wait(args)
-    P.devices()  # XLA itself is loaded: that is cold_start's question
-    loss = make_loss(P)
+def clocked(run: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
+    """What a call gives, and its milliseconds."""
+    cpu, wall = process_time(), perf_counter()
+    result = run()
+    wall, cpu = perf_counter() - wall, process_time() - cpu
+    return result, {"cpu": cpu * 1e3, "wall": wall * 1e3}
+
+
+def median(measurements: list[dict[str, float]]) -> dict[str, float]:
+    """Of each clock."""
+    return {clock: statistics.median(m[clock] for m in measurements) for clock in measurements[0]}
+
+
+def measure(peer: Any, case: str) -> dict[str, dict[str, float]]:
+    """All stages of one model."""
+    make_loss, make_args = MODELS[case]
+    loss, args = make_loss(peer), make_args(peer)
+    peer.wait(args)
+    peer.wait(peer.jit(lambda x: x + 1.0)(args[1]))
 
     def fresh() -> Any:
-        step = P.value_and_grad(loss)
-        return lambda *xs: step(*xs)
+        step = peer.value_and_grad(loss)
+        return peer.jit(lambda *xs: step(*xs))
 
-    def clock(run: Any) -> tuple[Any, float, float]:
-        cpu, wall = time.process_time(), time.perf_counter()
-        result = run()
-        return result, (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3
-
-    _, cpu_first, wall_first = clock(lambda: P.wait(P.jit(fresh())(*args)))
-    traces = [clock(lambda: P.make_jaxpr(fresh())(*args))[1:] for _ in range(3)]
-    lowers = [clock(lambda: P.jit(fresh()).lower(*args)) for _ in range(3)]
-    trace, lower = min(t[0] for t in traces), min(t[1] for t in lowers)
-    trace_wall, lower_wall = min(t[1] for t in traces), min(t[2] for t in lowers)
-    _, cpu_compile, wall_compile = clock(lowers[-1][0].compile)
+    _, first = clocked(lambda: peer.wait(fresh()(*args)))
+    traces, lowers = [], []
+    for _ in range(3):
+        traced, measurement = clocked(lambda: fresh().trace(*args))
+        traces.append(measurement)
+        lowered, measurement = clocked(traced.lower)
+        lowers.append(measurement)
+    _, compiled = clocked(lowered.compile)
     return {
-        "trace": {"cpu": trace, "wall": trace_wall},
-        "lower": {"cpu": lower - trace, "wall": lower_wall - trace_wall},
-        "compile": {"cpu": cpu_compile, "wall": wall_compile},
-        "first call": {"cpu": cpu_first, "wall": wall_first},
+        "trace": median(traces),
+        "lower": median(lowers),
+        "compile": compiled,
+        "first call": first,
     }

@@ -1,28 +1,38 @@
-"""Un-jitted operations on 8, 10⁴ and 10⁶ elements, results awaited."""
+"""How long does an operation take that isn't jitted? At 8, 10⁴ and 10⁶ elements."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
+TITLE = "Un-jitted operations"
+UNIT = "µs a call, result awaited"
 KIND = "steady"
+CLOCKS = ("wall", "cpu")
+PEERS = ("weft", "jax", "torch")
+
+OPERATIONS = ("x+y", "x*2.0+1", "x[0]", "x[1:3]", "sin(x)", "sum(x)")
+SIZES = {"8": 8, "1e4": 10**4, "1e6": 10**6}
+SMALL = dict(zip(OPERATIONS, (8, 8, 60, 60, 3, 3), strict=True))
 TARGETS = {
-    "x+y 8": 8, "x*2.0+1 8": 8, "x[0] 8": 60, "x[1:3] 8": 60, "sin(x) 8": 3, "sum(x) 8": 3,
-    **{f"{op} {n}": t for n, t in (("1e4", 1.8), ("1e6", 1.0))
-       for op in ("x+y", "x*2.0+1", "x[0]", "x[1:3]", "sin(x)", "sum(x)")},
-}  # fmt: skip
+    "jax": {
+        **{f"{op} at 8": least for op, least in SMALL.items()},
+        **{f"{op} at 1e4": 1.8 for op in OPERATIONS},
+        **{f"{op} at 1e6": 1.0 for op in OPERATIONS},
+    },
+    "torch": {f"{op} at 8": 1 / 1.2 for op in OPERATIONS},
+}
 
 
-def cases(P: Any) -> Iterator[tuple[str, Callable[[], Any], int]]:
-    """(name, what to time, how often in a row)."""
-    np, wait = P.np, P.wait
-    for label, n, times in (("8", 8, 2000), ("1e4", 10**4, 300), ("1e6", 10**6, 5)):
-        r = numpy.random.RandomState(0)
-        x = P.array(r.rand(n).astype("float32"))
-        y = P.array(r.rand(n).astype("float32"))
-        yield f"x+y {label}", lambda x=x, y=y: wait(x + y), times
-        yield f"x*2.0+1 {label}", lambda x=x: wait(x * 2.0 + 1), times
-        yield f"x[0] {label}", lambda x=x: wait(x[0]), times
-        yield f"x[1:3] {label}", lambda x=x: wait(x[1:3]), times
-        yield f"sin(x) {label}", lambda x=x: wait(np.sin(x)), times
-        yield f"sum(x) {label}", lambda x=x: wait(np.sum(x)), times
+def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """(name, what to time)."""
+    np, ready = peer.np, peer.ready
+    random = numpy.random.RandomState(0)
+    for size, n in SIZES.items():
+        x, y = (peer.array(random.rand(n).astype("float32")) for _ in range(2))
+        yield f"x+y at {size}", lambda x=x, y=y: ready(x + y)
+        yield f"x*2.0+1 at {size}", lambda x=x: ready(x * 2.0 + 1)
+        yield f"x[0] at {size}", lambda x=x: ready(x[0])
+        yield f"x[1:3] at {size}", lambda x=x: ready(x[1:3])
+        yield f"sin(x) at {size}", lambda x=x: ready(np.sin(x))
+        yield f"sum(x) at {size}", lambda x=x: ready(np.sum(x))

@@ -1,17 +1,21 @@
-"""The un-jitted gradient of an MLP, again and again."""
+"""How long does the gradient of an MLP take that isn't jitted, again and again?"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from models import MODELS
+from models import MLPS, MODELS
 
+TITLE = "Un-jitted gradient, steady"
+UNIT = "µs for value_and_grad, results awaited"
 KIND = "steady"
-TARGETS = {"MLP 50": 25}
+CLOCKS = ("wall", "cpu")
+PEERS = ("weft", "jax", "torch")
+TARGETS = {"jax": {"MLP 50": 25}, "torch": {"MLP 50": 1.0}}
 
 
-def cases(P: Any) -> Iterator[tuple[str, Callable[[], Any], int]]:
-    """(name, what to time, how often in a row)."""
-    for name in ("MLP 5", "MLP 50", "MLP 200"):
+def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """(name, what to time)."""
+    for name in MLPS:
         make_loss, make_args = MODELS[name]
-        step, args = P.value_and_grad(make_loss(P)), make_args(P)
-        yield name, lambda step=step, args=args: P.wait(step(*args)), 3
+        step, args = peer.value_and_grad(make_loss(peer)), make_args(peer)
+        yield name, lambda step=step, args=args: peer.wait(step(*args))

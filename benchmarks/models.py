@@ -1,116 +1,137 @@
-"""The models that are measured, written once against a NumPy-like namespace."""
+"""The models that are measured, written once against a peer's NumPy-like namespace.
 
+MLP L: L layers of width 16, batch 4, dot + bias + tanh, mean squared error.
+Transformer L: L pre-LN blocks, width 64, 4 heads, GELU (tanh) MLP of width 256; 2 sequences of 32
+embedded tokens; softmax cross-entropy over 64 classes.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
+WIDTH, BATCH = 16, 4
+MODEL_WIDTH, HEADS, SEQUENCE, SEQUENCES, CLASSES = 64, 4, 32, 2, 64
 
-def mlp_params(P: Any, layers: int, width: int = 16) -> list[Any]:
-    """[(W, b), …] of a square multi-layer perceptron."""
-    r = numpy.random.RandomState(0)
-    return [
-        (
-            P.array((r.randn(width, width) * 0.3).astype("float32")),
-            P.array((r.randn(width) * 0.1).astype("float32")),
-        )
-        for _ in range(layers)
-    ]
+Model = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # peer -> loss; peer -> its arguments
 
 
-def mlp_batch(P: Any, width: int = 16, batch: int = 4) -> tuple[Any, Any]:
-    """Inputs and targets."""
-    r = numpy.random.RandomState(1)
-    return tuple(P.array(r.randn(batch, width).astype("float32")) for _ in range(2))
+def mlp(layers: int) -> Model:
+    """A multi-layer perceptron."""
+
+    def make_loss(peer: Any) -> Any:
+        np = peer.np
+
+        def loss(params: Any, x: Any, y: Any) -> Any:
+            for w, b in params:
+                x = np.tanh(np.dot(x, w) + b)
+            return np.mean((x - y) ** 2)
+
+        return loss
+
+    def make_args(peer: Any) -> Any:
+        draw = drawing(peer)
+        params = [(draw(WIDTH, WIDTH, scale=0.3), draw(WIDTH, scale=0.1)) for _ in range(layers)]
+        return params, draw(BATCH, WIDTH), draw(BATCH, WIDTH)
+
+    return make_loss, make_args
 
 
-def mlp_loss(P: Any) -> Any:
-    """Mean squared error of dot, bias and tanh, layer by layer."""
-    np = P.np
+def drawing(peer: Any) -> Callable[..., Any]:
+    """A function that gives normal numbers as a peer's array, the same for every peer."""
+    random = numpy.random.RandomState(0)
 
-    def loss(params: Any, x: Any, y: Any) -> Any:
-        for w, b in params:
-            x = np.tanh(np.dot(x, w) + b)
-        return np.mean((x - y) ** 2)
+    def draw(*shape: int, scale: float = 1.0) -> Any:
+        return peer.array((random.randn(*shape) * scale).astype("float32"))
 
-    return loss
+    return draw
 
 
-def transformer_params(P: Any, layers: int, d: int = 64, vocabulary: int = 64) -> Any:
-    """Weights of a pre-LN transformer with a 4-fold MLP."""
-    r = numpy.random.RandomState(0)
+def transformer(layers: int) -> Model:
+    """A pre-LN transformer on embedded tokens."""
 
-    def w(*shape: int) -> Any:
-        return P.array((r.randn(*shape) / numpy.sqrt(shape[0])).astype("float32"))
+    def make_args(peer: Any) -> Any:
+        draw = drawing(peer)
 
-    def ones(n: int) -> Any:
-        return P.array(numpy.ones(n, "float32"))
+        def dense(n: int, m: int) -> Any:
+            return draw(n, m, scale=n**-0.5)
 
-    def zeros(n: int) -> Any:
-        return P.array(numpy.zeros(n, "float32"))
+        def line(n: int, value: float) -> Any:
+            return peer.array(numpy.full(n, value, "float32"))
 
-    block = lambda: {  # noqa: E731
-        "ln1": (ones(d), zeros(d)), "qkv": w(d, 3 * d), "out": w(d, d),
-        "ln2": (ones(d), zeros(d)), "up": (w(d, 4 * d), zeros(4 * d)),
-        "down": (w(4 * d, d), zeros(d)),
-    }  # fmt: skip
-    return {
-        "blocks": [block() for _ in range(layers)],
-        "ln": (ones(d), zeros(d)),
-        "head": w(d, vocabulary),
-    }
+        def norm() -> Any:
+            return line(MODEL_WIDTH, 1.0), line(MODEL_WIDTH, 0.0)
+
+        def block() -> Any:
+            d = MODEL_WIDTH
+            return {
+                "norm1": norm(),
+                "query": dense(d, d),
+                "key": dense(d, d),
+                "value": dense(d, d),
+                "mix": dense(d, d),
+                "norm2": norm(),
+                "up": (dense(d, 4 * d), line(4 * d, 0.0)),
+                "down": (dense(4 * d, d), line(d, 0.0)),
+            }
+
+        params = {
+            "blocks": [block() for _ in range(layers)],
+            "norm": norm(),
+            "head": dense(MODEL_WIDTH, CLASSES),
+        }
+        labels = numpy.random.RandomState(1).randint(0, CLASSES, (SEQUENCES, SEQUENCE))
+        one_hot = peer.array(numpy.eye(CLASSES, dtype="float32")[labels])
+        return params, draw(SEQUENCES, SEQUENCE, MODEL_WIDTH), one_hot
+
+    return transformer_loss, make_args
 
 
-def transformer_batch(P: Any, d: int = 64, sequence: int = 32, batch: int = 2) -> tuple[Any, Any]:
-    """Embedded inputs, and one-hot targets."""
-    r = numpy.random.RandomState(1)
-    x = r.randn(batch, sequence, d).astype("float32")
-    y = numpy.eye(64, dtype="float32")[r.randint(0, 64, (batch, sequence))]
-    return P.array(x), P.array(y)
-
-
-def transformer_loss(P: Any, heads: int = 4) -> Any:
+def transformer_loss(peer: Any) -> Any:
     """Softmax cross-entropy of the transformer."""
-    np = P.np
+    np = peer.np
 
-    def norm(x: Any, scale: Any, bias: Any) -> Any:
-        mean = np.mean(x, axis=-1, keepdims=True)
-        centred = x - mean
+    def normalised(x: Any, scale: Any, bias: Any) -> Any:
+        centred = x - np.mean(x, axis=-1, keepdims=True)
         variance = np.mean(centred * centred, axis=-1, keepdims=True)
         return centred / np.sqrt(variance + 1e-5) * scale + bias
 
     def gelu(x: Any) -> Any:
-        return 0.5 * x * (1.0 + np.tanh(0.79788456 * (x + 0.044715 * x * x * x)))
+        return 0.5 * x * (1.0 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+    def softmax(x: Any) -> Any:
+        x = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        return x / np.sum(x, axis=-1, keepdims=True)
+
+    def heads(x: Any) -> Any:
+        shape = (SEQUENCES, SEQUENCE, HEADS, MODEL_WIDTH // HEADS)
+        return np.transpose(np.reshape(x, shape), (0, 2, 1, 3))
 
     def attention(x: Any, p: Any) -> Any:
-        b, s, d = x.shape
-        qkv = np.dot(x, p["qkv"]).reshape(b, s, 3, heads, d // heads).transpose(2, 0, 3, 1, 4)
-        q, k, v = qkv[0], qkv[1], qkv[2]
-        scores = np.matmul(q, k.transpose(0, 1, 3, 2)) / 4.0
-        scores = scores - np.max(scores, axis=-1, keepdims=True)
-        weights = np.exp(scores)
-        weights = weights / np.sum(weights, axis=-1, keepdims=True)
-        mixed = np.matmul(weights, v).transpose(0, 2, 1, 3).reshape(b, s, d)
-        return np.dot(mixed, p["out"])
+        q, k, v = (heads(np.dot(x, p[name])) for name in ("query", "key", "value"))
+        scores = np.matmul(q, np.transpose(k, (0, 1, 3, 2))) * (MODEL_WIDTH // HEADS) ** -0.5
+        mixed = np.transpose(np.matmul(softmax(scores), v), (0, 2, 1, 3))
+        return np.dot(np.reshape(mixed, x.shape), p["mix"])
 
-    def loss(params: Any, x: Any, y: Any) -> Any:
+    def block(x: Any, p: Any) -> Any:
+        x = x + attention(normalised(x, *p["norm1"]), p)
+        (up, up_bias), (down, down_bias) = p["up"], p["down"]
+        hidden = gelu(np.dot(normalised(x, *p["norm2"]), up) + up_bias)
+        return x + np.dot(hidden, down) + down_bias
+
+    def loss(params: Any, x: Any, one_hot: Any) -> Any:
         for p in params["blocks"]:
-            x = x + attention(norm(x, *p["ln1"]), p)
-            h = gelu(np.dot(norm(x, *p["ln2"]), p["up"][0]) + p["up"][1])
-            x = x + np.dot(h, p["down"][0]) + p["down"][1]
-        logits = np.dot(norm(x, *params["ln"]), params["head"])
+            x = block(x, p)
+        logits = np.dot(normalised(x, *params["norm"]), params["head"])
         logits = logits - np.max(logits, axis=-1, keepdims=True)
-        log_z = np.log(np.sum(np.exp(logits), axis=-1))
-        return np.mean(log_z - np.sum(logits * y, axis=-1))
+        log_total = np.log(np.sum(np.exp(logits), axis=-1))
+        return np.mean(log_total - np.sum(logits * one_hot, axis=-1))
 
     return loss
 
 
-MODELS = {
-    "MLP 5": (mlp_loss, lambda P: (mlp_params(P, 5), *mlp_batch(P))),
-    "MLP 50": (mlp_loss, lambda P: (mlp_params(P, 50), *mlp_batch(P))),
-    "MLP 200": (mlp_loss, lambda P: (mlp_params(P, 200), *mlp_batch(P))),
-    "transformer 12": (
-        transformer_loss,
-        lambda P: (transformer_params(P, 12), *transformer_batch(P)),
-    ),
+MLPS = ("MLP 5", "MLP 50", "MLP 200")
+MODELS: dict[str, Model] = {
+    **dict(zip(MLPS, (mlp(5), mlp(50), mlp(200)), strict=True)),
+    "transformer 12": transformer(12),
 }

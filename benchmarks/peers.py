@@ -1,13 +1,12 @@
 """The peers that are measured, each as a namespace with the same names. Knows no question.
 
-`np`, `jit`, `grad`, `value_and_grad`, `make_jaxpr`, `array`, `wait`; torch has eager names only.
+`np`, `jit`, `value_and_grad`, `array`, `ready` (waits for an array) and `wait` (for a tree of
+arrays); PyTorch has the eager ones only.
 """
 
 import importlib
 from types import SimpleNamespace
 from typing import Any
-
-PEERS = ("weft", "jax", "torch")
 
 
 def load(name: str) -> SimpleNamespace:
@@ -20,25 +19,20 @@ def load(name: str) -> SimpleNamespace:
         name=name,
         np=np,
         jit=package.jit,
-        grad=package.grad,
         value_and_grad=package.value_and_grad,
-        make_jaxpr=package.make_jaxpr,
         array=np.array,
+        ready=lambda x: x.block_until_ready(),
         wait=package.block_until_ready,
-        devices=package.devices,
-        getitem=lambda x, i: x[i],
     )
 
 
 def _torch() -> SimpleNamespace:
     torch = importlib.import_module("torch")
-    torch.set_num_threads(2)
 
     def value_and_grad(loss: Any) -> Any:
         def run(params: Any, *rest: Any) -> Any:
             leaves = [p.detach().requires_grad_() for layer in params for p in layer]
-            tree = [leaves[i : i + 2] for i in range(0, len(leaves), 2)]
-            value = loss(tree, *rest)
+            value = loss([leaves[i : i + 2] for i in range(0, len(leaves), 2)], *rest)
             return value, torch.autograd.grad(value, leaves)
 
         return run
@@ -48,7 +42,8 @@ def _torch() -> SimpleNamespace:
         np=SimpleNamespace(
             sin=torch.sin, sum=torch.sum, tanh=torch.tanh, dot=torch.matmul, mean=torch.mean
         ),
-        array=lambda x: torch.from_numpy(x.copy()),
         value_and_grad=value_and_grad,
+        array=lambda x: torch.from_numpy(x.copy()),
+        ready=lambda x: x,  # on the CPU a result is there when the call returns
         wait=lambda x: x,
     )

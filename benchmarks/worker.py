@@ -1,22 +1,22 @@
-"""One peer in a process of its own: measures what it is told to, one JSON line an answer.
+"""One peer in a process of its own: measures what it is told to, one line of JSON an answer.
 
-`worker.py PEER QUESTION` serves a steady question: it prints the names of its cases, then for each
-number read from standard input the time of that case. `worker.py PEER QUESTION CASE` measures one
-case of a fresh question and ends.
+`worker.py PEER QUESTION SECONDS` serves a steady question: it prints the names of the cases, then
+for each number read from standard input a measurement of that case, about SECONDS long.
+`worker.py PEER QUESTION CASE` measures one case of a fresh question, and ends.
 """
 
 import importlib
 import json
 import os
 import sys
-import time
+from time import perf_counter, process_time, thread_time
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import peers
 
-REPEATS = 5
+WARM_UP = 0.2  # seconds, and at least three calls: compiles, fills caches, raises the clock
 
 
 def answer(x: Any) -> None:
@@ -25,34 +25,42 @@ def answer(x: Any) -> None:
     sys.stdout.flush()
 
 
-def measured(run: Any, times: int) -> dict[str, float]:
-    """Microseconds a call: the best of some repeats, by the wall clock and by this thread's CPU."""
-    wall, cpu = [], []
-    for _ in range(REPEATS):
-        c, w = time.thread_time(), time.perf_counter()
-        for _ in range(times):
-            run()
-        wall.append(time.perf_counter() - w)
-        cpu.append(time.thread_time() - c)
-    return {"wall": min(wall) / times * 1e6, "cpu": min(cpu) / times * 1e6}
+def calls_in(seconds: float, run: Any) -> int:
+    """How many calls take about so long; warms up on the way."""
+    for _ in range(3):
+        run()
+    calls, begun = 0, perf_counter()
+    while calls == 0 or perf_counter() - begun < WARM_UP:
+        run()
+        calls += 1
+    return max(1, int(seconds * calls / (perf_counter() - begun)))
+
+
+def measured(run: Any, calls: int) -> dict[str, float]:
+    """Microseconds a call: of this thread, of the process, and on the wall."""
+    repeated = range(calls)
+    thread, cpu, wall = thread_time(), process_time(), perf_counter()
+    for _ in repeated:
+        run()
+    wall, cpu, thread = perf_counter() - wall, process_time() - cpu, thread_time() - thread
+    scale = 1e6 / calls
+    return {"thread": thread * scale, "cpu": cpu * scale, "wall": wall * scale}
 
 
 def main() -> None:
     """Serves one question."""
-    peer, question = sys.argv[1:3]
+    peer, question, argument = sys.argv[1:]
     module = importlib.import_module(question)
-    P = peers.load(peer)
-    if len(sys.argv) > 3:
-        answer(module.measure(P, sys.argv[3]))
+    loaded = peers.load(peer)
+    if module.KIND == "fresh":
+        answer(module.measure(loaded, argument))
         return
-    cases = list(module.cases(P))
-    for _, run, times in cases:
-        for _ in range(max(20, min(100, times))):
-            run()
-    answer([name for name, _, _ in cases])
+    cases = list(module.cases(loaded))
+    calls = [calls_in(float(argument), run) for _, run in cases]
+    answer([name for name, _ in cases])
     for line in sys.stdin:
-        _, run, times = cases[int(line)]
-        answer(measured(run, times))
+        i = int(line)
+        answer(measured(cases[i][1], calls[i]))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ ALL = [
         ("NonConcreteBooleanIndexError", (IndexError,)),
         ("UnexpectedTracerError", (TypeError,)),
         ("MissingRuleError", (NotImplementedError,)),
+        ("InvalidJaxprError", (RuntimeError,)),
         ("DeletedArrayError", (RuntimeError,)),
         ("CompilationError", (RuntimeError,)),
         ("ExecutionError", (RuntimeError,)),
@@ -44,7 +45,7 @@ def test_tree(name, bases):
 
 
 def test_the_tree_at_the_top_of_the_file_names_every_class():
-    assert len(ALL) == 10
+    assert len(ALL) == 11
     for cls in ALL:
         assert cls.__name__ in errors.__doc__
 

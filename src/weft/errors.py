@@ -8,6 +8,7 @@ WeftError                                    any of these
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
 ├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
+├── InvalidJaxprError            RuntimeError    a program is malformed (found under `enable_checks`)
 ├── DeletedArrayError            RuntimeError    the array's memory was given away or freed
 ├── CompilationError             RuntimeError    a program could not be compiled
 └── ExecutionError               RuntimeError    a compiled program, or a transfer, failed
@@ -197,6 +198,19 @@ class MissingRuleError(WeftError, NotImplementedError):
             return lax.while_loop(lambda y: y < 10, lambda y: y * 2, x)     # fix: lax.scan
 
         f(1.0)
+    """
+
+
+class InvalidJaxprError(WeftError, RuntimeError):
+    """A program is malformed. Looked for only under the switch `enable_checks`.
+
+    Usual causes:
+      A bug in weft; or a primitive of one's own whose type rule doesn't say what its other rules
+      give, or a jaxpr that was put together by hand.
+
+    Cures:
+      * The message shows the program and the equation: look at the rules of its primitive.
+      * Otherwise report it, with the program that led to it.
     """
 
 

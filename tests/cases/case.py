@@ -27,6 +27,7 @@ LAWS = (
     "transpose",  # reverse derivatives are the adjoint of forward ones
     "second_order",  # derivatives of gradients agree with finite differences of gradients
     "compiled_derivative",  # compiled derivatives agree with eager ones
+    "batched_derivative",  # a batch of derivatives agrees with a Python loop
     "batch",  # a batch agrees with a Python loop
     "edges",  # both tiers agree on special values of every dtype (elementwise cases)
 )

@@ -3,8 +3,8 @@
 import string
 
 import numpy as np
-from cases.case import ALL, NUMBERS, Case, f32
 
+from cases.case import ALL, NUMBERS, Case, f32
 from weft.lax import contraction as lax
 from weft.primitives import contraction as p
 
@@ -83,7 +83,13 @@ CASES = [
         )
         for x, y in [(f32(3, 4), f32(4)), (f32(4), f32(4, 2))]
     ],
-    Case(lax.dot, [f32(2, 3), f32(3, 2)], {"precision": "highest"}, oracle=np.dot, oracle_params=False),
+    Case(
+        lax.dot,
+        [f32(2, 3), f32(3, 2)],
+        {"precision": "highest"},
+        oracle=np.dot,
+        oracle_params=False,
+    ),
     Case(
         lax.batch_matmul,
         [f32(2, 2, 3, 4), f32(2, 2, 4, 2)],

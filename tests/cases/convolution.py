@@ -3,22 +3,36 @@
 import itertools
 
 import numpy as np
-from cases.case import INEXACT, Case, f32
 
+from cases.case import INEXACT, Case, f32
 from weft.lax import convolution as lax
 from weft.primitives import convolution as p
 from weft.primitives.convolution import ConvDimensionNumbers
 
 
-def by_definition(lhs, rhs, *, strides, padding, lhs_dilation, rhs_dilation, numbers,
-                  feature_groups=1, batch_groups=1, dtype=None, precision=None):  # fmt: skip
+def by_definition(
+    lhs,
+    rhs,
+    *,
+    strides,
+    padding,
+    lhs_dilation,
+    rhs_dilation,
+    numbers,
+    feature_groups=1,
+    batch_groups=1,
+    dtype=None,
+    precision=None,
+):
     """The sum over taps, one output element at a time."""
     x = lhs.transpose(numbers.lhs_spec)
     k = rhs.transpose(numbers.rhs_spec)
     if x.dtype.kind not in "fciu":
         x, k = x.astype(np.float64), k.astype(np.float64)
     spatial = []
-    for n, w, s, (a, b), d, e in zip(x.shape[2:], k.shape[2:], strides, padding, lhs_dilation, rhs_dilation, strict=True):
+    for n, w, s, (a, b), d, e in zip(
+        x.shape[2:], k.shape[2:], strides, padding, lhs_dilation, rhs_dilation, strict=True
+    ):
         room = (n - 1) * d + 1 + a + b - ((w - 1) * e + 1)
         spatial.append(room // s + 1 if room >= 0 else 0)
     batch = x.shape[0] // batch_groups
@@ -30,11 +44,18 @@ def by_definition(lhs, rhs, *, strides, padding, lhs_dilation, rhs_dilation, num
         for tap in itertools.product(*map(range, k.shape[2:])):
             at = [
                 q * s + t * e - a
-                for q, s, t, e, (a, _) in zip(place, strides, tap, rhs_dilation, padding, strict=True)
+                for q, s, t, e, (a, _) in zip(
+                    place, strides, tap, rhs_dilation, padding, strict=True
+                )
             ]
-            if all(0 <= i <= (n - 1) * d and i % d == 0 for i, n, d in zip(at, x.shape[2:], lhs_dilation, strict=True)):
+            if all(
+                0 <= i <= (n - 1) * d and i % d == 0
+                for i, n, d in zip(at, x.shape[2:], lhs_dilation, strict=True)
+            ):
                 source = tuple(i // d for i, d in zip(at, lhs_dilation, strict=True))
-                out[(b, o, *place)] += (x[(row, slice(first, first + ins), *source)] * k[(o, slice(None), *tap)]).sum()
+                out[(b, o, *place)] += (
+                    x[(row, slice(first, first + ins), *source)] * k[(o, slice(None), *tap)]
+                ).sum()
     return out.transpose(np.argsort(numbers.out_spec))
 
 
@@ -53,8 +74,21 @@ def shaped(numbers, batch, ins, outs, spatial, kernel, groups=1):
     return f32(*lhs), f32(*rhs)
 
 
-def convolution(spatial, kernel, strides=None, padding=None, dilation=None, gaps=None, numbers=None,
-                batch=2, ins=2, outs=2, feature_groups=1, batch_groups=1, dtypes=()):  # fmt: skip
+def convolution(
+    spatial,
+    kernel,
+    strides=None,
+    padding=None,
+    dilation=None,
+    gaps=None,
+    numbers=None,
+    batch=2,
+    ins=2,
+    outs=2,
+    feature_groups=1,
+    batch_groups=1,
+    dtypes=(),
+):
     n = len(spatial)
     numbers = numbers or NCHW(n)
     params = {
@@ -68,9 +102,15 @@ def convolution(spatial, kernel, strides=None, padding=None, dilation=None, gaps
     }
     args = shaped(numbers, batch, ins, outs, spatial, kernel, feature_groups)
     return Case(
-        p.conv_general_dilated, args, params, oracle=by_definition, dtypes=dtypes, atol=ATOL,
-        ulp=64, lower_atol=1e-5,
-    )  # fmt: skip
+        p.conv_general_dilated,
+        args,
+        params,
+        oracle=by_definition,
+        dtypes=dtypes,
+        atol=ATOL,
+        ulp=64,
+        lower_atol=1e-5,
+    )
 
 
 def of(function, *args, **params):
@@ -78,14 +118,24 @@ def of(function, *args, **params):
 
 
 CASES = [
-    convolution((5,), (3,), dtypes=(*INEXACT, "int8", "int32", "uint8", "float64", "float8_e5m2", "int4")),
+    convolution(
+        (5,), (3,), dtypes=(*INEXACT, "int8", "int32", "uint8", "float64", "float8_e5m2", "int4")
+    ),
     convolution((6,), (3,), (2,), ((1, 0),)),
     convolution((6,), (2,), (3,), ((2, 2),)),
     convolution((4,), (2,), padding=((3, 1),), dilation=(3,)),
     convolution((7,), (3,), gaps=(2,), padding=((1, 2),)),
     convolution((7,), (2,), (2,), ((-1, -2),)),
     convolution((5,), (3,), (2,), ((2, -1),), (2,), (3,)),
-    convolution((5,), (2,), (3,), ((-1, 3),), (3,), (2,), numbers=ConvDimensionNumbers((1, 2, 0), (0, 2, 1), (2, 0, 1))),
+    convolution(
+        (5,),
+        (2,),
+        (3,),
+        ((-1, 3),),
+        (3,),
+        (2,),
+        numbers=ConvDimensionNumbers((1, 2, 0), (0, 2, 1), (2, 0, 1)),
+    ),
     convolution((2,), (5,)),
     convolution((0,), (2,), padding=((1, 2),)),
     convolution((3,), (1,)),
@@ -95,16 +145,71 @@ CASES = [
     convolution((4, 3), (2, 2), (2, 1), ((0, 1), (-1, 2)), (1, 2), (2, 1), numbers=ODD),
     convolution((5,), (3,), feature_groups=2, outs=4, dtypes=("int16", "bfloat16")),
     convolution((5,), (3,), feature_groups=3, ins=1, outs=6),
-    convolution((4, 3), (2, 2), (2, 1), ((0, 1), (1, 2)), (1, 2), (2, 1), numbers=ODD, feature_groups=2, outs=4),
+    convolution(
+        (4, 3),
+        (2, 2),
+        (2, 1),
+        ((0, 1), (1, 2)),
+        (1, 2),
+        (2, 1),
+        numbers=ODD,
+        feature_groups=2,
+        outs=4,
+    ),
     convolution((5,), (3,), batch_groups=2, batch=4, outs=4, dtypes=("int16",)),
     convolution((5,), (2,), (2,), ((1, 0),), batch_groups=3, batch=3, outs=3),
-    convolution((4, 3), (2, 2), (2, 1), ((0, 1), (1, 2)), (1, 2), (2, 1), numbers=ODD, batch_groups=2, batch=2, outs=4),
+    convolution(
+        (4, 3),
+        (2, 2),
+        (2, 1),
+        ((0, 1), (1, 2)),
+        (1, 2),
+        (2, 1),
+        numbers=ODD,
+        batch_groups=2,
+        batch=2,
+        outs=4,
+    ),
     convolution((2, 3, 2), (2, 2, 1)),
     of(lax.conv, f32(2, 3, 5, 4), f32(2, 3, 3, 2), window_strides=(2, 1), padding="SAME"),
-    of(lax.conv_with_general_padding, f32(1, 2, 4), f32(2, 2, 2), window_strides=(1,), padding=((1, 2),),
-       lhs_dilation=(2,), rhs_dilation=None),
-    *[of(lax.conv_transpose, f32(1, 4, 2), f32(3, 2, 3), strides=(2,), padding=q, transpose_kernel=t, **more)
-      for q, t, more in [("SAME", False, {}), ("VALID", False, {"rhs_dilation": (2,)}), (((1, 2),), False, {})]],
-    of(lax.conv_transpose, f32(1, 4, 3), f32(3, 2, 3), strides=(2,), padding="SAME", transpose_kernel=True),
-    of(lax.conv_general_dilated_patches, f32(1, 2, 4, 3), filter_shape=(2, 3), window_strides=(1, 1), padding="SAME"),
-]  # fmt: skip
+    of(
+        lax.conv_with_general_padding,
+        f32(1, 2, 4),
+        f32(2, 2, 2),
+        window_strides=(1,),
+        padding=((1, 2),),
+        lhs_dilation=(2,),
+        rhs_dilation=None,
+    ),
+    *[
+        of(
+            lax.conv_transpose,
+            f32(1, 4, 2),
+            f32(3, 2, 3),
+            strides=(2,),
+            padding=q,
+            transpose_kernel=t,
+            **more,
+        )
+        for q, t, more in [
+            ("SAME", False, {}),
+            ("VALID", False, {"rhs_dilation": (2,)}),
+            (((1, 2),), False, {}),
+        ]
+    ],
+    of(
+        lax.conv_transpose,
+        f32(1, 4, 3),
+        f32(3, 2, 3),
+        strides=(2,),
+        padding="SAME",
+        transpose_kernel=True,
+    ),
+    of(
+        lax.conv_general_dilated_patches,
+        f32(1, 2, 4, 3),
+        filter_shape=(2, 3),
+        window_strides=(1, 1),
+        padding="SAME",
+    ),
+]

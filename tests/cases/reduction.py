@@ -1,8 +1,8 @@
 """Cases of reductions."""
 
 import numpy as np
-from cases.case import ALL, NUMBERS, REAL, Case, f32, i32
 
+from cases.case import ALL, NUMBERS, REAL, Case, f32, i32
 from weft.lax import reduction as lax
 from weft.primitives import reduction as p
 from weft.primitives import structural
@@ -14,7 +14,9 @@ EMPTY = [((0,), (0,)), ((3, 0), (1,)), ((0, 3), (1,)), ((2, 3), ()), ((), ())]
 
 def over(function):
     def oracle(x, axes):
-        kind = np.float64 if x.dtype.name.startswith("float8") or x.dtype.name == "int4" else x.dtype
+        kind = (
+            np.float64 if x.dtype.name.startswith("float8") or x.dtype.name == "int4" else x.dtype
+        )
         return function(x.astype(kind), axis=tuple(axes)).astype(x.dtype)
 
     return oracle
@@ -40,7 +42,9 @@ def product_from_the_left(x, axes):
     return np.prod(x, axis=tuple(axes), dtype=x.dtype)
 
 
-special = np.float32([[0.0, -0.0, -1.0], [-0.0, -0.0, -0.0], [np.nan, np.inf, 0.0], [1, -np.inf, 3]])
+special = np.float32(
+    [[0.0, -0.0, -1.0], [-0.0, -0.0, -0.0], [np.nan, np.inf, 0.0], [1, -np.inf, 3]]
+)
 ties = np.float32([[2.0, 2.0, 1.0], [0.5, -1.0, 0.5], [3.0, 3.0, 3.0]])
 zeros = np.float32([[2.0, 0.0, 3.0, 0.5], [0.0, 4.0, 0.0, 2.0], [1.0, 2.0, 3.0, 0.0], [1, 2, 3, 4]])
 AT_TIES = dict.fromkeys(("jvp", "second_order"), "not smooth at ties")
@@ -49,14 +53,20 @@ CASES = [
     *reductions(structural.reduce_sum, np.sum, NUMBERS, lower_atol=1e-5, atol=2e-2),
     *reductions(p.reduce_max, np.max, (*ALL, *MORE)),
     *reductions(p.reduce_min, np.min, (*ALL, *MORE)),
-    *reductions(p.reduce_prod, np.prod, (*NUMBERS, *MORE), ulp=32, rtol={"float16": 1e-2, "bfloat16": 5e-2}),
+    *reductions(
+        p.reduce_prod, np.prod, (*NUMBERS, *MORE), ulp=32, rtol={"float16": 1e-2, "bfloat16": 5e-2}
+    ),
     *reductions(p.reduce_and, np.bitwise_and.reduce, ("bool", "uint8", "int16"), wish=i32),
     *reductions(p.reduce_or, np.bitwise_or.reduce, ("bool", "uint8", "int16"), wish=i32),
     *reductions(p.reduce_xor, np.bitwise_xor.reduce, ("bool", "uint8", "int16"), wish=i32),
     *[Case(f, [special], {"axes": (1,)}, differentiable=()) for f in (p.reduce_max, p.reduce_min)],
     *[Case(f, [ties], {"axes": (1,)}, without=AT_TIES) for f in (p.reduce_max, p.reduce_min)],
-    *[Case(p.reduce_prod, [zeros], {"axes": axes}, oracle=np.prod, oracle_params=False) if axes == (0, 1)
-      else Case(p.reduce_prod, [zeros], {"axes": axes}) for axes in ((0,), (1,), (0, 1))],
+    *[
+        Case(p.reduce_prod, [zeros], {"axes": axes}, oracle=np.prod, oracle_params=False)
+        if axes == (0, 1)
+        else Case(p.reduce_prod, [zeros], {"axes": axes})
+        for axes in ((0,), (1,), (0, 1))
+    ],
     *[
         Case(f, [x], {"axis": axis, "dtype": np.dtype(dtype)}, oracle=oracle, dtypes=dtypes)
         for f, function in ((p.argmax, np.argmax), (p.argmin, np.argmin))
@@ -73,12 +83,18 @@ CASES = [
         ]
     ],
     *[
-        Case(lax.reduce, [f32(3, 4)], {"init_values": init, "computation": c, "dimensions": (1,)}, oracle=o,
-             name=f"reduce_by_{c.__name__}", oracle_params=False)
+        Case(
+            lax.reduce,
+            [f32(3, 4)],
+            {"init_values": init, "computation": c, "dimensions": (1,)},
+            oracle=o,
+            name=f"reduce_by_{c.__name__}",
+            oracle_params=False,
+        )
         for init, c, o in [
             (0.0, lambda x, y: x + y, lambda x: x.sum(1)),
             (2.0, lambda x, y: x + y, lambda x: x.sum(1) + 2),
             (3.0, lambda x, y: y * x, lambda x: 3 * x.prod(1)),
         ]
     ],
-]  # fmt: skip
+]

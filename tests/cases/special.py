@@ -85,7 +85,7 @@ CASES = [
     Case(
         incomplete.igamma,
         [POSITIVE, POSITIVE],
-        dtypes=FLOATS,
+        dtypes=("bfloat16",),
         ulp=64,
         elementwise=True,
         lower_atol=1e-6,
@@ -96,7 +96,7 @@ CASES = [
     Case(
         incomplete.igammac,
         [POSITIVE, POSITIVE],
-        dtypes=FLOATS,
+        dtypes=("bfloat16",),
         ulp=64,
         elementwise=True,
         lower_atol=1e-6,
@@ -116,7 +116,7 @@ CASES = [
     Case(
         incomplete.igamma_grad_a,
         [POSITIVE, POSITIVE],
-        dtypes=FLOATS,
+        dtypes=("bfloat16",),
         ulp=256,
         lower_atol=1e-6,
         differentiable=(1,),
@@ -124,14 +124,14 @@ CASES = [
     Case(
         incomplete.random_gamma_grad,
         [POSITIVE, POSITIVE],
-        dtypes=FLOATS,
+        dtypes=("bfloat16",),
         ulp=256,
         differentiable=(),
     ),
     Case(
         incomplete.regularized_incomplete_beta,
         [POSITIVE, POSITIVE, UNIT],
-        dtypes=FLOATS,
+        dtypes=("bfloat16",),
         ulp=64,
         differentiable=(2,),
         lower_atol=1e-6,

@@ -3,8 +3,8 @@
 import itertools
 
 import numpy as np
-from cases.case import NUMBERS, REAL, Case, f32, i32
 
+from cases.case import NUMBERS, REAL, Case, f32, i32
 from weft.lax import windows as lax
 from weft.primitives import arithmetic, structural
 from weft.primitives import windows as p
@@ -29,8 +29,13 @@ def by_definition(reduce, identity):
         for place in np.ndindex(*shape):
             seen = [identity(wide)]
             for tap in itertools.product(*map(range, window)):
-                at = [o * s + t * e - q[0] for o, s, t, e, q in zip(place, strides, tap, gaps, padding, strict=True)]
-                if all(0 <= i < n and i % d == 0 for i, n, d in zip(at, lengths, base, strict=True)):
+                at = [
+                    o * s + t * e - q[0]
+                    for o, s, t, e, q in zip(place, strides, tap, gaps, padding, strict=True)
+                ]
+                if all(
+                    0 <= i < n and i % d == 0 for i, n, d in zip(at, lengths, base, strict=True)
+                ):
                     seen.append(wide.type(x[tuple(i // d for i, d in zip(at, base, strict=True))]))
             out[place] = reduce(np.array(seen, wide))
         return out.astype(x.dtype)
@@ -40,7 +45,9 @@ def by_definition(reduce, identity):
 
 def geometry(window, strides=None, padding=None, base=None, gaps=None):
     ones = (1,) * len(window)
-    return Geometry(window, strides or ones, padding or ((0, 0),) * len(window), base or ones, gaps or ones)
+    return Geometry(
+        window, strides or ones, padding or ((0, 0),) * len(window), base or ones, gaps or ones
+    )
 
 
 PLACES = [
@@ -63,8 +70,18 @@ special = np.float32([1.0, 1.0, np.nan, 0.0, -0.0, np.nan, -np.inf, -np.inf, np.
 
 CASES = [
     *[
-        Case(f, [x], {"geometry": g}, oracle=by_definition(r, identity), dtypes=d if i == 1 else (), lower_atol=1e-6,
-             atol={"float16": 4e-3, "bfloat16": 4e-2}, differentiable=None if f is p.reduce_window_sum or all(map(p.reaches_all, x.shape, *g)) else ())
+        Case(
+            f,
+            [x],
+            {"geometry": g},
+            oracle=by_definition(r, identity),
+            dtypes=d if i == 1 else (),
+            lower_atol=1e-6,
+            atol={"float16": 4e-3, "bfloat16": 4e-2},
+            differentiable=None
+            if f is p.reduce_window_sum or all(map(p.reaches_all, x.shape, *g))
+            else (),
+        )
         for f, r, identity, d in [
             (p.reduce_window_sum, np.sum, lambda d: d.type(0), (*NUMBERS, *NARROW)),
             (p.reduce_window_max, np.max, lowest, ("bool", *REAL, *NARROW)),
@@ -72,17 +89,43 @@ CASES = [
         ]
         for i, (x, g) in enumerate(PLACES)
     ],
-    *[Case(f, [special], {"geometry": g}, differentiable=())
-      for f in (p.reduce_window_sum, p.reduce_window_max, p.reduce_window_min)
-      for g in (geometry((2,)), geometry((3,), (2,), ((1, 1),)))],
-    *[Case(lax.reduce_window, [x], {
-          "init_value": init, "computation": by, "window_dimensions": g.window, "window_strides": g.strides,
-          "padding": g.padding, "base_dilation": g.base_dilation, "window_dilation": g.window_dilation},
-          name=f"reduce_window_{by.name}_{init}_{i}")
-      for by, init in [(arithmetic.max_, -0.5), (arithmetic.min_, 0.5), (structural.add, 0.0)]
-      for i, (x, g) in enumerate(PLACES[2:10])],
-    *[Case(p.window_place, [x], {"geometry": g, "largest": largest, "batch_dims": 0}, dtypes=("int32", "bfloat16", "bool"))
-      for largest in (True, False)
-      for x, g in [*PLACES, (special, geometry((2,))), (special, geometry((3,), (2,), ((2, 1),), (2,))),
-                   (f32(80), geometry((70,), (1,), ((3, 0),))), (i32(2, 100), geometry((1, 66), (1, 3)))]],
-]  # fmt: skip
+    *[
+        Case(f, [special], {"geometry": g}, differentiable=())
+        for f in (p.reduce_window_sum, p.reduce_window_max, p.reduce_window_min)
+        for g in (geometry((2,)), geometry((3,), (2,), ((1, 1),)))
+    ],
+    *[
+        Case(
+            lax.reduce_window,
+            [x],
+            {
+                "init_value": init,
+                "computation": by,
+                "window_dimensions": g.window,
+                "window_strides": g.strides,
+                "padding": g.padding,
+                "base_dilation": g.base_dilation,
+                "window_dilation": g.window_dilation,
+            },
+            name=f"reduce_window_{by.name}_{init}_{i}",
+        )
+        for by, init in [(arithmetic.max_, -0.5), (arithmetic.min_, 0.5), (structural.add, 0.0)]
+        for i, (x, g) in enumerate(PLACES[2:10])
+    ],
+    *[
+        Case(
+            p.window_place,
+            [x],
+            {"geometry": g, "largest": largest, "batch_dims": 0},
+            dtypes=("int32", "bfloat16", "bool"),
+        )
+        for largest in (True, False)
+        for x, g in [
+            *PLACES,
+            (special, geometry((2,))),
+            (special, geometry((3,), (2,), ((2, 1),), (2,))),
+            (f32(80), geometry((70,), (1,), ((3, 0),))),
+            (i32(2, 100), geometry((1, 66), (1, 3))),
+        ]
+    ],
+]

@@ -129,6 +129,23 @@ REVERSE: dict[str, Transform] = {
     "transpose": lambda f, args: weft.vjp(lambda *xs: total(f(*xs)), *args)[1](2.0),
 }  # fmt: skip
 
+# One nesting for each thing that can go wrong; one program of each kind goes through all.
+ESSENTIAL = (
+    "f", "jvp jit", "linearize", "vmap", "vmap one by one", "jvp vmap",
+    "grad", "grad jit", "grad grad", "jvp grad", "vmap grad", "grad vmap",
+)  # fmt: skip
+
+
+def nestings(programs: Any, full: Any, names: Any = None) -> list[tuple[Any, str]]:
+    """(program, name of a nesting): all for the program `full`, the essential for the others."""
+    names = names or [*FORWARD, *REVERSE]
+    return [(p, n) for p in programs for n in names if p is full or n in ESSENTIAL]
+
+
+def str_of(x: Any) -> str:
+    """What a parameter of a test is called."""
+    return str(getattr(x, "__name__", x))
+
 
 def agree(f: Callable[..., Any], written_out: Callable[..., Any], args: Any, name: str) -> None:
     """The two give the same under the transformation of that name."""

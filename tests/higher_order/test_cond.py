@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 import pytest
+from tests.higher_order.nesting import ESSENTIAL, agree, nestings, str_of, total
 
 import weft
-from tests.higher_order.nesting import FORWARD, REVERSE, agree, total
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.cond import cond as cond_primitive
@@ -17,7 +17,6 @@ from weft.primitives.structural import convert_element_type, reduce_sum
 from weft.primitives.transcendental import cos, exp, sin, tanh
 
 f32 = np.float32
-NAMES = [*FORWARD, *REVERSE]
 S = f32(0.7)
 V = np.array([0.4, -0.9], f32)
 X1 = np.array([0.5, -0.3, 0.9], f32)
@@ -110,8 +109,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    ("program", "name"), nestings(PROGRAMS, predicate_from_the_data), ids=str_of
+)
 def test_cond_equals_select(program, name):
     agree(
         functools.partial(program, lax.cond),
@@ -121,7 +121,7 @@ def test_cond_equals_select(program, name):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ESSENTIAL)
 @pytest.mark.parametrize(("program", "which"), [(one_sided, True), (other_side, False)])
 def test_cond_equals_the_branch(program, which, name):
     agree(
@@ -135,8 +135,8 @@ def test_cond_equals_the_branch(program, which, name):
 BRANCHES = [sin, lambda x: x * x, lambda x: x * 0.0 + 1.0, lambda x: tanh(x * S)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("index", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", ESSENTIAL)
+@pytest.mark.parametrize("index", [0, 3])
 def test_switch_equals_the_branch(index, name):
     def through_jit(x):  # so that the index isn't known when it is traced
         return weft.jit(lambda i, x: lax.switch(i, BRANCHES, x))(index, x)

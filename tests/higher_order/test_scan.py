@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 import pytest
+from tests.higher_order.nesting import agree, nestings, str_of, total
 
 import weft
-from tests.higher_order.nesting import FORWARD, REVERSE, agree, total
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.scan import scan as scan_primitive
@@ -18,7 +18,6 @@ from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, exp, sin, tanh
 
 f32 = np.float32
-NAMES = [*FORWARD, *REVERSE]
 
 
 def python_scan(f, init, xs, length=None, reverse=False, unroll=1):
@@ -163,8 +162,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize(("program", "name"), nestings(PROGRAMS, recurrent), ids=str_of)
 def test_scan_equals_the_loop_written_out(program, name):
     agree(
         functools.partial(program, lax.scan),

@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 import pytest
+from tests.higher_order.nesting import FORWARD, agree, nestings, str_of
 
 import weft
-from tests.higher_order.nesting import FORWARD, agree
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.while_loop import while_loop as while_primitive
@@ -38,7 +38,7 @@ def counter(loop, x, y):
     """A bound that is a constant; a carry that gets its tangent in the second step."""
 
     def body(state):
-        i, a, b, c = state
+        i, a, b, _ = state
         return i + 1, sin(a * x), a + b, b * 1.0
 
     return loop(lambda s: lt(s[0], 4), body, (0, x, y, 0.0))
@@ -84,8 +84,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORWARD)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize(("program", "name"), nestings(PROGRAMS, counter, FORWARD), ids=str_of)
 def test_while_equals_the_loop_written_out(program, name):
     agree(
         functools.partial(program, lax.while_loop),

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from collect import under
-from running import agree, eps, function_of, values
+from running import agree, eps, flat, function_of, values
 
 import numpy as np
+import weft
 from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 from weft.interpreters.batch import batch
@@ -58,12 +59,17 @@ def test_batch_agrees_with_loop(case: Case) -> None:
             outs = batch(function_of(case), values(args), batched, SIZE)
             expected = looped(case, args, batched)
             compare(case, outs, expected, f"{case.name} batched in {batched}")
-        if arrays:  # a batch of batches
-            every = (True,) * len(arrays)
+        if arrays:  # along the last axis, and with the batch last in the outputs
             args = [case.batch_of(a, i, SIZE) for i, a in enumerate(arrays)]
+            expected = looped(case, args, (True,) * len(args))
+            moved = [np.moveaxis(a, 0, -1) for a in args]
+            outs = flat(weft.vmap(function_of(case), in_axes=-1, out_axes=-1)(*values(moved)))
+            last = [np.moveaxis(e, 0, -1) for e in expected]
+            compare(case, outs, last, f"{case.name} along the last axis")
+            # a batch of batches
+            every = (True,) * len(arrays)
             twice = [np.stack([a, a[::-1]]) for a in args]
             outs = batch(
                 lambda *xs: batch(function_of(case), xs, every, SIZE), values(twice), every, 2
             )
-            expected = looped(case, args, every)
             compare(case, outs, [np.stack([e, e[::-1]]) for e in expected], f"{case.name} twice")

@@ -14,6 +14,7 @@ from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 from weft.core.array import from_host
 from weft.core.primitive import Primitive
+from weft.interpreters.batch import batch
 from weft.interpreters.jvp import jvp
 from weft.interpreters.linearize import linearize
 
@@ -217,3 +218,24 @@ def test_compiled_derivatives_agree_with_eager_ones(group: str) -> None:
     for p, outs, right in zip(found, compiled_together(functions, arrays), expected, strict=True):
         for o, e in zip(outs, right, strict=True):
             agree(o, e, p.about, rtol=1e-9, atol=1e-9 * tolerance(e) / 2e-6)
+
+
+@pytest.mark.parametrize(
+    "case", differentiable("batched_derivative"), ids=lambda c: f"{c.family}.{c.name}"
+)
+def test_batch_of_derivatives_agrees_with_loop(case: Case) -> None:
+    for p in problems(case):
+        primals = [case.batch_of(x, i, 2) for i, x in zip(p.places, p.primals, strict=True)]
+        tangents = [np.stack(pair) for pair in zip(p.direction(), p.direction(), strict=True)]
+        weights = [np.stack(pair) for pair in zip(p.weights(), p.weights(), strict=True)]
+        n, m = len(primals), 2 * len(primals)
+
+        def both(*xs: Any, p: Problem = p, n: int = n, m: int = m) -> list[Any]:
+            return [*p.push(*xs[:m]), *p.pull(*xs[:n], *xs[m:])]
+
+        args = [*primals, *tangents, *weights]
+        outs = hosts(batch(both, values(args), [True] * len(args), 2))
+        rows = [hosts(both(*values([np.asarray(a[k]) for a in args]))) for k in range(2)]
+        for o, column in zip(outs, zip(*rows, strict=True), strict=True):
+            e = np.stack(column)
+            agree(o, e, p.about, rtol=1e-11, atol=1e-11 * tolerance(e) / 2e-6)

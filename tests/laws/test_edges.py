@@ -1,10 +1,10 @@
 """The law of edge values: on special values of every dtype that an elementwise operation takes, the
 compiled program gives what the NumPy tier gives: bit for bit on integers, NaN for NaN, -0 for -0.
 
-Two differences are known and left out. XLA's CPU code takes subnormal numbers for zeros, in operands
-and results, and NumPy doesn't. It concerns float32, bfloat16 (computed in float32) and float64.
-Nor are there infinities, NaNs and -0 in complex numbers, where NumPy follows C's annex G (branch cuts
-on -0 included) and XLA doesn't; nor numbers so large that parts of their exponentials overflow.
+Two differences are known and left out. XLA's CPU code takes subnormal numbers for zeros, in
+operands and results, and NumPy doesn't. It concerns float32, bfloat16 (computed in float32) and
+float64. Nor are there infinities, NaNs and -0 in complex numbers, where NumPy follows C's annex G
+(branch cuts on -0 included) and XLA doesn't; nor numbers so large that their exponentials overflow.
 """
 
 import zlib
@@ -64,9 +64,10 @@ def special(dtype: Any, subnormal: bool) -> np.ndarray:
     info = ml_dtypes.finfo(dtype)
     large, small = float(info.max), float(info.tiny)
     wanted_floats = [
-        0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0, 0.1, -0.1, 7.25,
-        -7.25, 30.0, -30.0, 80.0, -80.0, 200.0, 1e3, -1e3, 12345.678, 1e-3, 1e-6, 1.0 + float(info.eps),
-        1.0 - float(info.eps), np.inf, -np.inf, np.nan, large, -large, large / 2, small, -small, small * 4,
+        0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0, 0.1, -0.1,
+        7.25, -7.25, 30.0, -30.0, 80.0, -80.0, 200.0, 1e3, -1e3, 12345.678, 1e-3, 1e-6,
+        1.0 + float(info.eps), 1.0 - float(info.eps), np.inf, -np.inf, np.nan,
+        large, -large, large / 2, small, -small, small * 4,
     ]  # fmt: skip
     if subnormal and info.bits <= 16 and dtype.name != "bfloat16":
         wanted_floats += [

@@ -139,7 +139,7 @@ def test_errors_of_cond():
 def test_errors_of_results():
     with refused(
         TypeError,
-        "^cond: the branches must return the same structure; got from true_fun, .*test_control_flow",
+        "^cond: the branches must return the same structure; got from true_fun, .*test_contro",
         r"\n  true_fun: \(\*,\)",
         r"\n  false_fun: \*",
     ):

@@ -1,6 +1,7 @@
 """scan, map, fori_loop, while_loop, associative_scan: trees, types, errors, disable_jit."""
 
 import collections
+import functools
 import itertools
 
 import numpy as np
@@ -17,6 +18,7 @@ from weft.primitives.transcendental import sin
 
 f32 = np.float32
 XS = np.array([1.0, -2.0, 3.0], f32)
+C = {"a": 0.0, "b": 0.0}
 
 
 def aval(x):
@@ -187,8 +189,8 @@ def test_a_tracer_of_the_body_must_not_leak():
 
 
 def test_python_if_on_a_traced_value_is_explained():
-    with pytest.raises(weft.errors.TracerBoolConversionError, match="scan"):
-        lax.scan(lambda c, x: (c if gt(x, 0.0) else x, x), 0.0, XS)
+    with refused(weft.errors.TracerBoolConversionError, "by scan", r"depends on .*carry\['a'\]"):
+        lax.scan(lambda c, x: ({"a": x, "b": 0.0 if gt(c["a"], 0.0) else x}, x), C, XS)
 
 
 # --- while_loop and fori_loop: errors ---
@@ -314,7 +316,8 @@ def test_map_refuses():
 
 def test_gradient_of_map():
     for batch_size in (None, 2):
-        g = weft.grad(lambda xs: summed(lax.map(lambda x: x * x, xs, batch_size=batch_size)))
+        f = functools.partial(lax.map, lambda x: x * x, batch_size=batch_size)
+        g = weft.grad(lambda xs, f=f: summed(f(xs)))
         np.testing.assert_allclose(g(XS), 2 * XS)
 
 
@@ -423,8 +426,8 @@ def test_a_number_closed_over_is_not_compiled_anew_for_ever():
             return lax.scan(lambda c, x: (c * rate + x, None), 1.0, xs)[0]
 
         expected = 1.0
-        for x in XS:
-            expected = expected * rate + x
+        for z in XS:
+            expected = expected * rate + z
         np.testing.assert_allclose(f(XS), expected, rtol=1e-5, atol=1e-6)
         jaxpr = weft.make_jaxpr(f)(XS)
         (equation,) = jaxpr.jaxpr.equations
@@ -433,7 +436,11 @@ def test_a_number_closed_over_is_not_compiled_anew_for_ever():
 
     def body(rate):
         return traced(
-            "scan", "body", lambda c: c * rate, [weft.tree_util.tree_structure(0)], [aval(f32(0))]
+            "scan",
+            "body",
+            lambda c: sin(c * rate) - c,
+            {"c": weft.tree_util.tree_structure(0)},
+            [aval(f32(0))],
         )
 
     eager = {id(body(0.01 * i).jaxpr) for i in range(10)}

@@ -9,20 +9,25 @@ A new primitive that lacks a rule is entered here, under a reason that is there 
 
 HOLES: dict[str, dict[str, str]] = {
     "evaluate": {
-        "runs any program of scalars: XLA only": "reduce",
+        "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
+        "runs any program of scalars: XLA only": "reduce reduce_window",
     },
     "jvp": {
+        "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
-        "no derivative is known for any program; sums and extremes have their own": "reduce",
+        "no derivative is known for any program; sums and extremes have their own": (
+            "reduce reduce_window"
+        ),
         "makes numbers from none": "iota",
         "a step between neighbouring floats has no derivative": "nextafter",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
     },
     "transpose": {
+        "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "its result is boolean": (
             "eq ne lt le gt ge eq_to lt_to le_to is_finite reduce_and reduce_or"
         ),
-        "its result is an integer": "argmax argmin clz population_count reduce_xor",
+        "its result is an integer": ("argmax argmin clz population_count reduce_xor window_place"),
         "works on bits": (
             "and or xor not shift_left shift_right_arithmetic shift_right_logical "
             "bitcast_convert_type threefry2x32 random_bits"
@@ -35,17 +40,19 @@ HOLES: dict[str, dict[str, str]] = {
             "regularized_incomplete_beta rem rsqrt sin sinh sqrt square tan tanh zeta"
         ),
         "chooses; its jvp selects from the tangent": (
-            "clamp max min cummax cummin reduce_max reduce_min scatter_max scatter_min sort top_k"
+            "clamp max min cummax cummin reduce_max reduce_min reduce_window_max "
+            "reduce_window_min scatter_max scatter_min sort top_k"
         ),
         "not linear; its jvp is made of scans and products": "cumprod cumlogsumexp reduce_prod",
         "differentiation stops here": "stop_gradient",
-        "runs any program of scalars": "reduce",
+        "runs any program of scalars": "reduce reduce_window",
         "has no operand": "iota",
         "its rules replace it before anything is transposed: a linear program is left": (
-            "checkpoint custom_jvp_call custom_vjp_call"
+            "custom_jvp_call custom_vjp_call"
         ),
     },
     "batch": {
+        "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "has no operand that could be batched": "iota",
     },
 }

@@ -24,6 +24,7 @@ ALL = [i for path in modules() for i in imports(path)]
 # (module, package that it imports inside a function): why.
 LAZY = {
     ("runtime.versions", "jaxlib"): "the first use of a device loads XLA, not importing weft",
+    ("core.messages", "logging"): "a twentieth of the time of importing weft; few programs log",
 }
 
 # A module whose name a folder's `__init__` also exports, hiding it: why.

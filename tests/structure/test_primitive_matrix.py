@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import sys
 
 import pytest
 from rule_holes import HOLES, reasons
@@ -16,17 +17,20 @@ NEVER_MISSING = ("type", "lower", "execute", "linearize", "pushforward")
 
 @pytest.fixture(scope="module")
 def primitives() -> dict[str, Primitive]:
-    """All of weft's primitives, by name; tests may have made others in this process."""
+    """All of weft's primitives, by name; tests and examples may have made others here."""
     for module in pkgutil.walk_packages(weft.__path__, "weft."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    own = {name: p for name, p in registry.items() if made_in_weft(p)}
-    assert len(own) > 100
-    return own
-
-
-def made_in_weft(primitive: Primitive) -> bool:
-    return primitive.type_rule is not None and primitive.type_rule.__module__.startswith("weft.")
+    own = {
+        id(value)
+        for name, module in list(sys.modules.items())
+        if name.startswith("weft.")
+        for value in vars(module).values()
+        if isinstance(value, Primitive)
+    }
+    found = {name: p for name, p in registry.items() if id(p) in own}
+    assert len(found) > 100
+    return found
 
 
 def rules_of(primitive: Primitive) -> tuple[str, ...]:

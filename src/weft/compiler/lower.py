@@ -8,6 +8,7 @@ from .. import errors
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
 from ..stablehlo import Block, Module, Operand
+from .outline import block_call
 
 
 def lower(jaxpr: Jaxpr, *, donated: Sequence[int] = (), platform: str = "cpu") -> tuple[str, Module]:
@@ -105,7 +106,9 @@ def no_rule(primitive: Any) -> Any:
     raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
 
 
-def lower_call(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
+def lower_call(
+    block: Block, jaxpr: Jaxpr, args: Sequence[Operand], attributes: str = ""
+) -> list[Operand]:
     """A call of a function of its own for `jaxpr`, written once in the module."""
     module = block.module
     name = module.made.get(id(jaxpr))
@@ -113,4 +116,10 @@ def lower_call(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Oper
         name = module.made[id(jaxpr)] = module.fresh_name(jaxpr.name)
         module.keep.append(jaxpr)
         module.add_function(name, jaxpr.in_avals, lambda b, xs: lower_jaxpr(b, jaxpr, xs))
-    return block.call(name, args, jaxpr.out_avals)
+    return block.call(name, args, jaxpr.out_avals, attributes)
+
+
+@block_call.lower
+def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
+    keep = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
+    return lower_call(block, jaxpr, operands, keep)

@@ -39,8 +39,9 @@ from typing import Any, TypeVar
 from .. import errors
 from .array import as_value
 from .aval import Aval
-from .source import note_user_line
+from .source import NOTED, note_user_line
 from .trace import current
+from .value import Value
 
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
@@ -101,9 +102,12 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Applies the primitive to values (or what can be made one) under the current trace."""
         try:
-            values = [as_value(a) for a in args]
-            return current.trace.process(self, values, tuple(params.items()))
-        except (TypeError, ValueError) as error:
+            for a in args:
+                if not isinstance(a, Value):
+                    args = tuple([as_value(x) for x in args])
+                    break
+            return current.trace.process(self, args, tuple(params.items()) if params else ())
+        except NOTED as error:
             note_user_line(error)
             raise
 

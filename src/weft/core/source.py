@@ -1,4 +1,4 @@
-"""The user's line: the innermost frame outside weft, found only when something failed.
+"""The user's line: the innermost frame outside weft and NumPy, found only when something failed.
 
 Knows frames and code objects; nothing of traces.
 """
@@ -10,15 +10,23 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
+import numpy as np
+
+from .. import errors
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_INSIDE = (HERE, os.path.dirname(np.__file__) + os.sep)
+
+NOTED = (TypeError, ValueError, IndexError, errors.WeftError)
+"""The errors that name the user's line."""
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of code that isn't weft's."""
+    """The innermost frame of code that isn't weft's or NumPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back
     return frame
 
@@ -26,26 +34,39 @@ def user_frame() -> FrameType | None:
 def user_line() -> str:
     """`file.py:12, in function`, for messages."""
     frame = user_frame()
-    if frame is None:
-        return "an unknown line"
+    return "an unknown line" if frame is None else _line(frame, frame.f_lineno)
+
+
+def _line(frame: FrameType, number: int) -> str:
     code = frame.f_code
-    return f"{os.path.basename(code.co_filename)}:{frame.f_lineno}, in {code.co_name}"
+    return f"{os.path.basename(code.co_filename)}:{number}, in {code.co_name}"
 
 
 def note_user_line(error: BaseException) -> None:
-    """Adds the user's line to an error, once, as a note (PEP 678)."""
-    if not any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
-        error.add_note(f"  at {user_line()}")
+    """Adds the user's line to an error, once, as a note (PEP 678).
+
+    It is the innermost one that the error came through, or else the one that called weft.
+    """
+    if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
+        return
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
+            found = trace
+        trace = trace.tb_next
+    line = user_line() if found is None else _line(found.tb_frame, found.tb_lineno)
+    error.add_note(f"  at {line}")
 
 
 def located(function: F) -> F:
-    """Decorates a public function: a TypeError or ValueError from inside names the user's line."""
+    """Decorates a public function: an error from inside names the user's line."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except (TypeError, ValueError) as error:
+        except NOTED as error:
             note_user_line(error)
             raise
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from .aval import Aval
-from .source import note_user_line
+from .source import located, note_user_line
 
 
 class Value:
@@ -187,23 +187,27 @@ class Value:
     def __getitem__(self, index: Any) -> Any:
         return Value.operators.getitem(self, index)
 
+    @located
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
             f"item assignment: weft arrays are immutable; got an assignment to items of {self.aval}\n"
             "  fix: y = x.at[index].set(value), which gives a new array"
         )
 
+    @located
     def __delitem__(self, index: Any) -> None:
         raise TypeError(
             f"item deletion: weft arrays are immutable; got a deletion of items of {self.aval}\n"
             "  fix: y = numpy.delete(x, index), which gives a new array"
         )
 
+    @located
     def __len__(self) -> int:
         if not self.aval.ndim:
             raise TypeError(f"len: expected an array with at least one axis; got {self.aval}")
         return self.aval.shape[0]
 
+    @located
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.ndim:
             raise TypeError(f"iteration: expected an array with at least one axis; got {self.aval}")
@@ -226,6 +230,7 @@ class Value:
     def __complex__(self) -> complex:
         return complex(_one_element(self, "complex", errors.ConcretizationTypeError))
 
+    @located
     def __index__(self) -> int:
         if self.aval.ndim or not dtypes.is_integer(self.aval.dtype):
             raise TypeError(f"index: expected an integer scalar; got {self.aval}")
@@ -497,6 +502,7 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     return array.host()
 
 
+@located
 def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
     if value.aval.size != 1:
         raise ValueError(f"{operation}: expected an array of one element; got {value.aval}")

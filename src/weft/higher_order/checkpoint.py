@@ -17,10 +17,14 @@ from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.selection import optimization_barrier
 from .jaxprs import (
+    active,
     batch_jaxpr,
     call_jaxpr,
+    depends,
+    inactive,
     jvp_jaxpr,
     linearize_jaxpr,
+    spread,
     transpose_jaxpr,
 )
 
@@ -46,6 +50,11 @@ def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, policy: Any, prevent_c
     return lower_call(block, jaxpr, operands)
 
 
+@checkpoint_call.depends
+def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    return depends(jaxpr, mask, inexact)
+
+
 @checkpoint_call.pushforward
 def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> Any:
     pushed, out_mask = jvp_jaxpr(jaxpr, mask)
@@ -61,6 +70,12 @@ def apply(jaxpr: Jaxpr, args: Sequence[Any], policy: Any, prevent_cse: bool) -> 
     whole = jaxpr.without_consts()
     params = (("jaxpr", whole), ("policy", policy), ("prevent_cse", prevent_cse))
     return current.trace.process(checkpoint_call, [*jaxpr.consts, *args], params, tuple(whole.out_avals))
+
+
+@checkpoint_call.transpose
+def _(cts: Any, *args: Any, jaxpr: Jaxpr, policy: Any, prevent_cse: bool) -> Any:
+    # of a function that is linear in some arguments: only they are kept in any case
+    return transposed(cts, args, jaxpr)
 
 
 @checkpoint_call.batch
@@ -180,6 +195,11 @@ def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, known: int) -> Any:
     return lower_call(block, jaxpr, operands)
 
 
+@checkpoint_linear.depends
+def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    return depends(jaxpr, mask, inexact)
+
+
 @checkpoint_linear.pushforward
 def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, known: int) -> Any:
     return jvp_jaxpr(jaxpr, mask)
@@ -195,12 +215,16 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, known: int) -> Any:
 
 @checkpoint_linear.transpose
 def _(cts: Any, *args: Any, jaxpr: Jaxpr, known: int) -> Any:
+    return transposed(cts, args, jaxpr)
+
+
+def transposed(cts: Any, args: Any, jaxpr: Jaxpr) -> list[Any]:
+    """A cotangent for each linear argument of a call of `jaxpr`."""
     linear = tuple(type(a) is Aval for a in args)
-    mask = tuple(ct is not None for ct in cts)
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, mask)
-    given = [a for a in args if type(a) is not Aval]
-    results = iter(call_jaxpr(transposed, [*given, *[ct for ct in cts if ct is not None]]))
-    return [next(results) if there else None for there in nonzero]
+    there = tuple(ct is not None for ct in cts)
+    program, nonzero = transpose_jaxpr(jaxpr, linear, there)
+    given = [*inactive(args, linear), *active(cts, there)]
+    return spread(call_jaxpr(program, given), nonzero)
 
 
 @checkpoint_linear.batch

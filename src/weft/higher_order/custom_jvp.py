@@ -15,7 +15,7 @@ from ..core.trace import current
 from ..interpreters.batch import batch, repeated
 from ..interpreters.derivative import split
 from ..interpreters.stage import closes_over, stage
-from .jaxprs import batch_jaxpr
+from .jaxprs import batch_jaxpr, depends
 
 custom_jvp_call = HigherOrder(
     "custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own."
@@ -107,6 +107,11 @@ def _(
 def mapper(size: int) -> Callable[..., list[Any]]:
     """What `batched` of custom rules maps functions with."""
     return lambda function, args, batched: batch(function, args, batched, size)
+
+
+@custom_jvp_call.depends
+def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    return depends(jaxpr, mask, inexact)
 
 
 @custom_jvp_call.linearize

@@ -17,7 +17,7 @@ from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
 from .custom_jvp import mapper, refuse_closure
-from .jaxprs import batch_jaxpr, call_jaxpr
+from .jaxprs import batch_jaxpr, call_jaxpr, depends
 
 custom_vjp_call = HigherOrder(
     "custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own."
@@ -124,6 +124,11 @@ def _(
     return custom_vjp_call(
         *args, jaxpr=inner, rules=rules.batched(batched[consts:], mapper(batch_size)), consts=consts
     )
+
+
+@custom_vjp_call.depends
+def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    return depends(jaxpr, mask, inexact)
 
 
 @custom_vjp_call.pushforward

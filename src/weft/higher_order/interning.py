@@ -10,6 +10,7 @@ from typing import Any
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
 from ..core.trace import current
+from ..interpreters.stage import StageTrace
 
 
 class Likes:
@@ -97,6 +98,8 @@ def with_inputs(jaxpr: Jaxpr, places: Sequence[int]) -> Jaxpr:
 
 def is_eager(trace: Any) -> bool:
     """Whether operations under a trace are done in the end, none of them written down."""
-    while hasattr(trace, "outside"):
-        trace = trace.outside
-    return trace is current.base
+    while trace is not current.base:
+        if isinstance(trace, StageTrace):
+            return False
+        trace = getattr(trace, "outside", current.base)
+    return True

@@ -8,21 +8,20 @@ whose rules are in call.py; knows no other higher-order primitive.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..compiler.program import program_of
 from ..config import thread
-from ..core.array import Array, literal
+from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.jaxpr import Jaxpr, Var, run
 from ..core.primitive import HigherOrder
 from ..core.trace import current
 from ..interpreters.batch import batch, repeated
+from ..interpreters.dependence import dependents, zero_atom
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import linearize
 from ..interpreters.plan import Plan
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
-from ..primitives.structural import broadcast_in_dim
 
 Mask = tuple[bool, ...]
 
@@ -206,22 +205,6 @@ def batch_partly(
 # --- which outputs depend on which inputs ---
 
 
-def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
-    """The variables that depend on the inputs in `mask`; with `inexact`, those that can have a
-    derivative."""
-    found = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
-    for e in jaxpr.equations:
-        touched = [type(v) is Var and v in found for v in e.inputs]
-        if True not in touched:
-            continue
-        rule = getattr(e.primitive, "depends_rule", None)
-        outvars: Sequence[Var] = e.outvars
-        if rule is not None:
-            outvars = active(outvars, rule(tuple(touched), inexact, **dict(e.params)))
-        found.update(v for v in outvars if not inexact or dtypes.is_inexact(v.aval.dtype))
-    return found
-
-
 def depends(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> Mask:
     """Which outputs depend on the inputs in `mask`."""
     key = ("depends", tuple(mask), inexact)
@@ -332,17 +315,6 @@ def filled(
             outvars.append(zero_atom(aval, equations))
     made = Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
     return made, either(there, wanted)
-
-
-def zero_atom(aval: Aval, equations: list[Equation]) -> Any:
-    """A literal zero, or a variable of zeros with the equation that makes it."""
-    zero = Array(literal(0, aval.dtype).host(), aval.update(shape=(), weak_type=False))
-    if not aval.ndim:
-        return zero
-    var = Var(aval.strong())
-    params = (("shape", aval.shape), ("dims", ()))
-    equations.append(Equation(broadcast_in_dim, [zero], params, (var,)))
-    return var
 
 
 def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:

@@ -11,11 +11,11 @@ from ..compiler.dead_code import live_equations
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
+from ..interpreters.dependence import dependents, separated
 from ..interpreters.stage import stage
 from ..primitives.structural import add, zeros
 from .jaxprs import (
     active,
-    dependents,
     depends,
     divided,
     inactive,
@@ -130,6 +130,7 @@ def with_linear_carry(
 
     Returns: the body, arguments and cotangents of such a scan.
     """
+    jaxpr = separated(jaxpr, reached)
     through = dependents(jaxpr, reached)
     in_consts, in_carry, in_xs = divided(jaxpr.invars, nc, nk)
     moving = reached[nc : nc + nk]

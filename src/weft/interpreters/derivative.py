@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes, errors
-from ..compiler.dead_code import live_equations
+from ..compiler.dead_code import live_equations, without_dead_code
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive, remember
 from ..core.trace import current
+from ..primitives.structural import zeros
+from .dependence import dependents, parted
 from .plan import Plan
 from .stage import StageTrace
 from .transpose import transpose
@@ -164,12 +166,8 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     linear_vars = set(whole.invars[n:])
     known: list[Equation] = []
     linear: list[Equation] = []
-    for e in whole.equations:
-        if any(type(v) is Var and v in linear_vars for v in e.inputs):
-            linear.append(e)
-            linear_vars.update(e.outvars)
-        else:
-            known.append(e)
+    for e, is_linear in parted(whole, linear_vars):
+        (linear if is_linear else known).append(e)
     outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
     wanted = {v for v in t_outvars if type(v) is Var}
     linear = live_equations(linear, wanted)
@@ -189,26 +187,33 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
 
 
 def residual_plan(d: Derivative, name: str) -> Plan:
-    """From the arguments to the residuals alone, for an operation whose active arguments are
-    tangents: possible only if it is linear in them."""
+    """From the other arguments to the outputs without a tangent and the residuals, for an operation
+    whose active arguments are tangents: possible only if it is linear in them."""
     if d.only_linear is None:
         forward = d.forward.jaxpr
-        residuals = forward.outvars[d.outs :]
-        wanted = {v for v in residuals if type(v) is Var}
-        equations = live_equations(forward.equations, wanted)
-        unknown = {v for v, m in zip(forward.invars, d.mask, strict=True) if m}
-        if not unknown.isdisjoint(wanted):
+        wanted = [
+            *[v for v, m in zip(forward.outvars[: d.outs], d.out_mask, strict=True) if not m],
+            *forward.outvars[d.outs :],
+        ]
+        if not dependents(forward, d.mask).isdisjoint(v for v in wanted if type(v) is Var):
             raise TypeError(
                 f"{name}: a custom derivative rule must be linear in the tangents; {name} isn't\n"
                 "  fix: use the tangent only in sums, products with primals and other linear functions"
             )
-        d.only_linear = Plan(
-            Jaxpr(
-                forward.constvars,
-                forward.consts,
-                [v for v, m in zip(forward.invars, d.mask, strict=True) if not m],
-                equations,
-                residuals,
+        # what doesn't depend on the tangents is the same for tangents of zero
+        trace = StageTrace("differentiation", name)
+        known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
+        inputs = dict(zip(known, [trace.input(v.aval) for v in known], strict=True))
+        outside = current.trace
+        current.trace = trace
+        try:
+            args = [inputs[v] if v in inputs else zeros(v.aval) for v in forward.invars]
+            lean = Jaxpr(
+                forward.constvars, forward.consts, forward.invars, forward.equations, wanted
             )
-        )
+            whole = trace.finish(run(lean, args, trace))
+        finally:
+            trace.close()
+            current.trace = outside
+        d.only_linear = Plan(without_dead_code(whole)[0])
     return d.only_linear  # type: ignore[no-any-return]

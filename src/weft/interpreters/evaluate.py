@@ -4,7 +4,6 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
-import logging
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from .. import errors
 from ..compiler import program
 from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
+from ..core.messages import tell
+from ..core.source import note_user_line
 from ..core.primitive import Primitive, forget_all, remember
 from ..core.trace import Trace, _Current, current
 from ..runtime import buffer as buffers
@@ -20,7 +21,6 @@ from ..runtime import client
 from . import eager_tiers
 from .stage import leaked
 
-logger = logging.getLogger("weft")
 
 
 class EvaluateTrace(Trace):
@@ -56,7 +56,7 @@ class EvaluateTrace(Trace):
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
         if "tier" in thread.debug:
             tier = "NumPy" if kernel is not None else "XLA"
-            logger.warning("%s on %s: %s", primitive, ", ".join(map(str, avals)), tier)
+            tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
         if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
             return kernel, out
         return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
@@ -90,10 +90,12 @@ class EvaluateTrace(Trace):
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
         if array._buffer is None or buffers.is_deleted(array._buffer):
-            raise errors.DeletedArrayError(
+            error = errors.DeletedArrayError(
                 f"a {array.aval} array has been deleted or donated: its memory is gone\n"
                 "  fix: don't use an array after passing it in donate_argnums or calling delete()"
             )
+            note_user_line(error)
+            raise error
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host

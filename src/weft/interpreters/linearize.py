@@ -10,8 +10,10 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Tracer
 from ..core.aval import Aval
+from ..core.jaxpr import Equation
 from ..core.trace import Trace, current
 from ..primitives.structural import add, instantiate, zeros
+from .dependence import reached
 from .derivative import derivative, residual_plan
 from .stage import closes_over, leaked
 
@@ -126,15 +128,24 @@ class LinearizeTrace(Trace):
         out = primitive.out(args, params)
         outs = out if primitive.multiple else [out]
         if d is None:
-            raise TypeError(
-                f"{primitive}: a custom derivative rule must be linear in the tangents; {primitive} isn't"
-            )
+            if any(reached(Equation(primitive, args, params, outs), mask)):
+                raise TypeError(
+                    f"{primitive}: a custom derivative rule must be linear in the tangents; "
+                    f"{primitive} isn't\n  fix: use the tangent only in sums, products with primals "
+                    "and other linear functions"
+                )
+            full = [zeros(a.aval) if m else p for a, m, p in zip(args, mask, primals, strict=True)]
+            return self.outside.process(primitive, full, params, out)
         rest = [p for p, m in zip(primals, mask, strict=True) if not m]
-        residuals = residual_plan(d, primitive.name).run(rest, self.outside)
-        node = Node(d, residuals, inputs, [o for o, m in zip(outs, d.out_mask, strict=True) if m])
+        values = residual_plan(d, primitive.name).run(rest, self.outside)
+        n_known = d.out_mask.count(False)
+        known = iter(values[:n_known])
+        avals = [o for o, m in zip(outs, d.out_mask, strict=True) if m]
+        node = Node(d, values[n_known:], inputs, avals)
         self.tape.append(node)
-        tracers = [LinearizeTracer(self, None, node, i, o) for i, o in enumerate(node.avals)]
-        return tracers if primitive.multiple else tracers[0]
+        tracers = iter([LinearizeTracer(self, None, node, i, o) for i, o in enumerate(avals)])
+        results = [next(tracers) if m else next(known) for m in d.out_mask]
+        return results if primitive.multiple else results[0]
 
     # --- custom derivatives ---
 

@@ -11,11 +11,12 @@ from typing import Any
 from ..compiler.common_subexpressions import without_repetition
 from ..config import thread
 from ..core.array import Array
+from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
 from .eager_tiers import host_kernel
 from .evaluate import quietly
-from .stage import StageTrace
+from .stage import Score, StageTrace
 
 _COMPILE_AFTER = 12  # runs before a Python function is generated: that takes 0.1 ms
 
@@ -23,20 +24,26 @@ _COMPILE_AFTER = 12  # runs before a Python function is generated: that takes 0.
 class Plan:
     """Runs a jaxpr: `plan.run(args, trace)` gives the list of outputs."""
 
-    __slots__ = ("epoch", "fixed", "function", "jaxpr", "outputs", "runs", "steps")
+    __slots__ = ("epoch", "fixed", "function", "jaxpr", "outputs", "runs", "score", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = without_repetition(jaxpr)
+        if thread.enable_checks:
+            check_jaxpr(jaxpr)
         self.steps: Any = None
         self.function: Any = None
         self.epoch: Any = None
+        self.score: Score | None = None
         self.runs = 0
 
     def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
             if trace.__class__ is StageTrace:
-                return trace.replay(self.jaxpr, args)  # type: ignore[no-any-return]
+                score = self.score
+                if score is None:
+                    score = self.score = Score(self.jaxpr)
+                return trace.replay(score, args)  # type: ignore[no-any-return]
             return run(self.jaxpr, args, trace)
         if self.epoch is not thread.key:
             self.prepare()

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
+from ..config import thread
 from ..core.array import Array, Tracer
 from ..core.aval import Aval
+from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.source import function_line, user_line
+from ..core.source import function_line, note_user_line, user_line
 from ..core.trace import Trace, current
 
 
@@ -71,27 +73,30 @@ class StageTrace(Trace):
         equations.append(Equation(primitive, inputs, params, (var,)))
         return StageTracer(self, out, var)
 
-    def replay(self, jaxpr: Jaxpr, args: Any) -> list[Any]:
+    def replay(self, score: "Score", args: Any) -> list[Any]:
         """Copies a program's equations into this one: what interpreting it would record, faster."""
         equations = self.equations
         if equations is None:
-            raise leaked(self, jaxpr.name)
-        env: dict[Var, Any] = {}
-        for v, a in zip(jaxpr.invars, args, strict=True):
-            env[v] = a.var if a.__class__ is StageTracer and a.trace is self else self.atom(a)
-        for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            env[v] = self.atom(c)
-        for e in jaxpr.equations:
-            inputs = [env[v] if v.__class__ is Var else v for v in e.inputs]
-            outvars = []
-            for v in e.outvars:
-                env[v] = new = Var(v.aval)
-                outvars.append(new)
-            equations.append(Equation(e.primitive, inputs, e.params, outvars))
+            raise leaked(self, score.name)
+        env: list[Any] = [
+            a.var if a.__class__ is StageTracer and a.trace is self else self.atom(a) for a in args
+        ]
+        if score.fixed:
+            env += [self.atom(c) for c in score.fixed]
+        for primitive, params, places, avals in score.steps:
+            outvars = [Var(a) for a in avals]
+            equations.append(Equation(primitive, [env[i] for i in places], params, outvars))
+            env += outvars
+        count = score.inputs
         results: list[Any] = []
-        for v in jaxpr.outvars:
-            atom = env[v] if v.__class__ is Var else v
-            results.append(StageTracer(self, atom.aval, atom) if atom.__class__ is Var else atom)
+        for i in score.outputs:
+            if i < count:
+                results.append(args[i])
+            else:
+                atom = env[i]
+                results.append(
+                    StageTracer(self, atom.aval, atom) if atom.__class__ is Var else atom
+                )
         return results
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -129,6 +134,8 @@ class StageTrace(Trace):
             name,
         )
         self.captured = {}
+        if thread.enable_checks:
+            check_jaxpr(jaxpr)
         return jaxpr
 
     def close(self) -> None:
@@ -189,6 +196,32 @@ def is_open(trace: Any) -> bool:
     return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
 
 
+class Score:
+    """A jaxpr written for `StageTrace.replay`: variables are places in a list.
+
+    First the inputs, then constants and literals, then the results in their order.
+    """
+
+    __slots__ = ("fixed", "inputs", "name", "outputs", "steps")
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        self.name, self.inputs = jaxpr.name, len(jaxpr.invars)
+        self.fixed: list[Any] = list(jaxpr.consts)
+        places: dict[Any, int] = {v: i for i, v in enumerate([*jaxpr.invars, *jaxpr.constvars])}
+        for atom in [v for e in jaxpr.equations for v in e.inputs] + jaxpr.outvars:
+            if atom.__class__ is not Var and id(atom) not in places:
+                places[id(atom)] = self.inputs + len(self.fixed)
+                self.fixed.append(atom)
+        place = lambda v: places[v if v.__class__ is Var else id(v)]  # noqa: E731
+        self.steps = []
+        for e in jaxpr.equations:
+            inputs = tuple(map(place, e.inputs))
+            for v in e.outvars:
+                places[v] = len(places)
+            self.steps.append((e.primitive, e.params, inputs, [v.aval for v in e.outvars]))
+        self.outputs = [place(v) for v in jaxpr.outvars]
+
+
 def check_open(x: Any, user: Any, operation: str) -> None:
     """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
     if isinstance(x, Tracer):
@@ -203,16 +236,23 @@ def check_open(x: Any, user: Any, operation: str) -> None:
 
 def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
     """The error for a tracer that is used where its trace isn't being made."""
+    error = errors.UnexpectedTracerError(leak_text(trace, operation, tracer))
+    note_user_line(error)
+    return error
+
+
+def leak_text(trace: Any, operation: str, tracer: Any) -> str:
+    """What to say of a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
     if is_open(trace):
-        return errors.UnexpectedTracerError(
+        return (
             f"{operation}: {what} from {trace.transform} of {where} is used where that "
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
             f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
         )
     made = trace.origin(tracer) if hasattr(trace, "origin") and tracer is not None else ""
-    return errors.UnexpectedTracerError(
+    return (
         f"{operation}: {what} from {trace.transform} of {where} is used after that trace has ended\n"
         f"  created: {made}while {where} was traced\n"
         f"  used: {user_line()}\n"

@@ -10,6 +10,7 @@ from .. import errors
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.trace import current
 from ..primitives.structural import add
+from .dependence import parted
 from .stage import StageTrace
 
 
@@ -52,9 +53,8 @@ def backward(
     inputs = jaxpr.invars[len(known) :]
     linear = set(inputs)
     tape: list[Equation] = []
-    for e in jaxpr.equations:
-        if any(type(v) is Var and v in linear for v in e.inputs):
-            linear.update(e.outvars)
+    for e, is_linear in parted(jaxpr, linear):
+        if is_linear:
             tape.append(e)
         else:
             _forward(e, env, trace)

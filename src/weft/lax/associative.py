@@ -36,6 +36,7 @@ def associative_scan(
       >>> from weft import lax
       >>> print(lax.associative_scan(lambda a, b: a * b, np.arange(1, 6)))
       [  1   2   6  24 120]
+
     Source: seed 003, `lax.associative_scan`; Blelloch, Prefix Sums and Their Applications (1990).
     """
     check_function("associative_scan", "function", fn)

@@ -10,6 +10,8 @@ def axis_of(name: str, x: Any, axis: int) -> int:
 
     Raises: ValueError: out of range. TypeError: not an integer.
     """
+    if axis.__class__ is int and 0 <= axis < x.ndim:
+        return axis
     try:
         index = operator.index(axis)
     except TypeError:
@@ -25,7 +27,7 @@ def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes of `x`, counted from the front; none twice."""
     if not isinstance(axes, (list, tuple)):
         raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
-    found = tuple(axis_of(name, x, a) for a in axes)
+    found = tuple([axis_of(name, x, a) for a in axes])
     if len(set(found)) != len(found):
         raise ValueError(f"{name}: axes are repeated in {tuple(axes)}")
     return found

@@ -94,20 +94,27 @@ class Body:
 
 
 def traced(
-    operation: str, role: str, function: Any, trees: Sequence[PyTreeDef], avals: Sequence[Aval]
+    operation: str,
+    role: str,
+    function: Any,
+    trees: dict[str, PyTreeDef],
+    avals: Sequence[Aval],
+    lift_numbers: bool = True,
 ) -> Body:
     """Traces a function of several trees.
 
     Args:
       role: what the function is to the operation: "body".
+      trees: the structures of its arguments, by what they are called: "carry", "x".
+      lift_numbers: whether numbers that change from call to call may become inputs.
     """
-    counts = [t.num_leaves for t in trees]
+    counts = [t.num_leaves for t in trees.values()]
     result_tree: Any = None
 
     def flat(*leaves: Any) -> list[Any]:
         nonlocal result_tree
         args, at = [], 0
-        for tree, count in zip(trees, counts, strict=True):
+        for tree, count in zip(trees.values(), counts, strict=True):
             args.append(tree.unflatten(leaves[at : at + count]))
             at += count
         result = function(*args)
@@ -124,8 +131,13 @@ def traced(
                 ) from None
         return values
 
-    jaxpr = stage(flat, avals, name=name_of(function), transform=operation, about=function)
-    program, numbers = interned(jaxpr.without_consts(), is_eager(current.trace))
+    def names() -> list[str]:
+        return [name for what, tree in trees.items() for name in leaf_names(what, tree)]
+
+    jaxpr = stage(
+        flat, avals, name=name_of(function), transform=operation, about=function, names=names
+    )
+    program, numbers = interned(jaxpr.without_consts(), lift_numbers and is_eager(current.trace))
     return Body(program, [*numbers, *jaxpr.consts], result_tree)
 
 

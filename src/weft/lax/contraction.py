@@ -50,13 +50,13 @@ def dot_general(
         16-bit floats are summed in float32 in any case.
     Returns: array [batch…, lhs…, rhs…].
     Raises: TypeError: dtypes or lengths differ. ValueError: axes are out of range or repeated.
+    Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> x = np.arange(6.0).reshape(2, 3)
       >>> lax.dot_general(x, x, (((1,), (1,)), ((), ()))).tolist()
       [[5.0, 14.0], [14.0, 50.0]]
-    Source: StableHLO `dot_general`.
     """
     try:
         (cx, cy), (bx, by) = dimension_numbers
@@ -103,12 +103,12 @@ def dot(
       dimension_numbers: if given, the product is `dot_general`'s, and any number of axes will do.
     Returns: array [], [m], [n] or [m, n].
     Raises: TypeError: lengths, dtypes or numbers of axes don't fit.
+    Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.dot(np.float32([[1, 2], [3, 4]]), np.float32([1, 1])).tolist()
       [3.0, 7.0]
-    Source: StableHLO `dot_general`.
     """
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
@@ -140,12 +140,12 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
       precision: as in `dot_general`.
     Returns: array [batch…, m, n].
     Raises: TypeError: lengths differ. ValueError: fewer than two axes, or ranks differ.
+    Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.batch_matmul(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
       (5, 2, 4)
-    Source: StableHLO `dot_general`.
     """
     x, y = as_value(lhs), as_value(rhs)
     if x.ndim < 2 or x.ndim != y.ndim:

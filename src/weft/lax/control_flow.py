@@ -62,6 +62,7 @@ def cond(
       >>> from weft import lax
       >>> print(lax.cond(True, lambda x: x + 1, lambda x: x - 1, 3))
       4
+
     Source: seed 002, `lax.cond`; StableHLO `case`.
     """
     if len(operands) == 2 and callable(operands[1]) and callable(false_fun):
@@ -112,6 +113,7 @@ def switch(
       >>> from weft import lax
       >>> print(lax.switch(2, [lambda x: x, lambda x: -x, lambda x: x * x], 5))
       25
+
     Source: seed 002, `lax.switch`; StableHLO `case`.
     """
     branches = list(branches)
@@ -166,7 +168,8 @@ def choose(
 ) -> Any:
     """Traces the branches, checks that their results agree, and applies the one at the index."""
     leaves, tree = values_of(operation, "operands", tuple(operands))
-    trees, avals = tree.children(), [x.aval for x in leaves]
+    trees = {f"operands[{i}]": t for i, t in enumerate(tree.children())}
+    avals = [x.aval for x in leaves]
     bodies = [
         traced(operation, name, function, trees, avals)
         for name, function in zip(names, functions, strict=True)

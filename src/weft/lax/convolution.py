@@ -54,7 +54,7 @@ def _numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbe
         if len(spec) != ndim or sorted(spec) != sorted([*first, *spatial]):
             raise ValueError(
                 f"{name}: the {what} string of dimension_numbers must name {ndim} axes: "
-                f"{first[0]}, {first[1]} and the spatial axes {''.join(spatial)} once each; got {spec!r}"
+                f"{first[0]}, {first[1]} and the spatial {''.join(spatial)} once each; got {spec!r}"
             )
     return ConvDimensionNumbers(
         tuple(lhs.index(c) for c in ["N", "C", *spatial]),
@@ -78,11 +78,11 @@ def conv_dimension_numbers(
         'NCHW') and the like; `ConvDimensionNumbers` come back as they are.
     Returns: ConvDimensionNumbers.
     Raises: TypeError: no such form, or ranks differ. ValueError: letters don't fit.
+    Source: StableHLO `convolution`.
     Example:
       >>> from weft import lax
       >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ('NHWC', 'HWIO', 'NHWC')).rhs_spec
       (3, 2, 0, 1)
-    Source: StableHLO `convolution`.
     """
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
@@ -124,13 +124,13 @@ def conv_general_dilated(
       preferred_element_type: dtype of the sums and the output, not narrower than the operands'.
     Returns: array with batch, out-features and spatial axes, laid out as `dimension_numbers` says.
     Raises: TypeError: ranks, dtypes or features don't fit. ValueError: an option doesn't.
+    Source: StableHLO `convolution`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> x, k = np.float32([[[1, 2, 3, 4]]]), np.float32([[[1, 1]]])
       >>> lax.conv_general_dilated(x, k, (1,), 'SAME').tolist()
       [[[3.0, 5.0, 7.0, 4.0]]]
-    Source: StableHLO `convolution`.
     """
     name = "conv_general_dilated"
     x, kernel = as_value(lhs), as_value(rhs)
@@ -208,12 +208,12 @@ def conv(
       precision, preferred_element_type: as in `conv_general_dilated`.
     Returns: array [batch, out, spatial…].
     Raises: as `conv_general_dilated`.
+    Source: StableHLO `convolution`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.conv(np.ones((1, 1, 5)), np.ones((1, 1, 3)), (2,), 'VALID').tolist()
       [[[3.0, 3.0]]]
-    Source: StableHLO `convolution`.
     """
     return conv_general_dilated(
         lhs,
@@ -245,13 +245,13 @@ def conv_with_general_padding(
         `conv_general_dilated`.
     Returns: array [batch, out, spatial…].
     Raises: as `conv_general_dilated`.
+    Source: StableHLO `convolution`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> x, k = np.ones((1, 1, 3)), np.ones((1, 1, 2))
       >>> lax.conv_with_general_padding(x, k, (1,), [(1, 0)], None, None).tolist()
       [[[1.0, 2.0, 2.0]]]
-    Source: StableHLO `convolution`.
     """
     return conv_general_dilated(
         lhs,
@@ -303,12 +303,12 @@ def conv_transpose(
         transpose of.
     Returns: array with batch, out-features and spatial axes.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
+    Source: arXiv:1603.07285; StableHLO `convolution`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.conv_transpose(np.ones((1, 2, 1)), np.ones((3, 1, 1)), (2,), 'SAME').shape
       (1, 4, 1)
-    Source: arXiv:1603.07285; StableHLO `convolution`.
     """
     name = "conv_transpose"
     x, kernel = as_value(lhs), as_value(rhs)
@@ -386,12 +386,13 @@ def conv_general_dilated_patches(
         preferred_element_type: as in `conv_general_dilated`.
     Returns: array with features × filter elements features, the features the slower.
     Raises: TypeError, ValueError: as `conv_general_dilated`.
+    Source: StableHLO `convolution`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
-      >>> lax.conv_general_dilated_patches(np.arange(4.0).reshape(1, 1, 4), (2,), (1,), 'VALID').tolist()
+      >>> x = np.arange(4.0).reshape(1, 1, 4)
+      >>> lax.conv_general_dilated_patches(x, (2,), (1,), 'VALID').tolist()
       [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
-    Source: StableHLO `convolution`.
     """
     name = "conv_general_dilated_patches"
     x = as_value(lhs)

@@ -27,12 +27,13 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       reverse: with all after it instead.
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
+    Source: numpy.cumsum.
     Example:
       >>> import numpy as np
       >>> from weft import lax
-      >>> lax.cumsum(np.int32([1, 2, 3])).tolist(), lax.cumsum(np.int32([1, 2, 3]), reverse=True).tolist()
+      >>> x = np.int32([1, 2, 3])
+      >>> lax.cumsum(x).tolist(), lax.cumsum(x, reverse=True).tolist()
       ([1, 3, 6], [6, 5, 3])
-    Source: numpy.cumsum.
     """
     return _running(cumulative.cumsum, operand, axis, reverse)
 
@@ -47,12 +48,12 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       reverse: with all after it instead.
     Returns: array of the same shape and dtype.
     Raises: TypeError: booleans. ValueError: the axis is out of range.
+    Source: numpy.cumprod.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.cumprod(np.int32([1, 2, 3])).tolist()
       [1, 2, 6]
-    Source: numpy.cumprod.
     """
     return _running(cumulative.cumprod, operand, axis, reverse)
 
@@ -67,12 +68,12 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       reverse: of each element and all after it instead.
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
+    Source: numpy.maximum.accumulate.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.cummax(np.int32([1, 3, 2])).tolist()
       [1, 3, 3]
-    Source: numpy.maximum.accumulate.
     """
     return _running(cumulative.cummax, operand, axis, reverse)
 
@@ -87,12 +88,12 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       reverse: of each element and all after it instead.
     Returns: array of the same shape and dtype.
     Raises: ValueError: the axis is out of range.
+    Source: numpy.minimum.accumulate.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.cummin(np.int32([2, 3, 1])).tolist()
       [2, 2, 1]
-    Source: numpy.minimum.accumulate.
     """
     return _running(cumulative.cummin, operand, axis, reverse)
 
@@ -107,11 +108,11 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
       reverse: of each element and all after it instead.
     Returns: array of the same shape and dtype.
     Raises: TypeError: another dtype. ValueError: the axis is out of range.
+    Source: numpy.logaddexp.accumulate.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.cumlogsumexp(np.float32([1000, 1000])).tolist()
       [1000.0, 1000.6931762695312]
-    Source: numpy.logaddexp.accumulate.
     """
     return _running(cumulative.cumlogsumexp, operand, axis, reverse)

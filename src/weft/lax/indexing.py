@@ -26,7 +26,7 @@ from ..typing import ArrayLike, Shape
 from .axes import axes_of, ints_of, shape_of
 from .joining import concatenate
 from .loops import while_loop
-from .slicing import start_index
+from .slicing import counted_from_end
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -285,6 +285,11 @@ def scatter_apply(
             return values
         flat = reshape(values, shape=(values.size,))
         (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], values.size)
+        if new.shape != flat.shape:
+            raise TypeError(
+                "scatter_apply: func must give a scalar for a scalar; got an array of shape "
+                f"{new.shape[1:]}"
+            )
         if new.dtype != x.dtype:
             new = convert_element_type(new, dtype=x.dtype)
         return reshape(new, shape=values.shape)
@@ -334,13 +339,9 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     columns = []
     for i, axis in zip(idxs, places, strict=True):
         index = as_value(i)
-        (wrapped,) = batch(
-            lambda e, n=x.shape[axis]: [start_index("index_take", e, n, True)],
-            [index],
-            [True],
-            index.shape[0],
-        )
-        columns.append(reshape(wrapped, shape=(*wrapped.shape, 1)))
+        if not dtypes.is_unsigned(index.dtype):
+            index = counted_from_end(index, x.shape[axis])
+        columns.append(reshape(index, shape=(*index.shape, 1)))
     rest = x.ndim - len(places)
     numbers = GatherDimensionNumbers(tuple(range(1, rest + 1)), tuple(sorted(places)), places)
     sizes = tuple(1 if a in places else n for a, n in enumerate(x.shape))

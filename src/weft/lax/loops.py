@@ -76,6 +76,7 @@ def scan(
       >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0, np.arange(5))
       >>> print(total, sums)
       10 [ 0  1  3  6 10]
+
     Source: seed 002, `lax.scan`; StableHLO `while`.
     """
     check_function("scan", "body", f)
@@ -88,7 +89,7 @@ def scan(
     x_avals = [x.aval.update(shape=x.shape[1:]) for x in slices]
     while True:
         avals = [x.aval for x in carry]
-        body = traced("scan", "body", f, (carry_tree, xs_tree), [*avals, *x_avals])
+        body = traced("scan", "body", f, {"carry": carry_tree, "x": xs_tree}, [*avals, *x_avals])
         pair = result_pair(f, body)
         outs = body.avals[: pair[0].num_leaves]
         if pair[0] != carry_tree:
@@ -196,6 +197,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
       >>> from weft import lax
       >>> print(lax.map(lambda x: x * x, np.arange(4)))
       [0 1 4 9]
+
     Source: seed 002, `lax.map`.
     """
     check_function("map", "function", f)
@@ -249,6 +251,7 @@ def while_loop(
       >>> from weft import lax
       >>> print(lax.while_loop(lambda n: n < 100, lambda n: n * 2, 1))
       128
+
     Source: seed 002, `lax.while_loop`; StableHLO `while`.
     """
     check_function("while_loop", "condition", cond_fun)
@@ -261,13 +264,13 @@ def while_loop(
         carry, tree = values_of("while_loop", "init_val", result)
     while True:
         avals = [x.aval for x in carry]
-        body = traced("while_loop", "body", body_fun, (tree,), avals)
+        body = traced("while_loop", "body", body_fun, {"value": tree}, avals)
         wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
         if wider is None:
             break
         carry = wider
     check_carry("while_loop", body_fun, tree, avals, body.result_tree, body.avals, "value")
-    condition = traced("while_loop", "condition", cond_fun, (tree,), avals)
+    condition = traced("while_loop", "condition", cond_fun, {"value": tree}, avals)
     check_condition(cond_fun, condition)
     outs = apply_while(condition.jaxpr, body.jaxpr, condition.consts, body.consts, carry)
     return tree.unflatten(outs)
@@ -332,6 +335,7 @@ def fori_loop(
       >>> from weft import lax
       >>> print(lax.fori_loop(1, 6, lambda i, x: x * i, 1))
       120
+
     Source: seed 002, `lax.fori_loop`.
     """
     check_function("fori_loop", "body", body_fun)
@@ -377,10 +381,10 @@ def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
 def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) -> Any:
     """A loop of a known number of steps, as a scan that counts in its carry."""
     carry, tree = values_of("fori_loop", "init_val", init_val)
-    index = values_of("fori_loop", "lower", low)[1]
+    trees = {"i": values_of("fori_loop", "lower", low)[1], "value": tree}
     while True:
         avals = [x.aval for x in carry]
-        body = traced("fori_loop", "body", body_fun, (index, tree), [low.aval, *avals])
+        body = traced("fori_loop", "body", body_fun, trees, [low.aval, *avals])
         wider = widened_carry(carry, body.avals) if body.result_tree == tree else None
         if wider is None:
             break

@@ -24,11 +24,11 @@ def padtype_to_pads(
         after; 'SAME_LOWER': an odd one before. Upper or lower case.
     Returns: a pair for each axis.
     Raises: ValueError: another name, or lengths differ.
+    Source: the TensorFlow guide on padding.
     Example:
       >>> from weft import lax
       >>> lax.padtype_to_pads((7, 8), (3, 2), (2, 3), 'SAME')
       [(1, 1), (0, 0)]
-    Source: the TensorFlow guide on padding.
     """
     name = padding.upper() if isinstance(padding, str) else padding
     if name not in ("VALID", "SAME", "SAME_LOWER"):
@@ -37,8 +37,8 @@ def padtype_to_pads(
         )
     if not len(in_shape) == len(window_shape) == len(window_strides):
         raise ValueError(
-            f"padtype_to_pads: expected as many axes as windows and strides; got {tuple(in_shape)}, "
-            f"{tuple(window_shape)} and {tuple(window_strides)}"
+            f"padtype_to_pads: expected as many axes as windows and strides; got "
+            f"{tuple(in_shape)}, {tuple(window_shape)} and {tuple(window_strides)}"
         )
     if name == "VALID":
         return [(0, 0)] * len(in_shape)

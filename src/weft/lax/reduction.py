@@ -40,12 +40,12 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes; negative ones count from the end. Of none, the operand comes back.
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_sum(np.int32([[1, 2], [3, 4]]), (0,)).tolist()
       [4, 6]
-    Source: StableHLO `reduce`.
     """
     x = as_value(operand)
     if dtypes.is_bool(x.dtype):
@@ -68,12 +68,12 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes; of no elements, the least of the dtype (-inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_max(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
       [2, 3]
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_max, operand, axes)
 
@@ -87,12 +87,12 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes; of no elements, the largest of the dtype (inf for floats).
     Raises: ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_min(np.int32([[1, 2], [3, 0]]), (1,)).tolist()
       [1, 0]
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_min, operand, axes)
 
@@ -106,12 +106,12 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes, dtype of `operand`.
     Raises: TypeError: booleans. ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_prod(np.int32([[1, 2], [3, 4]]), (0, 1)).tolist()
       24
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_prod, operand, axes)
 
@@ -125,12 +125,12 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes; of no elements, all bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_and(np.array([[True, False], [True, True]]), (1,)).tolist()
       [False, True]
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_and, operand, axes)
 
@@ -144,12 +144,12 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes; of no elements, no bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_or(np.int32([1, 6]), (0,)).tolist()
       7
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_or, operand, axes)
 
@@ -163,12 +163,12 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
       axes: the axes.
     Returns: array without those axes; of no elements, no bits set.
     Raises: TypeError: another dtype. ValueError: an axis is out of range or repeated.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_xor(np.int32([5, 6]), (0,)).tolist()
       3
-    Source: StableHLO `reduce`.
     """
     return _reduced(reduction.reduce_xor, operand, axes)
 
@@ -184,12 +184,12 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
     Returns: array of indices without that axis.
     Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
       is out of range or empty.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.argmax(np.float32([[1, 5, 5], [np.nan, 0, 7]]), 1).tolist()
       [1, 0]
-    Source: StableHLO `reduce`.
     """
     return _place(reduction.argmax, operand, axis, index_dtype)
 
@@ -205,12 +205,12 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
     Returns: array of indices without that axis.
     Raises: TypeError: complex elements, or a dtype that isn't an integer one. ValueError: the axis
       is out of range or empty.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.argmin(np.float32([[1, 5, 1], [3, 0, 7]]), 1).tolist()
       [0, 1]
-    Source: StableHLO `reduce`.
     """
     return _place(reduction.argmin, operand, axis, index_dtype)
 
@@ -242,12 +242,12 @@ def reduce(
     Returns: arrays without those axes, in the structure of `operands`.
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an axis is out of range.
       MissingRuleError: differentiation of a computation that isn't recognised.
+    Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce(np.float32([[1, 2], [3, 4]]), 0.0, lambda x, y: x + y, (1,)).tolist()
       [3.0, 7.0]
-    Source: StableHLO `reduce`.
     """
     xs, tree = values_of("reduce", "operands", operands)
     if not xs:

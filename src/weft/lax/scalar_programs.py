@@ -26,7 +26,8 @@ def traced_computation(
     """
     check_function(name, "computation", computation)
     scalars = [aval((), x.dtype) for x in operands]
-    body = traced(name, "computation", computation, [tree, tree], [*scalars, *scalars])
+    trees = {"so_far": tree, "element": tree}
+    body = traced(name, "computation", computation, trees, scalars * 2, lift_numbers=False)
     if body.consts:
         used = ", ".join(str(c.aval) for c in body.consts)
         raise TypeError(
@@ -42,7 +43,7 @@ def traced_computation(
 
 
 def is_number(x: Any, number: Any) -> bool:
-    """Whether a value is this scalar; a value that is traced or differentiated isn't known to be."""
+    """Whether a value is this scalar: never one that is traced or differentiated."""
     return isinstance(x, Array) and not x.ndim and bool(x.host() == number)
 
 

@@ -243,8 +243,8 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     stop = stop + x.ndim if stop < 0 else stop
     if not 0 <= start < x.ndim or not start < stop <= x.ndim:
         raise ValueError(
-            f"collapse: expected 0 <= start_dimension < stop_dimension <= {x.ndim} for {x.aval}; got "
-            f"{start_dimension} and {stop_dimension}"
+            f"collapse: expected 0 <= start_dimension < stop_dimension <= {x.ndim} for {x.aval}; "
+            f"got {start_dimension} and {stop_dimension}"
         )
     return reshape(x, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
 

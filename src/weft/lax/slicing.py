@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..primitives import dynamic_slicing, slicing, structural
 from ..primitives.comparison import lt
 from ..primitives.selection import where
-from ..primitives.structural import add, full
+from ..primitives.structural import add
 from ..typing import ArrayLike, Shape
 from .axes import axis_of, ints_of, shape_of
 
@@ -159,13 +159,17 @@ def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
         if index.__class__ is not Array or index._host is None:
             if dtypes.iinfo(index.dtype).max < n:
                 index = structural.convert_element_type(index, dtype=dtypes.default_int())
-            length = full(index.aval.update(weak_type=True), n)
-            zero = full(index.aval.update(weak_type=True), 0)
-            return where(lt(index, zero), add(index, length), index)
+            return counted_from_end(index, n)
         index = int(index._host)
     if wrap and index < 0:
         index += n
     return as_value(min(max(index, -1), n))  # far ones too fit the dtype; XLA moves them inside
+
+
+def counted_from_end(index: Any, n: int) -> Any:
+    """Signed indices for an axis of length `n`: negative ones count from its end."""
+    length, zero = literal(n, index.dtype), literal(0, index.dtype)
+    return where(lt(index, zero), add(index, length), index)
 
 
 @located

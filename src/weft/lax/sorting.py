@@ -33,12 +33,12 @@ def sort(
       num_keys: how many of the arrays decide; the first is the most important.
     Returns: the array sorted, or a tuple of arrays, all permuted alike.
     Raises: TypeError: shapes differ. ValueError: axis or `num_keys` is out of range.
+    Source: StableHLO `sort`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> [x.tolist() for x in lax.sort([np.int32([3, 1, 3]), np.int32([7, 8, 6])], num_keys=2)]
       [[1, 3, 3], [8, 6, 7]]
-    Source: StableHLO `sort`.
     """
     several = isinstance(operand, (list, tuple))
     operands = [as_value(x) for x in operand] if several else [as_value(operand)]  # type: ignore[union-attr]
@@ -66,12 +66,12 @@ def sort_key_val(
       is_stable: whether values of equal keys keep their order.
     Returns: (sorted keys, permuted values).
     Raises: TypeError: shapes differ. ValueError: the axis is out of range.
+    Source: StableHLO `sort`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.sort_key_val(np.int32([3, 1, 2]), np.int32([0, 1, 2]))[1].tolist()
       [1, 2, 0]
-    Source: StableHLO `sort`.
     """
     key, value = sort((keys, values), dimension, is_stable)
     return key, value
@@ -90,12 +90,12 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
       axis: the axis; the last by default.
     Returns: (values, indices): arrays with length `k` along the axis; indices are int32.
     Raises: TypeError: complex elements, or no axis. ValueError: `k` or `axis` is out of range.
+    Source: StableHLO `sort`; XLA's TopK.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> [x.tolist() for x in lax.top_k(np.int32([3, 9, 1, 9]), 3)]
       [[9, 9, 3], [1, 3, 0]]
-    Source: StableHLO `sort`; XLA's TopK.
     """
     x = as_value(operand)
     if not x.ndim:
@@ -127,12 +127,12 @@ def approx_max_k(
       aggregate_to_topk: whether to give `k` elements; without it an approximate form may give more.
     Returns: (values, indices), as from `top_k`.
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
+    Source: arXiv:2206.14286.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.approx_max_k(np.float32([3, 9, 1]), 2)[1].tolist()
       [1, 0]
-    Source: arXiv:2206.14286.
     """
     x = as_value(operand)
     _check_approximate("approx_max_k", x, recall_target)
@@ -158,12 +158,12 @@ def approx_min_k(
       recall_target, reduction_input_size_override, aggregate_to_topk: see `approx_max_k`.
     Returns: (values, indices).
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
+    Source: arXiv:2206.14286.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.approx_min_k(np.float32([3, 9, 1]), 2)[1].tolist()
       [2, 0]
-    Source: arXiv:2206.14286.
     """
     x = as_value(operand)
     _check_approximate("approx_min_k", x, recall_target)

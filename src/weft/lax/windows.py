@@ -49,12 +49,12 @@ def reduce_window(
     Returns: arrays with an element for each place of the window, in the structure of `operand`.
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an option doesn't.
       MissingRuleError: differentiation of a computation that isn't recognised.
+    Source: StableHLO `reduce_window`.
     Example:
       >>> import numpy as np
       >>> from weft import lax
       >>> lax.reduce_window(np.float32([1, 3, 2, 4]), -np.inf, lax.max, (2,), (2,)).tolist()
       [3.0, 4.0]
-    Source: StableHLO `reduce_window`.
     """
     name = "reduce_window"
     xs, tree = values_of(name, "operand", operand)
@@ -149,11 +149,11 @@ def reduce_window_shape_tuple(
       window_dimensions, window_strides, padding, base_dilation, window_dilation: as there.
     Returns: the output's shape.
     Raises: TypeError, ValueError: as `reduce_window`.
+    Source: StableHLO `reduce_window`.
     Example:
       >>> from weft import lax
       >>> lax.reduce_window_shape_tuple((5, 8), (2, 2), (1, 2), 'SAME')
       (5, 4)
-    Source: StableHLO `reduce_window`.
     """
     geometry = _geometry(
         "reduce_window_shape_tuple",

@@ -16,7 +16,7 @@ from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
-from .promotion import SCALARS, cast, keep, no_out, noted, plan_cache, value
+from .promotion import SCALARS, cast, keep, noted, plan_cache, value
 
 __all__ = [
     "array",
@@ -675,3 +675,8 @@ def fromfunction(
     found = wanted_dtype("fromfunction", dtype)
     grids = np.indices(lengths)
     return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)  # type: ignore[no-any-return]
+
+
+def from_numpy(x: Any) -> Array:
+    """An `Array` of NumPy data of our own making, whose memory is shared."""
+    return from_host(x, copy=False)

@@ -10,23 +10,29 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
-from ..core.value import Value
-from ..primitives import arithmetic, comparison, complex_numbers, selection, special, structural
+from ..primitives import (
+    arithmetic,
+    bitwise,
+    comparison,
+    complex_numbers,
+    selection,
+    special,
+    structural,
+)
 from ..primitives import transcendental as t
 from ..typing import ArrayLike
 from .promotion import (
     SCALARS,
     binary,
-    cast,
     composite,
     derived,
     inexact,
-    no_out,
     noted,
     plan_cache,
     planned_call,
     promote_values,
     run_plan,
+    strong,
     unary,
     value,
 )
@@ -45,15 +51,12 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
-    "around",
     "asin",
     "asinh",
     "atan",
     "atan2",
     "atanh",
     "cbrt",
-    "ceil",
-    "clip",
     "conj",
     "conjugate",
     "cos",
@@ -66,12 +69,8 @@ __all__ = [
     "exp2",
     "expm1",
     "fabs",
-    "fix",
     "float_power",
-    "floor",
     "floor_divide",
-    "fmax",
-    "fmin",
     "fmod",
     "hypot",
     "i0",
@@ -95,9 +94,6 @@ __all__ = [
     "real",
     "reciprocal",
     "remainder",
-    "rint",
-    "round",
-    "round_",
     "sign",
     "sin",
     "sinc",
@@ -108,7 +104,6 @@ __all__ = [
     "tan",
     "tanh",
     "true_divide",
-    "trunc",
 ]
 
 _base = current.base
@@ -266,7 +261,9 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = selection.select_n(
         adjust, quotient, arithmetic.sub(quotient, literal(1, x.aval.dtype))
     )
-    return arithmetic.round_(quotient, rounding_method=EVEN), remainder
+    quotient = arithmetic.round_(quotient, rounding_method=EVEN)
+    by_zero = comparison.eq(y, literal(0, x.aval.dtype))
+    return selection.select_n(by_zero, quotient, arithmetic.div(x, y)), remainder
 
 
 EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
@@ -354,6 +351,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
     vx, vy = promote_values(name, x, y, to_number=True)
+    if vx.aval.weak_type is not vy.aval.weak_type:
+        vx, vy = strong(vx), strong(vy)
     if dtypes.is_inexact(vx.aval.dtype):
         given = getattr(y, "dtype", None)
         if given is not None and dtypes.is_integer(given) and vx.aval.dtype == getattr(x, "dtype", None):
@@ -364,29 +363,19 @@ def _power(name: str, x: Any, y: Any) -> Any:
 
 @composite
 def _whole_power(x: Any, y: Any) -> Any:
-    """Integers to integer powers, by squaring; negative powers are 0, except those of 1 and -1."""
+    """Integers to integer powers, by squaring. Six bits of the exponent: more would overflow, except
+    for 0, 1 and -1."""
     dtype = x.aval.dtype
     zero, unit = literal(0, dtype), literal(1, dtype)
-    shape = structural.broadcast_shape("power", (x.aval, y.aval))
-    known = x.aval.update(shape=shape, weak_type=False)
-    result = structural.full(known, 1)
-    exponent = arithmetic.max_(y, zero)
-    for _ in range(min(6, dtypes.bit_width(dtype))):  # further bits overflow, except for 0, 1, -1
-        odd = comparison.ne(arithmetic.rem(exponent, literal(2, dtype)), zero)
+    shift = bitwise.shift_right_arithmetic if dtypes.is_signed(dtype) else bitwise.shift_right_logical
+    vanishes = comparison.eq(x, zero) & comparison.ne(y, zero)
+    result = selection.select_n(vanishes, unit, zero)
+    for k in range(min(6, dtypes.bit_width(dtype))):
+        if k:
+            x, y = arithmetic.mul(x, x), shift(y, unit)
+        odd = comparison.ne(bitwise.bitwise_and(y, unit), zero)
         result = selection.select_n(odd, result, arithmetic.mul(result, x))
-        x = arithmetic.mul(x, x)
-        exponent = arithmetic.div(exponent, literal(2, dtype))
-    # what is left of the exponent multiplies by 0 or 1: x is now a large power of two, 0 or 1
-    more = comparison.gt(exponent, zero)
-    result = selection.select_n(more, result, arithmetic.mul(result, x))
-    if dtypes.is_signed(dtype):
-        negative = comparison.lt(y, zero)
-        result = selection.select_n(negative, result, _inverse_power(result, x, y, unit, zero))
     return result
-
-
-def _inverse_power(result: Any, x: Any, y: Any, unit: Any, zero: Any) -> Any:
-    return structural.zeros(result.aval.strong())
 
 
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -689,5 +678,5 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
       Array([ 90., 180.], dtype=float32)
     """
     z = inexact("angle", z)
-    result = t.atan2(*reversed((real(z), imag(z))))
+    result = t.atan2(imag(z), real(z))
     return rad2deg(result) if deg else result  # type: ignore[no-any-return]

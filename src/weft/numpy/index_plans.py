@@ -51,7 +51,8 @@ class Index:
     """A parsed index.
 
     Attributes:
-      parts: in the order of the index: `Sliced`, `Placed`, `Looked` and `New`.
+      parts: in the order of the index: `Sliced`, `Placed`, `Looked` and `New`. (Given with a `None`
+        for an ellipsis that stands for no axes.)
       inserted: axes of length one to insert into the array first, for indices True and False.
       lookups: whether there is any `Looked`.
       shape: of the result; with lookups, `at` is where their axes begin in it, and `lookup_shape`
@@ -61,16 +62,18 @@ class Index:
     __slots__ = ("at", "inserted", "lookup_shape", "lookups", "parts", "shape")
 
     def __init__(self, parts: list[Any], inserted: list[int]) -> None:
-        self.parts, self.inserted = parts, inserted
+        self.parts, self.inserted = [p for p in parts if p is not None], inserted
         arrays = [p.indices for p in parts if p.__class__ is Looked]
         self.lookups = bool(arrays)
         self.lookup_shape = common_shape([a.shape for a in arrays])
-        # NumPy: the looked-up axes come where the first one was if all are neighbours, else in front
+        # NumPy: looked-up axes come where the first one was if all are neighbours, else in front
         advanced = [i for i, p in enumerate(parts) if p.__class__ in (Looked, Placed)]
         together = self.lookups and advanced[-1] - advanced[0] + 1 == len(advanced)
-        before = parts[: advanced[0]] if together else []
+        before = [p for p in parts[: advanced[0]] if p is not None] if together else []
         self.at = len(before)
-        rest = [p.count if p.__class__ is Sliced else 1 for p in parts if p.__class__ in (Sliced, New)]
+        rest = [
+            p.count if p.__class__ is Sliced else 1 for p in parts if p.__class__ in (Sliced, New)
+        ]
         self.shape = (*rest[: self.at], *self.lookup_shape, *rest[self.at :])
 
 
@@ -96,8 +99,9 @@ def parse(name: str, x: Any, index: Any) -> Index:
     if isinstance(index, list):
         raise noted(
             TypeError(
-                f"{name}: a list is not an index, as converting it would be slow; got {index!r:.60}\n"
-                f"  fix: x[np.array({index!r:.40})]; or x[tuple(i)] for an index along each axis"
+                f"{name}: a list is not an index, as converting it would be slow; got "
+                f"{shortened(index)}\n"
+                "  fix: x[np.array(i)], or x[tuple(i)] for an index along each axis"
             )
         )
     items = index if isinstance(index, tuple) else (index,)
@@ -109,20 +113,21 @@ def parse(name: str, x: Any, index: Any) -> Index:
     if used > x.ndim:
         raise noted(
             IndexError(
-                f"{name}: too many indices: {x.aval} has {x.ndim} ax{'i' if x.ndim == 1 else 'e'}s, "
-                f"and {used} were indexed"
+                f"{name}: too many indices: {x.aval} has {x.ndim} "
+                f"ax{'i' if x.ndim == 1 else 'e'}s, and {used} were indexed"
             )
         )
-    missing = [slice(None)] * (x.ndim - used)
     at = dots[0] if dots else len(kinds)
+    # an ellipsis for no axes still stands between its neighbours
+    missing = [slice(None)] * (x.ndim - used) or [Ellipsis] * len(dots)
     kinds = [*kinds[:at], *missing, *kinds[at + 1 :]]
     parts: list[Any] = []
     inserted: list[int] = []
     shape = list(x.shape)
     axis = 0
     for k in kinds:
-        if k is None:
-            parts.append(New())
+        if k is None or k is Ellipsis:
+            parts.append(New() if k is None else None)
             continue
         if k.__class__ is slice:
             parts.append(sliced(name, x, axis, k, shape[axis]))
@@ -168,7 +173,9 @@ def classify(name: str, x: Any, item: Any) -> Any:
         try:
             item = np.asarray(item, None if len(item) else np.int64)
         except ValueError:
-            raise noted(TypeError(f"{name}: an index must not be ragged; got {item!r:.60}")) from None
+            raise noted(
+                TypeError(f"{name}: an index must not be ragged; got {item!r:.60}")
+            ) from None
     if isinstance(item, Value):
         dtype = item.dtype
         known = item.concrete()
@@ -191,23 +198,31 @@ def classify(name: str, x: Any, item: Any) -> Any:
     try:
         return operator.index(item)
     except TypeError:
-        raise noted(not_an_index(name, f"{type(item).__name__} {item!r:.60}")) from None
+        error = TypeError if isinstance(item, (str, float, complex)) else IndexError
+        what = f"{type(item).__name__} {shortened(item)}"
+        raise noted(not_an_index(name, what, error)) from None
 
 
-def not_an_index(name: str, what: Any) -> Exception:
+def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Exception:
     """The error for an item that can't be an index."""
     message = (
         f"{name}: an index must be an integer, a slice, ..., None, or an array of integers or "
         f"booleans; got {what}"
     )
-    return TypeError(message)
+    return error(message)
+
+
+def shortened(x: Any) -> str:
+    """What was given, for a message."""
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def unknown_mask(name: str, x: Any, mask: Any) -> Exception:
     """The error for a mask whose elements decide a shape, and aren't known."""
     return errors.NonConcreteBooleanIndexError(
-        f"{name}: how many elements of {x.aval} a traced mask {mask.aval} chooses is not known while "
-        "it is traced, and so the result's shape isn't\n"
+        f"{name}: how many elements of {x.aval} a traced mask {mask.aval} chooses is not known "
+        "while it is traced, and so the result's shape isn't\n"
         "  fix: np.where(mask, x, 0) keeps the shape; np.nonzero(mask, size=n) fixes the number\n"
         f"{errors.see(errors.NonConcreteBooleanIndexError)}"
     )
@@ -220,8 +235,8 @@ def sliced(name: str, x: Any, axis: int, s: slice, n: int) -> Sliced:
     except errors.TracerIntegerConversionError:
         raise noted(
             IndexError(
-                f"{name}: the bounds of a slice decide the result's shape and must be known when it is "
-                f"traced; got {s} for axis {axis} of {x.aval}\n"
+                f"{name}: the bounds of a slice decide the result's shape and must be known when "
+                f"it is traced; got {s} for axis {axis} of {x.aval}\n"
                 "  fix: lax.dynamic_slice_in_dim(x, start, length) for a start known at run time"
             )
         ) from None

@@ -115,20 +115,31 @@ def promote_values(
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
     if to_inexact and not dtypes.is_inexact(dtype):
-        dtype, weak = dtypes.promote(dtype, weak, dtypes.default_float(), True)
+        dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:
         dtype = dtypes.default_int()
-    return [to_dtype(x, dtype) for x in xs]
+    return [to_dtype(x, dtype, weak) for x in xs]
 
 
-def to_dtype(x: Any, dtype: Any) -> Any:
-    """An operand as a value of a dtype; Python scalars and weak values stay weak."""
+def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
+    """An operand as a value of a dtype. Python scalars and weak values stay weak; `weak` makes others
+    so that are converted: an int32 array plus 2.5 is a weak float32 one.
+    """
     if x.__class__ in SCALARS:
         return literal(x, dtype)
-    x = as_value(x)
     if x.aval.dtype == dtype:
         return x
-    return cast(x, dtype, x.aval.weak_type and x.aval.dtype != dtypes.bool_)
+    return cast(x, dtype, weak or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
+
+
+def strong(x: Any) -> Any:
+    """The value without its weak type."""
+    aval = x.aval
+    if not aval.weak_type:
+        return x
+    if x.__class__ is Array:
+        return Array(x._host, aval.strong(), x._buffer)
+    return cast(x, aval.dtype)
 
 
 def inexact(name: str, x: Any) -> Any:
@@ -347,7 +358,7 @@ def derived(
     def public(x1: Any, x2: Any, /) -> Any:
         try:
             if x2.__class__ in SCALARS:
-                return call(x1, literal(x2, rights[x1.aval, x2.__class__]))
+                return call(x1, strong(literal(x2, rights[x1.aval, x2.__class__])))
         except (AttributeError, KeyError):
             pass
         if operator and not (is_operand(x1) and is_operand(x2)):
@@ -358,6 +369,8 @@ def derived(
             x, y = promote_values(name, x1, x2, to_inexact=to_inexact, to_number=to_number)
             if x is x1 and x2.__class__ in SCALARS and not x.aval.weak_type:
                 keep(rights, (x.aval, x2.__class__), x.aval.dtype)
+            if x.aval.weak_type is not y.aval.weak_type:  # else a weak operand may decide
+                x, y = strong(x), strong(y)
             return call(x, y)
         except (TypeError, ValueError) as error:
             note_user_line(error)

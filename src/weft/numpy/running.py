@@ -11,7 +11,7 @@ from ..primitives import cumulative, reduction, slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
 from .creation import wanted_dtype
-from .promotion import cast, composite, no_out, noted, plan_cache, planned_call, run_plan, value
+from .promotion import cast, no_out, noted, plan_cache, planned_call, run_plan, value
 from .reductions import keep_axes, summed_dtype
 
 __all__ = [

@@ -5,17 +5,14 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..core.array import Array
 from ..core.source import located
 from ..core.trace import current
-from ..errors import TracerIntegerConversionError
-from ..interpreters.evaluate import quietly
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
 from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
 from .creation import broadcast
+from .pieces import cut
 from .promotion import keep, noted, plan_cache, value
 
 __all__ = [
@@ -537,58 +534,3 @@ def iterable(y: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-# --- a fixed choice along an axis ---
-
-_RUNS = 8  # more pieces than these are read by one gather instead
-
-
-def take_fixed(x: Any, indices: Any, axis: int) -> Any:
-    """Elements at indices known now along an axis: slices put together, where they are few."""
-    indices = np.asarray(indices)
-    pieces = runs(indices)
-    if len(pieces) > _RUNS:
-        return slicing_take(x, indices, axis)
-    parts = []
-    for start, length, step in pieces:
-        if step == 0 and length > 1:
-            part = cut(x, axis, start, start + 1)
-            lengths = list(part.shape)
-            lengths[axis] = length
-            part = structural.broadcast_in_dim(part, shape=tuple(lengths), dims=tuple(range(x.ndim)))
-        elif step == -1 and length > 1:
-            part = slicing.rev(cut(x, axis, start - length + 1, start + 1), dimensions=(axis,))
-        else:
-            part = cut(x, axis, start, start + length)
-        parts.append(part)
-    if not parts:
-        return cut(x, axis, 0, 0)
-    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=axis)
-
-
-def runs(indices: Any) -> list[tuple[int, int, int]]:
-    """Indices as (start, length, step) with steps of -1, 0 or 1, as few as a greedy reading gives."""
-    found: list[tuple[int, int, int]] = []
-    i, n = 0, len(indices)
-    while i < n and len(found) <= _RUNS:
-        step = int(indices[i + 1] - indices[i]) if i + 1 < n else 1
-        if step not in (-1, 0, 1):
-            found.append((int(indices[i]), 1, 1))
-            i += 1
-            continue
-        wrong = np.flatnonzero(np.diff(indices[i:]) != step)
-        length = int(wrong[0]) + 1 if wrong.size else n - i
-        found.append((int(indices[i]), length, step))
-        i += length
-    return found
-
-
-def cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
-    """The elements from `start` up to `stop` along an axis; `x` itself if that is all."""
-    if start == 0 and stop == x.shape[axis] and step == 1:
-        return x
-    starts = tuple([start if i == axis else 0 for i in range(x.ndim)])
-    limits = tuple([stop if i == axis else n for i, n in enumerate(x.shape)])
-    strides = tuple([step if i == axis else 1 for i in range(x.ndim)])
-    return slicing.slice_(x, start=starts, limit=limits, strides=strides)

@@ -75,7 +75,7 @@ def _(
     n = lhs.ndim - 2
     if lhs.ndim != rhs.ndim or n < 0:
         raise TypeError(
-            f"{name}: expected operands with an equal number of axes, at least two; got {lhs} and {rhs}"
+            f"{name}: expected operands of equally many axes, at least two; got {lhs} and {rhs}"
         )
     for what, spec in numbers._asdict().items():
         if sorted(spec) != list(range(n + 2)):
@@ -132,10 +132,11 @@ def _(
 
 @conv_general_dilated.host_when
 def _(avals: Any, outs: Any, *, numbers: ConvDimensionNumbers, **params: Any) -> bool:
-    # Gathering windows takes NumPy some 30 us and 2 ns an element; XLA's dispatch 15.
+    # Measured on 2 cores, host against XLA: 5e3 products 111 and 127 us, 2e5 223 and 550; with many
+    # channels XLA is the faster one from about here.
     (_, rhs), (out,) = avals, outs
     window = rhs.size // max(rhs.shape[numbers.rhs_spec[0]], 1)
-    return bool(out.size * window <= 10_000)
+    return bool(out.size * window <= 50_000)
 
 
 @conv_general_dilated.evaluate

@@ -12,14 +12,14 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints, matrix
-from .arithmetic import max_, min_, mul, sub
+from .arithmetic import max_, min_, mul, neg, sub
 from .comparison import eq
 from .extremes import WIDE, highest, lowest, signed_zeros
 from .families import check_kind, same_dtype
 from .selection import where
 from .slicing import concatenate, slice_
 from .structural import add, broadcast_in_dim, check_axes, full
-from .transcendental import exp
+from .transcendental import logistic
 
 Combine = Callable[..., Any]
 
@@ -351,9 +351,12 @@ cumlogsumexp = cumulative(
 @cumlogsumexp.jvp
 def _(primals: Any, tangents: Any, out: Any, *, axis: int, reverse: bool) -> Any:
     (x,), (dx,) = primals, tangents
-    low = full(out.aval.update(shape=(), weak_type=False), -np.inf)
-    # where the sum so far is empty, all weights are zero
-    total = where(eq(out, low), full(low.aval, 0), out)
-    here = exp(sub(x, total))
-    there = exp(sub(before(out, axis, reverse, -np.inf), total))
+    # weights that depend on how far the element is above the sum before it add up to one exactly
+    scalar = out.aval.update(shape=(), weak_type=False)
+    low = lowest(out.dtype)
+    nothing = eq(out, full(scalar, low))
+    above = sub(x, before(out, axis, reverse, low))
+    above = where(nothing, full(scalar, 0), above)
+    here = where(nothing, full(scalar, 0), logistic(above))
+    there = logistic(neg(above))
     return linear_recurrence(there, mul(dx, here), axis=axis, reverse=reverse)

@@ -11,7 +11,7 @@ from .arithmetic import add, like, mul, neg, sub
 from .comparison import eq
 from .formulas import evaluated, lowered
 from .selection import where
-from .special import DIGAMMA_SERIES, digamma, lgamma, specials, undefined
+from .special import DIGAMMA_SERIES, digamma, left_to_xla, lgamma, specials, undefined
 from .transcendental import exp, log, log1p
 
 # --- incomplete gamma functions ---
@@ -179,8 +179,8 @@ def _random_gamma_grad_formula(m: Any, a: Any, x: Any) -> Any:
 
 
 def _formula(name: str, doc: str, arity: int, formula: Any, jvp: Any) -> Primitive:
-    return specials(
-        name, doc, arity, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp
+    return left_to_xla(
+        specials(name, doc, arity, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
     )
 
 
@@ -216,10 +216,9 @@ igamma_grad_a: Primitive = _formula(
         ),
     ),
 )  # fmt: skip
-random_gamma_grad: Primitive = specials(
+random_gamma_grad: Primitive = _formula(
     "random_gamma_grad", "The derivative in a of a sample x of the gamma distribution of shape a.",
-    2, evaluate=evaluated(_random_gamma_grad_formula),
-    stablehlo=lowered(_random_gamma_grad_formula),
+    2, _random_gamma_grad_formula, None,
 )  # fmt: skip
 
 # --- incomplete beta function ---

@@ -63,9 +63,9 @@ def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
         both = np.array([_on_ints(*words) for words in zip(*lists, strict=True)], _WORD)
         both = both.reshape(*shape, 2)
         return both[..., 0], both[..., 1]
-    operands = tuple([np.broadcast_to(a, shape) for a in operands])
     y0, y1 = np.empty(shape, _WORD), np.empty(shape, _WORD)
-    _in_chunks(*operands, y0, y1)
+    k0, k1, x0, x1 = [np.broadcast_to(a, shape) for a in operands]
+    _in_chunks(k0, k1, x0, x1, y0, y1)
     return y0, y1
 
 
@@ -193,7 +193,9 @@ threefry2x32 = Primitive(
 @threefry2x32.type
 def _(*operands: Aval) -> Any:
     if any(a.dtype != _WORD for a in operands):
-        raise TypeError(f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}")
+        raise TypeError(
+            f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}"
+        )
     out = aval(broadcast_shape("threefry2x32", operands), _WORD)
     return out, out
 
@@ -277,11 +279,17 @@ def _(block: Any, key: Any, out: Aval, shape: Any, width: int, partitionable: bo
     if partitionable:
         first, second = block.full(0, pairs), counters
     else:
-        first, second = counters, block.elementwise("add", (counters, block.full(half, pairs)), pairs)
+        first, second = (
+            counters,
+            block.elementwise("add", (counters, block.full(half, pairs)), pairs),
+        )
         if words % 2:
-            last = block.compare("EQ", second, block.full(words, pairs), aval(pairs.shape, dtypes.bool_))
+            last = block.compare(
+                "EQ", second, block.full(words, pairs), aval(pairs.shape, dtypes.bool_)
+            )
             second = block.select(last, block.full(0, pairs), second)
-    y0, y1 = _lower_threefry(block, *_two_words(block, key, pairs), first, second)
+    k0, k1 = _two_words(block, key, pairs)
+    y0, y1 = _lower_threefry(block, k0, k1, first, second)
     if width == 64:
         y0, y1 = block.convert(y0, out.dtype), block.convert(y1, out.dtype)
         y0 = block.elementwise("shift_left", (y0, block.full(32, flat)), flat)

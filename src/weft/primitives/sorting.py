@@ -38,7 +38,7 @@ def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[A
     check_axes("sort", operands[0], (dimension,))
     if not 1 <= num_keys <= len(operands):
         raise ValueError(
-            f"sort: num_keys must be from 1 to the number of operands, {len(operands)}; got {num_keys}"
+            f"sort: num_keys must be from 1 to {len(operands)}, as many as operands; got {num_keys}"
         )
     return list(operands)
 
@@ -212,8 +212,11 @@ def _(x: Any, *, k: int) -> Any:
     n = x.shape[-1]
     keys = x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x
     if keys.dtype.kind == "f":
-        x = np.where(np.isnan(keys), x.dtype.type(np.nan), x)  # of any sign: the largest
-        keys = ordinal(np.where(np.isnan(keys), keys.dtype.type(np.nan), keys))
+        unknown = np.isnan(keys)
+        if unknown.any():  # of any sign: the largest
+            x = np.where(unknown, x.dtype.type(np.nan), x)
+            keys = np.where(unknown, keys.dtype.type(np.nan), keys)
+        keys = ordinal(keys)
     if keys.dtype.itemsize == 8:
         keys = ~keys  # descending, by a stable sort
         order = np.argsort(keys, axis=-1, kind="stable")[..., :k]

@@ -22,6 +22,9 @@ from .families import (
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
+# elements up to which NumPy is faster than XLA, which has no vector code for most of these
+_LARGE = 262_144
+
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
 
 
@@ -53,15 +56,17 @@ def _lower_exp2(block: Any, x: Any, out: Aval) -> Any:
 
 exp2: Primitive = unary(
     "exp2", "2 to the power x.", evaluate=np.exp2, stablehlo=_lower_exp2, accepts="inexact",
+    host_limit=_LARGE,
     jvp=lambda dx, out, x: mul(dx, mul(like(x, float(np.log(2))), out)),
 )  # fmt: skip
 expm1: Primitive = unary(
-    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1,
+    "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
     stablehlo="exponential_minus_one", accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
 log: Primitive = unary(
     "log", "Natural logarithm.", evaluate=np.log, stablehlo="log", accepts="inexact",
+    host_limit=_LARGE,
     jvp=lambda dx, out, x: div(dx, x),
 )  # fmt: skip
 
@@ -76,7 +81,7 @@ def _complex_log1p(z: Any) -> Any:
 
 
 log1p: Primitive = unary(
-    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p,
+    "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p, host_limit=_LARGE,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p), stablehlo="log_plus_one",
     accepts="inexact", jvp=lambda dx, out, x: div(dx, _one_plus(x)),
 )  # fmt: skip
@@ -95,7 +100,7 @@ evaluate_in_wider(logistic, "inexact", table=HALF)
 
 # --- powers ---
 
-pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.")
+pow_ = Primitive("pow", "x to the power y; y may be of an integer dtype.", host_limit=_LARGE)
 
 
 @pow_.type
@@ -235,14 +240,14 @@ def _lower_hyperbolic(name: str) -> Callable[..., Any]:
 
 
 sinh: Primitive = unary(
-    "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact",
+    "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact", host_limit=_LARGE,
     stablehlo=_lower_in_parts(
         _lower_hyperbolic("sinh"), ("sinh", "cosine"), ("cosh", "sine"), of_real_part=True
     ),
     jvp=lambda dx, out, x: mul(dx, cosh(x)),
 )  # fmt: skip
 cosh: Primitive = unary(
-    "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact",
+    "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact", host_limit=_LARGE,
     stablehlo=_lower_in_parts(
         _lower_hyperbolic("cosh"), ("cosh", "cosine"), ("sinh", "sine"), of_real_part=True
     ),
@@ -292,7 +297,7 @@ atan: Primitive = _chlo(
 )  # fmt: skip
 atan2: Primitive = nary(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
-    stablehlo="atan2", accepts="float",
+    stablehlo="atan2", accepts="float", host_limit=_LARGE,
     jvp=(
         lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
         lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),

@@ -57,7 +57,7 @@ def _plain(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str, 
     }
 
 
-def _with_parameters(
+def with_parameters(
     name: str, key: Any, shape: Any, dtype: Any, **given: Any
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a distribution with parameters."""
@@ -89,7 +89,7 @@ def exponential(
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not a float dtype.
     Example:
-      >>> exponential(PRNGKey(0)).shape
+      >>> random.exponential(random.PRNGKey(0)).shape
       ()
     """
     data, options = _plain("exponential", key, shape, dtype)
@@ -102,15 +102,13 @@ def _exponential(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def gumbel(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def gumbel(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Gumbel samples: distribution function exp(-exp(-x)).
 
     Args: as in `exponential`.
     Returns: array of `shape`.
     Example:
-      >>> gumbel(PRNGKey(0), (2, 3)).shape
+      >>> random.gumbel(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("gumbel", key, shape, dtype)
@@ -124,15 +122,13 @@ def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def laplace(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def laplace(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Laplace samples: density exp(-|x|) / 2.
 
     Args: as in `exponential`.
     Returns: array of `shape`.
     Example:
-      >>> laplace(PRNGKey(0), (2, 3)).shape
+      >>> random.laplace(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("laplace", key, shape, dtype)
@@ -147,15 +143,13 @@ def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def logistic(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def logistic(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Logistic samples: distribution function 1 / (1 + exp(-x)).
 
     Args: as in `exponential`.
     Returns: array of `shape`.
     Example:
-      >>> logistic(PRNGKey(0), (2, 3)).shape
+      >>> random.logistic(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("logistic", key, shape, dtype)
@@ -169,15 +163,13 @@ def _logistic(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def cauchy(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def cauchy(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Cauchy samples: density 1 / (π (1 + x²)).
 
     Args: as in `exponential`.
     Returns: array of `shape`.
     Example:
-      >>> cauchy(PRNGKey(0), (2, 3)).shape
+      >>> random.cauchy(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("cauchy", key, shape, dtype)
@@ -192,15 +184,13 @@ def _cauchy(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def maxwell(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def maxwell(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Maxwell samples: lengths of vectors of three normal samples.
 
     Args: as in `exponential`.
     Returns: array of `shape`.
     Example:
-      >>> maxwell(PRNGKey(0), (2, 3)).shape
+      >>> random.maxwell(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("maxwell", key, shape, dtype)
@@ -234,24 +224,20 @@ def double_sided_maxwell(
     Returns: array of `shape` followed by the shape of the parameters.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
     Example:
-      >>> double_sided_maxwell(PRNGKey(0), 0.0, 1.0, (2,)).shape
+      >>> random.double_sided_maxwell(random.PRNGKey(0), 0.0, 1.0, (2,)).shape
       (2,)
     """
-    return _in_front("double_sided_maxwell", _double_sided_maxwell, key, shape, dtype, loc=loc, scale=scale)
-
-
-def _in_front(name: str, function: Any, key: Any, shape: Any, dtype: Any, **given: Any) -> Any:
-    """Samples of `shape` for each element of the parameters."""
-    front = shape_tuple(name, shape)
-    args, options = _with_parameters(name, key, None, dtype, **given)
-    return function(*args, shape=(*front, *options["shape"]), dtype=options["dtype"])
+    front = shape_tuple("double_sided_maxwell", shape)
+    args, options = with_parameters("double_sided_maxwell", key, None, dtype, loc=loc, scale=scale)
+    options["shape"] = (*front, *options["shape"])
+    return _double_sided_maxwell(*args, **options)  # type: ignore[no-any-return]
 
 
 @sampler
 def _double_sided_maxwell(
     key: Any, loc: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    for_signs, for_sizes = several(key)
+    for_sizes, for_signs = several(key)
     half = literal(0.5, dtypes.default_float())
     signs = cast(coins(for_signs, half, shape=shape), dtype) * 2.0 - 1.0
     return loc + scale * (signs * _maxwell(for_sizes, shape=shape, dtype=dtype))
@@ -269,16 +255,19 @@ def weibull_min(
 
     Args:
       key: a key, uint32[2].
-      scale, concentration: the parameters, which broadcast together.
-      shape: of what is drawn for each element of the parameters: axes in front of theirs.
+      scale, concentration: the parameters, which broadcast to `shape`.
+      shape: the shape of the result; by default what the parameters broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
-    Returns: array of `shape` followed by the shape of the parameters.
-    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
+    Returns: array of `shape`.
+    Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
     Example:
-      >>> weibull_min(PRNGKey(0), 1.0, 2.0, (3,)).shape
+      >>> random.weibull_min(random.PRNGKey(0), 1.0, 2.0, (3,)).shape
       (3,)
     """
-    return _in_front("weibull_min", _weibull_min, key, shape, dtype, scale=scale, concentration=concentration)
+    args, options = with_parameters(
+        "weibull_min", key, shape or None, dtype, scale=scale, concentration=concentration
+    )
+    return _weibull_min(*args, **options)  # type: ignore[no-any-return]
 
 
 @sampler
@@ -306,10 +295,10 @@ def pareto(
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit the shape.
     Example:
-      >>> pareto(PRNGKey(0), 2.0, (3,)).shape
+      >>> random.pareto(random.PRNGKey(0), 2.0, (3,)).shape
       (3,)
     """
-    args, options = _with_parameters("pareto", key, shape, dtype, b=b)
+    args, options = with_parameters("pareto", key, shape, dtype, b=b)
     return _pareto(*args, **options)  # type: ignore[no-any-return]
 
 
@@ -330,10 +319,10 @@ def rayleigh(
     Args: as in `pareto`; `scale` is positive.
     Returns: array of `shape`.
     Example:
-      >>> rayleigh(PRNGKey(0), 2.0, (3,)).shape
+      >>> random.rayleigh(random.PRNGKey(0), 2.0, (3,)).shape
       (3,)
     """
-    args, options = _with_parameters("rayleigh", key, shape, dtype, scale=scale)
+    args, options = with_parameters("rayleigh", key, shape, dtype, scale=scale)
     return _rayleigh(*args, **options)  # type: ignore[no-any-return]
 
 
@@ -355,10 +344,10 @@ def lognormal(
     Args: as in `pareto`; `sigma` is the standard deviation of the logarithm.
     Returns: array of `shape`.
     Example:
-      >>> lognormal(PRNGKey(0), 0.5, (3,)).shape
+      >>> random.lognormal(random.PRNGKey(0), 0.5, (3,)).shape
       (3,)
     """
-    args, options = _with_parameters("lognormal", key, shape, dtype, sigma=sigma)
+    args, options = with_parameters("lognormal", key, shape, dtype, sigma=sigma)
     return _lognormal(*args, **options)  # type: ignore[no-any-return]
 
 
@@ -381,10 +370,12 @@ def triangular(
     Args: as in `pareto`; left <= mode <= right, and left < right.
     Returns: array of `shape`.
     Example:
-      >>> triangular(PRNGKey(0), -1.0, 0.0, 1.0, (3,)).shape
+      >>> random.triangular(random.PRNGKey(0), -1.0, 0.0, 1.0, (3,)).shape
       (3,)
     """
-    args, options = _with_parameters("triangular", key, shape, dtype, left=left, mode=mode, right=right)
+    args, options = with_parameters(
+        "triangular", key, shape, dtype, left=left, mode=mode, right=right
+    )
     return _triangular(*args, **options)  # type: ignore[no-any-return]
 
 
@@ -411,10 +402,10 @@ def wald(
     Args: as in `pareto`; `mean` is positive.
     Returns: array of `shape`.
     Example:
-      >>> wald(PRNGKey(0), 2.0, (3,)).shape
+      >>> random.wald(random.PRNGKey(0), 2.0, (3,)).shape
       (3,)
     """
-    args, options = _with_parameters("wald", key, shape, dtype, mean=mean)
+    args, options = with_parameters("wald", key, shape, dtype, mean=mean)
     return _wald(*args, **options)  # type: ignore[no-any-return]
 
 
@@ -447,18 +438,18 @@ def geometric(
     Returns: array of `shape`, at least 1.
     Raises: TypeError: not a key, or not an integer dtype. ValueError: p doesn't fit the shape.
     Example:
-      >>> geometric(PRNGKey(0), 0.5, (3,)).dtype
+      >>> random.geometric(random.PRNGKey(0), 0.5, (3,)).dtype
       dtype('int32')
     """
     wanted = wanted_dtype("geometric", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(wanted):
         raise TypeError(f"geometric: dtype must be an integer dtype; got {wanted}")
-    args, options = _with_parameters("geometric", key, shape, None, p=p)
+    args, options = with_parameters("geometric", key, shape, None, p=p)
     return cast(_geometric(*args, **options), wanted)  # type: ignore[no-any-return]
 
 
 @sampler
 def _geometric(key: Any, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     u = unit(key, shape=shape, dtype=dtype)
-    return arithmetic.floor(log1p(-u) / log1p(-p)) + 1.0
+    return arithmetic.floor(log(u) / log1p(-p)) + 1.0

@@ -5,13 +5,12 @@ Each is differentiable in its parameters, whatever floats those are. Knows keys 
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value, literal
+from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
 from ..numpy.axes import shape_tuple
@@ -26,7 +25,6 @@ from ..primitives import (
     selection,
     special,
     structural,
-    transcendental,
 )
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .prng import Key, one_key, raw_bits, sampler, several
@@ -65,7 +63,7 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
 
 
 def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
-    """The shape of the samples: the one asked for, which parameters must broadcast to, or theirs."""
+    """The shape of the samples: the one asked for, to which parameters broadcast, or theirs."""
     shapes = [p.aval.shape for p in parameters.values()]
     try:
         if shape is None:
@@ -75,7 +73,9 @@ def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
             return wanted
         problem = f"don't broadcast to shape {wanted}"
     except ValueError:
-        problem = "don't broadcast together" if shape is None else f"don't broadcast to shape {shape}"
+        problem = (
+            "don't broadcast together" if shape is None else f"don't broadcast to shape {shape}"
+        )
     listed = ", ".join(f"{n} {p.aval}" for n, p in parameters.items())
     raise ValueError(
         f"{name}: parameters {problem}: {listed}\n"
@@ -104,8 +104,8 @@ def uniform(
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not a float dtype. ValueError: bounds don't fit the shape.
     Example:
-      >>> uniform(PRNGKey(0), (2,)).tolist()
-      [0.947666883468628, 0.9785799980163574]
+      >>> random.uniform(random.PRNGKey(0), (2,)).tolist()
+      [0.216295, 0.804124]
     """
     data, dtype = one_key("uniform", key), float_dtype("uniform", dtype)
     shape = shape_tuple("uniform", shape)
@@ -143,9 +143,7 @@ def between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any
 
 
 @located
-def normal(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def normal(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Normal samples: mean 0, variance 1.
 
     Args:
@@ -156,8 +154,8 @@ def normal(
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not an inexact dtype.
     Example:
-      >>> normal(PRNGKey(0), (3,)).round(4).tolist()
-      [1.8161, -0.4826, 0.3399]
+      >>> random.normal(random.PRNGKey(0), (3,)).tolist()
+      [1.816087, -0.482623, 0.339889]
     """
     data = one_key("normal", key)
     dtype = float_dtype("normal", dtype, accepts_complex=True)
@@ -202,8 +200,8 @@ def truncated_normal(
     Returns: array of `shape`, lower < x < upper.
     Raises: TypeError: not a key, or not a float dtype. ValueError: bounds don't fit the shape.
     Example:
-      >>> truncated_normal(PRNGKey(0), -2, 2, (2,)).round(4).tolist()
-      [1.4809, 1.7045]
+      >>> random.truncated_normal(random.PRNGKey(0), -2, 2, (2,)).tolist()
+      [-0.74147, 0.80742]
     """
     name = "truncated_normal"
     data, dtype = one_key(name, key), float_dtype(name, dtype)
@@ -248,8 +246,8 @@ def randint(
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape.
     Example:
-      >>> randint(PRNGKey(0), (5,), 0, 10).tolist()
-      [7, 5, 4, 9, 1]
+      >>> random.randint(random.PRNGKey(0), (5,), 0, 10).tolist()
+      [8, 1, 3, 8, 8]
     """
     data = one_key("randint", key)
     wanted = wanted_dtype("randint", dtype)
@@ -258,18 +256,20 @@ def randint(
         raise TypeError(f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}")
     shape = shape_tuple("randint", shape)
     low, span = _bounds(minval, maxval, dtype)
+    if span is None:
+        return all_integers(data, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
     sample_shape("randint", shape, minval=low, maxval=span)
     return integers(data, low, span, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
 
 
 def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
-    """The least integer, and how many there are: modulo 2**width, so that 0 says all."""
-    info, unsigned = dtypes.iinfo(dtype), np.dtype(f"u{dtype.itemsize}")
+    """The least integer, and how many there are: `None` for all of 32 or 64 bits."""
+    info, counts = dtypes.iinfo(dtype), _counts(dtype)
     first, last = int(info.min), int(info.max)
     if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
-        low, high = (min(max(int(m), first), last) for m in (minval, maxval))
-        count = high - low + (int(maxval) > last) if high > low else 1
-        return _number(low, dtype), _number(count % 2 ** dtypes.bit_width(dtype), unsigned)
+        least, end = (min(max(int(m), first), last) for m in (minval, maxval))
+        n = end - least + (int(maxval) > last) if end > least else 1
+        return _number(least, dtype), None if n > dtypes.iinfo(counts).max else _number(n, counts)
     bounds = []
     for x, argument in ((minval, "minval"), (maxval, "maxval")):
         if isinstance(x, (int, np.integer)):
@@ -280,12 +280,17 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
             raise TypeError(f"randint: {argument} must be of an integer dtype; got {v.aval}")
         bounds.append(_clipped(v, dtype))
     (low, _), (high, beyond) = bounds
-    count = cast(high - low, unsigned)
-    one = _number(1, unsigned)
+    span = cast(high, counts) - cast(low, counts)
+    one = _number(1, counts)
     if beyond is not False:
-        more = structural.add(count, one)
-        count = more if beyond is True else selection.where(beyond, more, count)
-    return low, selection.where(comparison.gt(high, low), count, one)
+        more = structural.add(span, one)
+        span = more if beyond is True else selection.where(beyond, more, span)
+    return low, selection.where(comparison.gt(high, low), span, one)
+
+
+def _counts(dtype: Any) -> Any:
+    """The dtype that counts the integers of a dtype: unsigned, of 32 or 64 bits."""
+    return dtypes.uint64 if dtype.itemsize == 8 else dtypes.uint32
 
 
 def _number(x: int, dtype: Any) -> Array:
@@ -306,20 +311,28 @@ def _clipped(x: Any, dtype: Any) -> tuple[Any, Any]:
 
 @sampler
 def integers(key: Any, low: Any, span: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """`span` integers from `low` on: the remainder of a number of twice as many bits."""
-    width, unsigned = dtypes.bit_width(dtype), np.dtype(f"u{dtype.itemsize}")
+    """`span` integers from `low` on: the remainder of a number of 64 bits (128 for 64-bit dtypes).
+    A span of 0 is 2**32 (2**64)."""
+    counts = _counts(dtype)
+    width = dtypes.bit_width(counts)
     upper, lower = [raw_bits(k, shape, width) for k in several(key)]
-    rem = arithmetic.rem
-    half = rem(literal(2 ** (width // 2), unsigned), span)
-    whole = rem(half * half, span)  # 2**width
-    offset = rem(rem(upper, span) * whole + rem(lower, span), span)
-    return low + cast(offset, dtype)
+    rem, every = arithmetic.rem, comparison.eq(span, _number(0, counts))
+    some = selection.where(every, _number(1, counts), span)  # XLA must not see a constant 0 here
+    half = rem(_number(2 ** (width // 2), counts), some)
+    whole = rem(half * half, some)  # 2**width
+    offset = rem(rem(upper, some) * whole + rem(lower, some), some)
+    return cast(selection.where(every, lower, offset), dtype) + low
+
+
+@sampler
+def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Any integers of a dtype of 32 or 64 bits."""
+    _, for_bits = several(key)
+    return cast(raw_bits(for_bits, shape, dtypes.bit_width(dtype)), dtype)
 
 
 @located
-def bernoulli(
-    key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None = None
-) -> Array:
+def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
     """Booleans that are True with probability p.
 
     Args:
@@ -329,15 +342,15 @@ def bernoulli(
     Returns: bool array of `shape`.
     Raises: TypeError: not a key, or p is complex. ValueError: p doesn't fit the shape.
     Example:
-      >>> bernoulli(PRNGKey(0), 0.5, (4,)).tolist()
-      [False, False, True, True]
+      >>> random.bernoulli(random.PRNGKey(0), 0.5, (4,)).tolist()
+      [False, True, False, True]
     """
     data = one_key("bernoulli", key)
-    p = inexact("bernoulli", p)
-    if dtypes.is_complex(p.aval.dtype):
-        raise TypeError(f"bernoulli: p must be real; got {p.aval}")
-    shape = sample_shape("bernoulli", shape, p=p)
-    return coins(data, p, shape=shape)  # type: ignore[no-any-return]
+    chance = inexact("bernoulli", value("bernoulli", p, "p"))
+    if dtypes.is_complex(chance.aval.dtype):
+        raise TypeError(f"bernoulli: p must be real; got {chance.aval}")
+    shape = sample_shape("bernoulli", shape, p=chance)
+    return coins(data, chance, shape=shape)  # type: ignore[no-any-return]
 
 
 @sampler
@@ -359,8 +372,8 @@ def rademacher(
     Returns: array of `shape`.
     Raises: TypeError: not a key.
     Example:
-      >>> rademacher(PRNGKey(0), (4,)).tolist()
-      [-1, -1, 1, 1]
+      >>> random.rademacher(random.PRNGKey(0), (4,)).tolist()
+      [-1, 1, -1, 1]
     """
     data, wanted = one_key("rademacher", key), wanted_dtype("rademacher", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted

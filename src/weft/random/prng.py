@@ -39,7 +39,9 @@ __all__ = [
 ]
 
 _WORD = dtypes.uint32
-_PLANNED = 1 << 20  # elements; larger arrays are made by one compiled program (0.1 s of compilation)
+_PLANNED = (
+    1 << 20
+)  # elements; larger arrays are made by one compiled program (0.1 s of compilation)
 
 
 class Key:
@@ -49,7 +51,7 @@ class Key:
     `jit`, `vmap`, `scan` and containers (an `in_axes` counts the axes of that array).
 
     Example:
-      >>> keys = split(key(0), 3)
+      >>> keys = random.split(random.key(0), 3)
       >>> keys
       Key(shape=(3,))
       >>> [k.shape for k in keys]
@@ -96,7 +98,9 @@ class Key:
         return Key(self._data.reshape(*given, 2))
 
     def __repr__(self) -> str:
-        return f"Key(shape={self.shape})" if hasattr(self._data, "shape") else f"Key({self._data!r})"
+        return (
+            f"Key(shape={self.shape})" if hasattr(self._data, "shape") else f"Key({self._data!r})"
+        )
 
 
 register_pytree_node(Key, lambda k: ((k._data,), None), lambda _, leaves: Key(leaves[0]))
@@ -118,7 +122,7 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
     Returns: uint32[2].
     Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits.
     Example:
-      >>> PRNGKey(7).tolist()
+      >>> random.PRNGKey(7).tolist()
       [0, 7]
     """
     return _seeded("PRNGKey", seed, impl)  # type: ignore[no-any-return]
@@ -132,7 +136,7 @@ def key(seed: int | ArrayLike, *, impl: str | None = None) -> Key:
       seed, impl: as in `PRNGKey`, which makes the same key.
     Returns: Key of shape ().
     Example:
-      >>> key(0)
+      >>> random.key(0)
       Key(shape=())
     """
     return Key(_seeded("key", seed, impl))
@@ -149,8 +153,8 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
                     f"{name}: seed must fit 64 bits; got {number}\n  fix: {name}(seed % 2**32)"
                 )
             )
-        high = number >> 32 & 0xFFFFFFFF if thread.x64 else 0
-        return Array(np.array([high, number & 0xFFFFFFFF], _WORD), aval((2,), _WORD))
+        upper = number >> 32 & 0xFFFFFFFF if thread.x64 else 0
+        return Array(np.array([upper, number & 0xFFFFFFFF], _WORD), aval((2,), _WORD))
     x = value(name, seed, "seed")
     if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
         raise TypeError(
@@ -158,10 +162,9 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
             + (f"\n  fix: vmap({name}) makes a key of each" if x.aval.ndim else "")
         )
     low = cast(x, _WORD)
+    high: Any = literal(0, _WORD)
     if dtypes.bit_width(x.aval.dtype) == 64:
         high = cast(bitwise.shift_right_logical(x, literal(32, x.aval.dtype)), _WORD)
-    else:
-        high = literal(0, _WORD)
     return pair(cast(high, _WORD), low)
 
 
@@ -251,7 +254,7 @@ def split(key: ArrayLike | Key, num: int | tuple[int, ...] = 2) -> Any:
     Returns: uint32[num,2] (a `Key` of shape `num` for one).
     Raises: TypeError: not a key, or `num` isn't an int or a shape.
     Example:
-      >>> split(PRNGKey(0)).tolist()
+      >>> random.split(random.PRNGKey(0)).tolist()
       [[4146024105, 967050713], [2718843009, 1272950319]]
     """
     data, shape = one_key("split", key), shape_tuple("split", num)
@@ -296,7 +299,7 @@ def fold_in(key: ArrayLike | Key, data: int | ArrayLike) -> Any:
     Returns: uint32[2] (a `Key` for one).
     Raises: TypeError: not a key, or not an integer scalar.
     Example:
-      >>> fold_in(PRNGKey(0), 1).tolist()
+      >>> random.fold_in(random.PRNGKey(0), 1).tolist()
       [928981903, 3453687069]
     """
     words = one_key("fold_in", key)
@@ -327,8 +330,8 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
     Returns: array of `shape`.
     Raises: TypeError: not a key, or not an unsigned dtype.
     Example:
-      >>> bits(PRNGKey(0), (2,)).tolist()
-      [4070199207, 2042474671]
+      >>> random.bits(random.PRNGKey(0), (2,)).tolist()
+      [928981903, 3453687069]
     """
     data = one_key("bits", key)
     wanted = wanted_dtype("bits", dtype)
@@ -350,7 +353,7 @@ def key_data(keys: ArrayLike | Key) -> Array:
       keys: a `Key`; an array of that kind is given back.
     Returns: uint32[…,2].
     Example:
-      >>> key_data(key(3)).tolist()
+      >>> random.key_data(random.key(3)).tolist()
       [0, 3]
     """
     if isinstance(keys, Key):
@@ -368,7 +371,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> Key:
     Returns: Key of shape […].
     Raises: TypeError: of another dtype or shape.
     Example:
-      >>> wrap_key_data(PRNGKey(0))
+      >>> random.wrap_key_data(random.PRNGKey(0))
       Key(shape=())
     """
     if impl not in (None, "threefry2x32"):
@@ -387,7 +390,7 @@ def key_impl(keys: ArrayLike | Key) -> str:
     """The name of the generator that keys are for: always "threefry2x32".
 
     Example:
-      >>> key_impl(key(0))
+      >>> random.key_impl(random.key(0))
       'threefry2x32'
     """
     key_data(keys)
@@ -398,7 +401,7 @@ def clone(key: ArrayLike | Key) -> Any:
     """The key itself. It says to readers that a key is used again on purpose.
 
     Example:
-      >>> clone(key(0))
+      >>> random.clone(random.key(0))
       Key(shape=())
     """
     key_data(key)

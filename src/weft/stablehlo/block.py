@@ -242,13 +242,19 @@ class Block:
         self.lines.append(f"  {result} = stablehlo.iota dim = {axis} : {tensor(aval)}")
         return Operand(result, aval)
 
-    def call(self, function: str, operands: Sequence[Operand], outs: Sequence[Any]) -> list[Operand]:
+    def call(
+        self,
+        function: str,
+        operands: Sequence[Operand],
+        outs: Sequence[Any],
+        attributes: str = "",
+    ) -> list[Operand]:
         """A call of another function of the module."""
         left = self.fresh()
         names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
         equals = "" if not outs else f"{left} = " if len(outs) == 1 else f"{left}:{len(outs)} = "
         self.lines.append(
-            f"  {equals}func.call @{function}({', '.join(o.name for o in operands)}) "
+            f"  {equals}func.call @{function}({', '.join(o.name for o in operands)}){attributes} "
             f": ({', '.join(tensor(o.aval) for o in operands)}) -> "
             f"({', '.join(tensor(o) for o in outs)})"
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..config import thread
 from ..core.primitive import Primitive
+from ..core.source import located
 from ..higher_order.checkpoint import apply
 from ..interpreters.stage import stage
 from ..tree_util import tree_flatten
@@ -69,6 +70,7 @@ def checkpoint(
     cache: dict[Any, Any] = {}
 
     @functools.wraps(fun)
+    @located
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
         for n, value in fixed.items():

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import run
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located, note_user_line
 from ..core.trace import current
 from ..higher_order.custom_jvp import CustomJvp, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
@@ -147,6 +147,7 @@ class custom_jvp(_Custom):
 
         self.rule = jvp
 
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.rule is None:
             raise AttributeError(
@@ -272,6 +273,7 @@ class custom_vjp(_Custom):
         check_callable(bwd, "custom_vjp.defvjp")
         self.fwd, self.bwd = fwd, bwd
 
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
@@ -422,6 +424,7 @@ class _Pullback:
 register_pytree_node(_Pullback, lambda p: (p.consts, p.program), lambda program, c: _Pullback(program, list(c)))
 
 
+@located
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """A function that takes what the given one closes over as extra arguments.
 
@@ -451,6 +454,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     whole = jaxpr.without_consts()
     fixed = [None if dtypes.is_inexact(c.aval.dtype) else c for c in jaxpr.consts]
 
+    @located
     def converted(*args_and_values: Any) -> Any:
         args = args_and_values[: len(example_args)]
         extra = iter(args_and_values[len(example_args) :])

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
@@ -91,20 +91,6 @@ def check_inexact(
             )
 
 
-def noted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Errors of a transformed function's own checks carry the user's line."""
-
-    @wraps(function)
-    def with_line(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except (TypeError, ValueError) as error:
-            note_user_line(error)
-            raise
-
-    return with_line
-
-
 def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -168,7 +154,7 @@ def value_and_grad(
     check_callable(fun, _name)
 
     @wraps(fun)
-    @noted
+    @located
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         selected = Selected(_name, fun, argnums, args, kwargs)
         leaves, tree = tree_flatten(selected.chosen)
@@ -244,7 +230,7 @@ def jacrev(
     check_callable(fun, "jacrev")
 
     @wraps(fun)
-    @noted
+    @located
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         selected = Selected("jacrev", fun, argnums, args, kwargs)
         leaves, tree = tree_flatten(selected.chosen)
@@ -298,7 +284,7 @@ def jacfwd(
     check_callable(fun, "jacfwd")
 
     @wraps(fun)
-    @noted
+    @located
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         selected = Selected("jacfwd", fun, argnums, args, kwargs)
         leaves, tree = tree_flatten(selected.chosen)

@@ -10,7 +10,7 @@ import numpy as np
 from ..compiler.program import buffer_on
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..runtime import buffer as buffers
-from ..core.source import note_user_line
+from ..core.source import located
 from ..runtime import client
 from ..runtime.client import Device
 from ..tree_util import keystr, tree_leaves, tree_map, tree_map_with_path
@@ -37,6 +37,7 @@ process_count = client.process_count
 default_backend = client.default_backend
 
 
+@located
 def device_put(x: Any, device: Any = None) -> Any:
     """Arrays on a device.
 
@@ -59,9 +60,7 @@ def device_put(x: Any, device: Any = None) -> Any:
         try:
             value = as_value(leaf)
         except (TypeError, ValueError) as error:
-            wrong = TypeError(f"device_put: x{keystr(path)}: {error}")
-            note_user_line(wrong)
-            raise wrong from None
+            raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
         if device is None or isinstance(value, Tracer):
             return value
         return PlacedArray(value._host, value.aval, buffer_on(value, device), device)

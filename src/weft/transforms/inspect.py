@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.source import note_user_line
+from ..core.source import located
 from ..interpreters.stage import stage
 from ..tree_util import tree_flatten
 from .signature import (
@@ -24,6 +24,7 @@ from .stages import ShapeDtypeStruct, struct_of
 __all__ = ["ShapeDtypeStruct", "eval_shape", "make_jaxpr"]
 
 
+@located
 def traced(
     transform: str, fun: Any, nums: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
@@ -46,11 +47,7 @@ def traced(
         out_leaves, out_tree = tree_flatten(fun(*full, **inner_kwargs))
         return output_values(transform, fun, out_leaves)
 
-    try:
-        jaxpr = stage(flat, avals, name=name_of(fun), transform=transform, about=fun, names=paths)
-    except (TypeError, ValueError) as error:
-        note_user_line(error)
-        raise
+    jaxpr = stage(flat, avals, name=name_of(fun), transform=transform, about=fun, names=paths)
     return jaxpr, out_tree
 
 

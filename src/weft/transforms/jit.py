@@ -17,7 +17,7 @@ from ..config import thread
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located, note_user_line
 from ..core.trace import current
 from ..higher_order.call import call_jaxpr
 from ..interpreters.stage import is_open, stage
@@ -321,18 +321,7 @@ def jit(
         arrays = [x if x.__class__ is Array else argument_array(x) for x in leaves]
         return [buffer_on(arrays[i], device) for i in kept]
 
-    def checked(call: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(call)
-        def with_line(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return call(*args, **kwargs)
-            except (TypeError, ValueError) as error:
-                note_user_line(error)
-                raise
-
-        return with_line
-
-    general = checked(general)  # type: ignore[assignment]
+    general = located(general)  # type: ignore[assignment]
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
         """The traced program for these arguments, for looking at and lowering.
@@ -355,7 +344,12 @@ def jit(
         cache.clear()
         hot.clear()
 
-    jitted = dispatcher(fun, hot, general, argument_array, fill, explain)
+    def explained(error: Any, inputs: Any) -> Exception:
+        wrong = explain(error, inputs)
+        note_user_line(wrong)
+        return wrong
+
+    jitted = dispatcher(fun, hot, general, argument_array, fill, explained)
     jitted.trace = trace  # type: ignore[attr-defined]
     jitted.lower = lower  # type: ignore[attr-defined]
     jitted.clear_cache = clear_cache  # type: ignore[attr-defined]

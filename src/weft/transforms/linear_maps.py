@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
@@ -107,6 +107,7 @@ def tangent_value(
     return value
 
 
+@located
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """A function's value and its derivative in one direction (forward mode).
 
@@ -157,6 +158,7 @@ def full_tangent(primal: Aval, t: Any) -> Any:
     return zeros(primal.strong()) if t is None else t
 
 
+@located
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """A function's value, and its derivative at that point as a linear function.
 
@@ -183,6 +185,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     out_tree = found["out_tree"]
     avals = [v.aval for v in values]
 
+    @located
     def f_jvp(*tangents: Any) -> Any:
         t_leaves, t_tree = tree_flatten(tangents)
         if t_tree != tree:
@@ -236,6 +239,7 @@ def vjp(
     out_tree = found["out_tree"]
     in_avals, out_avals = [v.aval for v in values], [o.aval for o in outs[:n]]
 
+    @located
     def f_vjp(*cts: Any) -> Any:
         if len(cts) != 1:
             raise TypeError(
@@ -278,6 +282,7 @@ def pulled(linear: LinearMap, cts: Sequence[Any], n_outs: int, in_avals: Sequenc
     ]
 
 
+@located
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Any:
     """The transpose of a function that is linear, promised by the caller.
 
@@ -308,6 +313,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     flat, found = flat_function("linear_transpose", fun, tree)
     jaxpr = stage(flat, avals, transform="linear_transpose", about=fun)
 
+    @located
     def transposed(ct: Any) -> Any:
         ct_leaves, ct_tree = tree_flatten(ct)
         if ct_tree != found["out_tree"]:

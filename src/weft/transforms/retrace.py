@@ -3,16 +3,13 @@
 Knows signatures; knows nothing of tracing.
 """
 
-import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from ..config import thread
+from ..core.messages import tell
 from ..core.source import function_line, user_line
-
-logger = logging.getLogger("weft")
-
 
 class History:
     """The last signatures that a function was traced for."""
@@ -28,7 +25,7 @@ class History:
         """Remembers a signature about to be traced; explains it if a switch asks for that."""
         self.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
-            logger.warning("%s", self.explain(tree, avals, statics, paths))
+            tell(self.explain(tree, avals, statics, paths))
         self.signatures.append((tree, avals, statics, thread.key))
 
     def explain(self, tree: Any, avals: Any, statics: Any, paths: Callable[[], list[str]]) -> str:

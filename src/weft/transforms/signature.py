@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval, aval
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located, note_user_line
 from ..core.value import Value
 from ..tree_util import keystr, tree_flatten_with_path
 
@@ -38,11 +38,12 @@ _REFUSED = (
 )
 
 
+@located
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
         raise TypeError(
-            f"{transform}: expected a function; got {type(function).__name__} {function!r:.60}"
+            f"{transform}: expected a function; got {kind_of(function)}"
         )
     for is_kind, kind, cure in _REFUSED:
         if is_kind(function):
@@ -74,6 +75,7 @@ def parameters(function: Any) -> list[inspect.Parameter]:
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+@located
 def static_arguments(
     function: Any, argnums: Any, argnames: Any, transform: str = "jit", word: str = "static"
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array
+from ..compiler.program import OPTIONS
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
+from ..core.source import located
 from ..runtime import client
 from ..runtime import executable as runtime
 from ..tree_util import PyTreeDef, tree_flatten
@@ -124,7 +126,7 @@ class Lowered:
         device = self.device or client.default_device()
         if compiler_options:
             executable = runtime.compile_text(
-                self.text, self.program.types, device, compiler_options
+                self.text, self.program.types, device, OPTIONS.get(device.platform, {}) | compiler_options
             )
         else:
             executable = self.program.executable(device)
@@ -155,6 +157,7 @@ class Compiled:
         """The runtime's own object."""
         return self.executable
 
+    @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..core.array import as_value
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line, located
 from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
@@ -56,14 +56,8 @@ def vmap(
         )
 
     @functools.wraps(fun)
+    @located
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return run(args, kwargs)
-        except (TypeError, ValueError) as error:
-            note_user_line(error)
-            raise
-
-    def run(args: Any, kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap: in_axes must have one entry for each positional argument of "

@@ -1,0 +1,78 @@
+"""Where each peer lives: an environment of its own, so that no peer's packages help another's.
+
+The versions are those of pyproject.toml: the extras `bench` (jax) and `bench-torch`.
+"""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXTRAS = {"jax": "bench", "torch": "bench-torch"}
+
+
+def python_of(peer: str) -> str:
+    """The interpreter of a peer; its environment is made if it isn't there.
+
+    BENCH_PYTHON_JAX and BENCH_PYTHON_TORCH name other interpreters.
+    """
+    if peer == "weft":
+        return sys.executable
+    given = os.environ.get(f"BENCH_PYTHON_{peer.upper()}")
+    if given:
+        return given
+    folder = ROOT / f".venv-{peer}"
+    python = folder / "bin" / "python"
+    if not (folder / ".ready").exists():
+        with (ROOT / "pyproject.toml").open("rb") as file:
+            extras = tomllib.load(file)["project"]["optional-dependencies"]
+        sys.stderr.write(f"making {folder.name} with {', '.join(extras[EXTRAS[peer]])} …\n")
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run(
+            [str(python), "-m", "pip", "install", "-q", "numpy", *extras[EXTRAS[peer]]], check=True
+        )
+        (folder / ".ready").touch()
+    return str(python)
+
+
+def variables(peer: str, cache: str = "") -> dict[str, str]:
+    """Environment variables of a peer's process; its disk cache is in `cache`, or off."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "JAX_", "XLA_"))}
+    # The working tree's weft for weft, and nothing of it for the others; with byte code on disk, as
+    # installed packages have it.
+    for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+        env.pop(name, None)
+    if peer == "weft":
+        env["PYTHONPATH"] = str(ROOT / "src")
+    env["WEFT_CACHE_DIR"] = cache
+    if cache:
+        env["JAX_COMPILATION_CACHE_DIR"] = cache
+        env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        env["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    return env
+
+
+VERSIONS = """
+import importlib.metadata as m, json, platform
+found = {"python": platform.python_version()}
+for name in ("jax", "jaxlib", "torch", "numpy"):
+    try:
+        found[name] = m.version(name)
+    except m.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
+
+
+def versions(peer: str) -> str:
+    """The versions in a peer's environment, as JSON."""
+    done = subprocess.run(
+        [python_of(peer), "-c", VERSIONS],
+        env=variables(peer),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout

@@ -1,0 +1,78 @@
+"""Is a jaxpr well formed? Every variable defined once and before its use, every type as its rule says.
+
+Knows jaxprs and type rules. Run after each stage under the switch `enable_checks`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import errors
+from .jaxpr import Equation, Jaxpr, Var, subjaxprs
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> None:
+    """Raises InvalidJaxprError, which shows the program, if it or one inside it is malformed."""
+    try:
+        _check(jaxpr)
+    except _Wrong as wrong:
+        raise errors.InvalidJaxprError(
+            f"check_jaxpr: {wrong}; in\n{jaxpr}\n"
+            "  fix: a program that weft made itself is a bug in weft, or in the type rule of the "
+            "primitive named"
+        ) from None
+
+
+class _Wrong(Exception):
+    """What is wrong, in words."""
+
+
+def _check(jaxpr: Jaxpr) -> None:
+    if len(jaxpr.constvars) != len(jaxpr.consts):
+        raise _Wrong(f"{len(jaxpr.constvars)} constant variables have {len(jaxpr.consts)} values")
+    for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+        if (v.aval.shape, v.aval.dtype) != (c.aval.shape, c.aval.dtype):
+            raise _Wrong(f"a constant variable of type {v.aval} has a value of type {c.aval}")
+    defined: set[Var] = set()
+    _define(defined, [*jaxpr.constvars, *jaxpr.invars], "the inputs")
+    for number, e in enumerate(jaxpr.equations):
+        where = f"equation {number}, {e.primitive}"
+        _use(defined, e.inputs, where)
+        _check_types(e, where)
+        for inner in subjaxprs(e.params):
+            if inner.constvars:
+                raise _Wrong(f"{where}: a jaxpr inside has constants, which should be operands")
+            _check(inner)
+        _define(defined, e.outvars, where)
+    _use(defined, jaxpr.outvars, "the results")
+
+
+def _define(defined: set[Var], variables: Iterable[Var], where: str) -> None:
+    for v in variables:
+        if type(v) is not Var:
+            raise _Wrong(f"{where}: {v!r} is defined, which is no variable")
+        if v in defined:
+            raise _Wrong(f"{where}: {v} is defined twice")
+        defined.add(v)
+
+
+def _use(defined: set[Var], atoms: Iterable[Any], where: str) -> None:
+    for v in atoms:
+        if type(v) is Var:
+            if v not in defined:
+                raise _Wrong(f"{where}: {v} is used and not defined before")
+        elif not hasattr(v, "host") or v.aval.ndim:
+            raise _Wrong(f"{where}: {v!r} is neither a variable nor a literal (an array of no axes)")
+
+
+def _check_types(e: Equation, where: str) -> None:
+    try:
+        out = e.primitive.out(e.inputs, e.params)
+    except (TypeError, ValueError) as error:
+        raise _Wrong(f"{where}: its type rule refuses the inputs: {error}") from None
+    outs = out if e.primitive.multiple else (out,)
+    if len(outs) != len(e.outvars):
+        raise _Wrong(f"{where}: {len(outs)} outputs have {len(e.outvars)} variables")
+    for v, a in zip(e.outvars, outs, strict=True):
+        # not their weak types: a derivative made for strong tangents is used for weak ones too
+        if (v.aval.shape, v.aval.dtype) != (a.shape, a.dtype):
+            raise _Wrong(f"{where}: a result of type {a} has a variable of type {v.aval}")

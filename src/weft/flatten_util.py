@@ -1,0 +1,65 @@
+"""Pytrees of arrays as vectors, and back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import dtypes
+from .core.array import Array
+from .core.aval import aval
+from .core.source import located
+from .numpy.promotion import cast, value
+from .primitives import slicing, structural
+from .tree_util import tree_flatten, tree_unflatten
+from .typing import PyTree
+
+__all__ = ["ravel_pytree"]
+
+
+@located
+def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
+    """All elements of the arrays in a pytree as one vector, and the way back.
+
+    Args:
+      pytree: arrays and scalars in containers.
+    Returns: (vector, unravel): the elements, in the order of the leaves, in the dtype that all of
+      theirs promote to; and a function that makes a pytree like the given one of such a vector,
+      each leaf in its own shape and dtype. Both are differentiable.
+    Raises: TypeError: a leaf is no array. `unravel` raises ValueError for a vector of another
+      length, TypeError for one of another dtype.
+    Example:
+      >>> from weft.flatten_util import ravel_pytree
+      >>> vector, unravel = ravel_pytree({"b": 3.0, "w": np.array([1.0, 2.0])})
+      >>> vector.tolist()
+      [3.0, 1.0, 2.0]
+      >>> unravel(2 * vector)["w"].tolist()
+      [2.0, 4.0]
+    """
+    leaves, treedef = tree_flatten(pytree)
+    arrays = [value("ravel_pytree", leaf, f"leaf {i}") for i, leaf in enumerate(leaves)]
+    avals = [a.aval for a in arrays]
+    dtype = dtypes.result_type(*arrays) if arrays else dtypes.default_float()
+    parts = [structural.reshape(cast(a, dtype), shape=(a.size,)) for a in arrays]
+    if len(parts) == 1:
+        (vector,) = parts
+    elif parts:
+        vector = slicing.concatenate(*parts, dimension=0)
+    else:
+        vector = structural.zeros(aval((0,), dtype))
+    length = vector.size
+
+    @located
+    def unravel(flat: Any) -> PyTree:
+        """The pytree of a vector."""
+        x = value("unravel", flat, "the vector")
+        if x.aval.shape != (length,):
+            raise ValueError(f"unravel: expected a vector of length {length}; got {x.aval}")
+        if x.aval.dtype != dtype:
+            raise TypeError(f"unravel: expected a vector of dtype {dtype.name}; got {x.aval}")
+        pieces, start = [], 0
+        for a in avals:
+            piece = slicing.slice_(x, start=(start,), limit=(start + a.size,), strides=(1,))
+            pieces.append(cast(structural.reshape(piece, shape=a.shape), a.dtype))
+            start += a.size
+        return tree_unflatten(treedef, pieces)
+
+    return vector, unravel

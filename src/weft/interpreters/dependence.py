@@ -1,0 +1,101 @@
+"""Which values depend on which inputs; programs inside equations taken apart by it.
+
+Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.aval import Aval
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..primitives.structural import broadcast_in_dim
+
+
+def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
+    """Which results of an equation depend on the inputs in `touched`."""
+    rule = getattr(e.primitive, "depends_rule", None)
+    if rule is None:
+        return [True] * len(e.outvars)
+    return rule(tuple(touched), inexact, **dict(e.params))  # type: ignore[no-any-return]
+
+
+def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
+    """The variables that depend on the inputs in `mask`; only those with derivatives if `inexact`."""
+    found = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
+    for e in jaxpr.equations:
+        touched = [type(v) is Var and v in found for v in e.inputs]
+        if True not in touched:
+            continue
+        found.update(
+            v
+            for v, r in zip(e.outvars, reached(e, touched, inexact), strict=True)
+            if r and (not inexact or dtypes.is_inexact(v.aval.dtype))
+        )
+    return found
+
+
+def parted(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
+    """The equations in order, each with whether it depends on the variables in `linear`.
+
+    Results that do are added to `linear`. An equation with a program inside of which some results
+    do and others don't becomes two: the others don't change if what they don't depend on is zero.
+    """
+    used: set[Any] | None = None
+    for e in jaxpr.equations:
+        touched = [type(v) is Var and v in linear for v in e.inputs]
+        if True not in touched:
+            yield e, False
+            continue
+        there = reached(e, touched)
+        if False in there:
+            if used is None:
+                used = {v for e in jaxpr.equations for v in e.inputs if type(v) is Var}
+                used.update(v for v in jaxpr.outvars if type(v) is Var)
+            if any(v in used for v, t in zip(e.outvars, there, strict=True) if not t):
+                zeros: list[Equation] = []
+                inputs = [
+                    zero_atom(v.aval, zeros) if t else v
+                    for v, t in zip(e.inputs, touched, strict=True)
+                ]
+                for zero in zeros:
+                    yield zero, False
+                yield e.replace(inputs, _only(e.outvars, [not t for t in there])), False
+            if True not in there:
+                continue
+            e = e.replace(e.inputs, _only(e.outvars, there))
+        linear.update(v for v, t in zip(e.outvars, there, strict=True) if t)
+        yield e, True
+
+
+def separated(jaxpr: Jaxpr, mask: Sequence[bool]) -> Jaxpr:
+    """The same program, in which all results of an equation depend on the inputs in `mask`, or none."""
+    key = ("separated", tuple(mask))
+    if key not in jaxpr.cache:
+        linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
+        jaxpr.cache[key] = Jaxpr(
+            jaxpr.constvars,
+            jaxpr.consts,
+            jaxpr.invars,
+            [e for e, _ in parted(jaxpr, linear)],
+            jaxpr.outvars,
+            jaxpr.name,
+        )
+    return jaxpr.cache[key]  # type: ignore[no-any-return]
+
+
+def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:
+    """The variables in the mask; others in the place of the rest."""
+    return [v if m else Var(v.aval) for v, m in zip(outvars, mask, strict=True)]
+
+
+def zero_atom(aval: Aval, equations: list[Equation]) -> Any:
+    """A literal zero, or a variable of zeros with the equation that makes it."""
+    zero = Array(literal(0, aval.dtype).host(), aval.update(shape=(), weak_type=False))
+    if not aval.ndim:
+        return zero
+    var = Var(aval.strong())
+    params = (("shape", aval.shape), ("dims", ()))
+    equations.append(Equation(broadcast_in_dim, [zero], params, (var,)))
+    return var

@@ -1,0 +1,220 @@
+"""Bits of integers, greatest common divisors. Knows integers only."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..lax.loops import while_loop
+from ..primitives import arithmetic, bitwise, comparison, selection, structural
+from ..primitives.slicing import pad
+from ..typing import ArrayLike, Axis
+from .axes import one_axis
+from .creation import broadcast, from_numpy
+from .elementwise import one, two
+from .pieces import cut
+from .promotion import binary, cast, derived, promote_values, unary, value
+from .reductions import sum, truth
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "gcd",
+    "invert",
+    "lcm",
+    "left_shift",
+    "packbits",
+    "right_shift",
+    "unpackbits",
+]
+
+_PAIR = "np.array([5, 6]), 3)"
+AND = two("Both bits.", f"np.bitwise_and({_PAIR}", "Array([1, 2], dtype=int32)")
+OR = two("Either bit.", f"np.bitwise_or({_PAIR}", "Array([7, 7], dtype=int32)")
+XOR = two("One bit and not the other.", f"np.bitwise_xor({_PAIR}", "Array([6, 5], dtype=int32)")
+NOT = one("Each bit turned; for booleans, not.", "np.invert(np.array([0, 5]))",
+          "Array([-1, -6], dtype=int32)", note="an integer or boolean one.")  # fmt: skip
+
+bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", AND)
+bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", OR)
+bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", XOR)
+invert = bitwise_not = bitwise_invert = unary(bitwise.bitwise_not, "invert", NOT)
+
+_SHIFT = "np.array([1, -4]), 1)"
+LEFT = two("x1 * 2 ** x2, modulo the width.", f"np.left_shift({_SHIFT}", "Array([ 2, -8], dtype=int32)")
+RIGHT = two("x1 / 2 ** x2, rounded down.", f"np.right_shift({_SHIFT}", "Array([ 0, -2], dtype=int32)")
+
+
+def _right_shift(x: Any, y: Any) -> Any:
+    if dtypes.is_unsigned(x.aval.dtype):
+        return bitwise.shift_right_logical(x, y)
+    return bitwise.shift_right_arithmetic(x, y)
+
+
+left_shift = bitwise_left_shift = binary(bitwise.shift_left, "left_shift", LEFT, to_number=True)
+right_shift = bitwise_right_shift = derived(_right_shift, "right_shift", RIGHT, to_number=True)
+
+
+@located
+def bitwise_count(x: ArrayLike, /) -> Array:
+    """How many bits of |x| are one.
+
+    Args:
+      x: integer or boolean array of any shape.
+    Returns: uint8 array of the shape of `x`.
+    Example:
+      >>> np.bitwise_count(np.array([7, -1]))
+      Array([3, 1], dtype=uint8)
+    """
+    v = value("bitwise_count", x)
+    if dtypes.is_bool(v.dtype):
+        return cast(v, dtypes.uint8)  # type: ignore[no-any-return]
+    if not dtypes.is_integer(v.dtype):
+        raise TypeError(f"bitwise_count: expected an integer operand; got {v.aval}")
+    size = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
+    return cast(bitwise.population_count(size), dtypes.uint8)  # type: ignore[no-any-return]
+
+
+# --- divisors ---
+
+
+def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
+    x, y = promote_values(name, x1, x2)
+    if not dtypes.is_integer(x.dtype):
+        raise ValueError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
+    shape = structural.broadcast_shape(name, (x.aval, y.aval))
+    return broadcast(name, x, shape), broadcast(name, y, shape)
+
+
+def _size(x: Any) -> Any:
+    return arithmetic.abs_(x) if dtypes.is_signed(x.dtype) else x
+
+
+@located
+def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Greatest common divisor, by Euclid's algorithm.
+
+    Args:
+      x1, x2: integer arrays that broadcast together.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> np.gcd(np.array([12, 7]), 8)
+      Array([4, 1], dtype=int32)
+    """
+    x, y = _whole_pair("gcd", x1, x2)
+    zero = literal(0, x.dtype)
+
+    def going(pair: Any) -> Any:
+        return comparison.ne(pair[1], zero).any()
+
+    def step(pair: Any) -> Any:
+        x, y = pair
+        done = comparison.eq(y, zero)
+        rest = arithmetic.rem(x, selection.select_n(done, y, literal(1, x.dtype)))
+        return selection.select_n(done, y, x), selection.select_n(done, rest, zero)
+
+    return while_loop(going, step, (_size(x), _size(y)))[0]  # type: ignore[no-any-return]
+
+
+@located
+def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Least common multiple.
+
+    Args:
+      x1, x2: integer arrays that broadcast together.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> np.lcm(np.array([4, 3]), 6)
+      Array([12,  6], dtype=int32)
+    """
+    x, y = _whole_pair("lcm", x1, x2)
+    x, y = _size(x), _size(y)
+    divisor = gcd(x, y)
+    none = comparison.eq(divisor, literal(0, x.dtype))
+    safe = selection.select_n(none, divisor, literal(1, x.dtype))
+    return arithmetic.mul(x, arithmetic.div(y, safe))  # type: ignore[no-any-return]
+
+
+# --- packing ---
+
+
+def _bit_order(name: str, bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"{name}: bitorder must be 'big' or 'little'; got {bitorder!r}")
+    order = np.arange(8, dtype=np.uint8)
+    return order[::-1] if bitorder == "big" else order
+
+
+@located
+def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
+    """Eight truths to a byte.
+
+    Args:
+      a: integer or boolean array; what isn't zero is a 1.
+      axis: the axis to pack; None flattens.
+      bitorder: 'big', the first is the highest bit, or 'little'.
+    Returns: uint8 array; the axis is an eighth as long, rounded up.
+    Example:
+      >>> np.packbits(np.array([1, 0, 1]))
+      Array([160], dtype=uint8)
+    """
+    flags = truth("packbits", a)
+    x = cast(flags, dtypes.uint8)
+    if axis is None:
+        x, axis = structural.reshape(x, shape=(x.size,)), 0
+    i = one_axis("packbits", axis, x.ndim)
+    x = structural.move_axis(x, i, x.ndim - 1)
+    missing = -x.shape[-1] % 8
+    if missing:
+        from_zero = literal(0, dtypes.uint8)
+        padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, missing, 0))
+        x = pad(x, from_zero, padding=padding)
+    x = structural.reshape(x, shape=(*x.shape[:-1], x.shape[-1] // 8, 8))
+    weights = from_numpy(np.uint8(1) << _bit_order("packbits", bitorder))
+    x = sum(arithmetic.mul(x, weights), -1, promote_integers=False)
+    return structural.move_axis(x, x.ndim - 1, i)  # type: ignore[no-any-return]
+
+
+@located
+def unpackbits(
+    a: ArrayLike, axis: Axis = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
+    """The eight bits of each byte.
+
+    Args:
+      a: uint8 array.
+      axis: the axis to unpack; None flattens.
+      count: how many bits to give; negative ones are cut off from the end.
+      bitorder: 'big', the highest bit is first, or 'little'.
+    Returns: uint8 array of zeros and ones; the axis is eight times as long.
+    Example:
+      >>> np.unpackbits(np.array([160], dtype="uint8"))
+      Array([1, 0, 1, 0, 0, 0, 0, 0], dtype=uint8)
+    """
+    x = value("unpackbits", a, "a")
+    if x.dtype != dtypes.uint8:
+        raise TypeError(f"unpackbits: expected a uint8 array; got {x.aval}")
+    if axis is None:
+        x, axis = structural.reshape(x, shape=(x.size,)), 0
+    i = one_axis("unpackbits", axis, x.ndim)
+    x = structural.move_axis(x, i, x.ndim - 1)
+    column = structural.reshape(x, shape=(*x.shape, 1))
+    shifts = from_numpy(_bit_order("unpackbits", bitorder).copy())
+    bits = bitwise.bitwise_and(bitwise.shift_right_logical(column, shifts), literal(1, dtypes.uint8))
+    bits = structural.reshape(bits, shape=(*x.shape[:-1], x.shape[-1] * 8))
+    if count is not None:
+        n = bits.shape[-1]
+        if count > n:
+            padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, count - n, 0))
+            bits = pad(bits, literal(0, dtypes.uint8), padding=padding)
+        else:
+            bits = cut(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
+    return structural.move_axis(bits, bits.ndim - 1, i)  # type: ignore[no-any-return]

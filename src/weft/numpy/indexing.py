@@ -1,0 +1,510 @@
+"""Indexing as NumPy's: what `x[index]` and iteration mean.
+
+On the host an index goes to NumPy as it is; otherwise it becomes a slice and a reshape, or a
+gather where arrays of indices are involved.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, errors
+from ..core.array import Array, as_value, from_host, literal
+from ..core.aval import Aval, aval
+from ..core.source import note_user_line
+from ..core.trace import current
+from ..interpreters.eager_tiers import machine
+from ..lax.indexing import fill_number
+from ..lax.slicing import counted_from_end, start_index
+from ..primitives.arithmetic import div, rem, sub
+from ..primitives.comparison import lt, ne
+from ..primitives.creation import iota
+from ..primitives.cumulative import cumsum
+from ..primitives.dynamic_slicing import dynamic_slice
+from ..primitives.index_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from ..primitives.indexing import gather, scatter
+from ..primitives.selection import where
+from ..primitives.slicing import concatenate, rev, slice_, split
+from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape, widen, zeros
+from ..typing import ArrayLike
+from .axes import one_axis, whole_number
+from .index_plans import Index, New, Placed, Sliced, parse
+from .promotion import cast, noted, plan_cache, value
+
+__all__ = ["argwhere", "flatnonzero", "nonzero", "unstack"]
+
+_base = current.base
+FILL, PROMISE = GatherScatterMode.FILL_OR_DROP, GatherScatterMode.PROMISE_IN_BOUNDS
+
+# --- on the host ---
+
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+_rows: dict[Aval, Aval] = plan_cache()  # aval of an array -> that of its rows
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]`."""
+    # NumPy's indexing takes 40-150 ns; aval's look-up as much again: 0.5 µs for x[0] (py3.11)
+    if x.__class__ is Array and current.trace is _base:
+        host = x._host
+        if host is None:
+            host = host_of(x)
+        kind = index.__class__
+        try:
+            if kind is int:
+                result = host[index]
+                try:
+                    return Array(result, _rows[x.aval])
+                except KeyError:
+                    a = x.aval
+                    row = _rows[a] = aval(a.shape[1:], a.dtype, a.weak_type)
+                    return Array(result, row)
+            if kind is tuple:
+                for item in index:
+                    if item.__class__ not in BASIC:
+                        index = host_index(index)
+                        break
+            elif kind not in BASIC:
+                index = host_index((index,))
+            result = host[index]
+            a = x.aval
+            return Array(result, aval(result.shape, a.dtype, a.weak_type))
+        except (IndexError, TypeError, ValueError):
+            pass  # out of range, or not an index: the long way moves it inside, or explains
+    try:
+        return read("indexing", x, index)
+    except (TypeError, ValueError, IndexError) as error:
+        note_user_line(error)
+        raise
+
+
+def host_of(x: Array) -> Any:
+    """The elements on the host if they cost nothing there (the CPU is the only device)."""
+    if machine.accelerated is None:
+        machine.accelerated = machine.find_accelerator()
+    return None if machine.accelerated else _base.fetch(x)
+
+
+def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index with arrays, as NumPy takes it.
+
+    Raises: TypeError: there is something in it that NumPy understands differently, or not at all.
+    """
+    found = []
+    for item in items:
+        if item.__class__ is Array:
+            item = item._host if item._host is not None else host_of(item)
+            if item is None:
+                raise TypeError
+        elif item.__class__ in BASIC:
+            found.append(item)
+            continue
+        if not isinstance(item, (np.ndarray, np.generic)) or item.dtype.kind not in "iub":
+            raise TypeError
+        found.append(item)
+    return tuple(found)
+
+
+# --- anywhere ---
+
+
+def read(
+    name: str,
+    x: Any,
+    index: Any,
+    *,
+    mode: GatherScatterMode | None = None,
+    fill_value: Any = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    wrap: bool = True,
+) -> Any:
+    """`x[index]` by primitives.
+
+    Args:
+      mode: what becomes of places out of range; `None` moves them inside, and gives them no share
+        in derivatives if they are looked up.
+      wrap: whether negative places count from the end.
+    """
+    ix = parse(name, x, index)
+    x = with_inserted(x, ix.inserted)
+    placed, outside = [], False
+    for p in ix.parts:
+        if p.__class__ is Placed:
+            n = x.shape[p.axis]
+            if not n:
+                raise noted(
+                    IndexError(f"{name}: axis {p.axis} of {x.aval} has no elements to index")
+                )
+            if p.place.__class__ is int:
+                at = p.place + n if wrap and p.place < 0 else p.place
+                outside = outside or not 0 <= at < n
+                placed.append(at)
+            else:
+                outside = True
+                placed.append(start_index(name, p.place, n, wrap))
+    if ix.lookups or (outside and mode is FILL):
+        return look_up(
+            name, x, ix, placed, mode, fill_value, indices_are_sorted, unique_indices, wrap
+        )
+    return cut_out(x, ix, placed)
+
+
+def with_inserted(x: Any, axes: Sequence[int]) -> Any:
+    """An array with axes of length one inserted, one after the other."""
+    for axis in axes:
+        x = reshape(x, shape=(*x.shape[:axis], 1, *x.shape[axis:]))
+    return x
+
+
+def cut_out(x: Any, ix: Index, placed: Sequence[Any]) -> Any:
+    """An index of slices and places."""
+    start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts: list[Any] = []
+    flipped = []
+    places = iter(placed)
+    known = True
+    for p in ix.parts:
+        if p.__class__ is Sliced:
+            a = p.axis
+            start[a], limit[a], strides[a] = bounds(p)
+            if p.step < 0 and p.count > 1:
+                flipped.append(a)
+            starts.append(start[a])
+        elif p.__class__ is Placed:
+            place = next(places)
+            if place.__class__ is int:
+                place = min(max(place, 0), x.shape[p.axis] - 1)
+                start[p.axis], limit[p.axis] = place, place + 1
+            else:
+                known = False
+            starts.append(place)
+    # A differentiated loop over x[i] shares one signature: places are arguments of dynamic_slice.
+    if known and placed and x.concrete() is not None and all(s == 1 for s in strides):
+        known = False
+    if known:
+        if tuple(limit) != x.shape or any(start) or any(s != 1 for s in strides):
+            x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
+    else:
+        dropped = [p.axis for p in ix.parts if p.__class__ is Placed]
+        x = cut_at_run_time(x, starts, start, limit, strides, dropped)
+    if flipped:
+        x = rev(x, dimensions=tuple(flipped))
+    return x if x.shape == ix.shape else reshape(x, shape=ix.shape)
+
+
+def bounds(p: Sliced) -> tuple[int, int, int]:
+    """Start, limit and stride of a slice, forwards."""
+    if not p.count:
+        return 0, 0, 1
+    last = p.start + (p.count - 1) * p.step
+    low, high = min(p.start, last), max(p.start, last)
+    return low, high + 1, abs(p.step) if p.count > 1 else 1
+
+
+def cut_at_run_time(
+    x: Any,
+    starts: list[Any],
+    start: list[int],
+    limit: list[int],
+    strides: list[int],
+    placed: list[int],
+) -> Any:
+    """A window at places some of which are known at run time; strided axes are cut before."""
+    if any(s != 1 for s in strides):
+        low = [a if s != 1 else 0 for a, s in zip(start, strides, strict=True)]
+        high = [b if s != 1 else n for b, s, n in zip(limit, strides, x.shape, strict=True)]
+        x = slice_(x, start=tuple(low), limit=tuple(high), strides=tuple(strides))
+        starts = [0 if s != 1 else a for a, s in zip(starts, strides, strict=True)]
+    sizes = [
+        1 if d in placed else n if s != 1 else b - a
+        for d, (a, b, s, n) in enumerate(zip(start, limit, strides, x.shape, strict=True))
+    ]
+    return dynamic_slice(x, *map(as_value, starts), sizes=tuple(sizes))
+
+
+def look_up(
+    name: str,
+    x: Any,
+    ix: Index,
+    placed: Sequence[Any],
+    mode: GatherScatterMode | None,
+    fill_value: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    wrap: bool,
+) -> Any:
+    """An index with arrays of indices: one gather, after what is sliced off beforehand."""
+    start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    columns: list[tuple[int, Any, bool]] = []  # length of the axis, indices, whether to wrap
+    index_map, collapsed, kept = [], [], []
+    places = iter(placed)
+    for p in ix.parts:
+        if p.__class__ is Sliced:
+            start[p.axis], limit[p.axis], strides[p.axis] = bounds(p)
+            kept.append(p)
+        elif p.__class__ is not New:
+            collapsed.append(p.axis)
+            n = x.shape[p.axis]
+            if p.__class__ is Placed:
+                place = next(places)
+                if place.__class__ is int and mode is not FILL:
+                    place = min(max(place, 0), n - 1)
+                if place.__class__ is int and 0 <= place < n:
+                    start[p.axis], limit[p.axis] = place, place + 1
+                    continue
+                columns.append((n, place, False))
+            else:
+                columns.append((n, p.indices, wrap))
+            index_map.append(p.axis)
+    if tuple(limit) != x.shape or any(start) or any(s != 1 for s in strides):
+        x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
+    shape = ix.lookup_shape
+    rank = len(shape)
+    aligned = [(n, c, tuple(range(rank - np.ndim(c), rank)), w) for n, c, w in columns]
+    before = sum(p.__class__ is Sliced for p in ix.parts[: ix.at])
+    offset = (*range(before), *range(before + rank, len(kept) + rank))
+    out = gather(
+        x,
+        place_array(aligned, shape),
+        dimension_numbers=GatherDimensionNumbers(
+            offset, tuple(sorted(collapsed)), tuple(index_map)
+        ),
+        slice_sizes=tuple(1 if a in collapsed else n for a, n in enumerate(x.shape)),
+        indices_are_sorted=indices_are_sorted,
+        unique_indices=unique_indices,
+        mode=PROMISE if mode is None else mode,
+        fill_value=fill_number(x.dtype, fill_value) if mode is FILL else None,
+    )
+    flipped = [d for d, p in zip(offset, kept, strict=True) if p.step < 0 and p.count > 1]
+    if flipped:
+        out = rev(out, dimensions=tuple(flipped))
+    return out if out.shape == ix.shape else reshape(out, shape=ix.shape)
+
+
+def place_array(
+    columns: Sequence[tuple[int, Any, tuple[int, ...], bool]], shape: tuple[int, ...]
+) -> Any:
+    """The indices of a gather or scatter, [*shape, columns]: one column for each indexed axis.
+
+    Args:
+      columns: the axis's length; places, as an int, NumPy's integers or a value; which axes of
+        `shape` they run along; whether negative ones count from the end.
+    """
+    if not columns:
+        return from_host(np.zeros((*shape, 0), dtypes.default_int()), copy=False)
+    long = max(n for n, *_ in columns) > dtypes.iinfo(dtypes.int32).max
+    kind = dtypes.int64 if long else dtypes.int32
+    arrays = []
+    for n, places, _, wrap in columns:
+        if isinstance(places, (int, np.ndarray, np.generic)):
+            arrays.append(known_places(n, places, wrap, kind))
+        else:
+            arrays.append(run_time_places(n, places, wrap))
+    if all(isinstance(a, np.ndarray) for a in arrays):
+        spread = [
+            np.broadcast_to(_along(a, dims, len(shape)), shape)
+            for a, (_, _, dims, _) in zip(arrays, columns, strict=True)
+        ]
+        return from_host(np.stack(spread, -1), copy=False)
+    values = [as_value(a) for a in arrays]
+    kinds = {v.dtype for v in values}
+    common = kinds.pop() if len(kinds) == 1 else kind
+    made = []
+    for v, (_, _, dims, _) in zip(values, columns, strict=True):
+        if v.dtype != common:
+            v = convert_element_type(v, dtype=common)
+        made.append(broadcast_in_dim(v, shape=(*shape, 1), dims=dims))
+    return concatenate(*made, dimension=len(shape)) if len(made) > 1 else made[0]
+
+
+def _along(a: Any, dims: tuple[int, ...], rank: int) -> Any:
+    """A NumPy array with its axes at `dims` of so many."""
+    lengths = dict(zip(dims, a.shape, strict=True))
+    return a.reshape([lengths.get(i, 1) for i in range(rank)])
+
+
+def known_places(n: int, places: Any, wrap: bool, kind: Any) -> np.ndarray[Any, Any]:
+    """Places known now, in a dtype of the device; ones far out of range stay out of it."""
+    array = np.asarray(places)
+    if array.dtype == np.uint64:
+        array = np.minimum(array, np.uint64(n))
+    array = array.astype(np.int64)
+    if wrap:
+        array = np.where(array < 0, array + n, array)
+    return np.clip(array, -1, n).astype(kind)
+
+
+def run_time_places(n: int, places: Any, wrap: bool) -> Any:
+    """Places known at run time, negative ones counted from the end."""
+    if not wrap or dtypes.is_unsigned(places.dtype):
+        return places
+    if dtypes.iinfo(places.dtype).max < n:
+        places = convert_element_type(places, dtype=dtypes.default_int())
+    return counted_from_end(places, n)
+
+
+# --- iteration ---
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The slices of an array along an axis.
+
+    Args:
+      x: array with at least one axis.
+      axis: negative ones count from the end.
+    Returns: a tuple of arrays without that axis.
+    Raises: ValueError: no axes, or out of range.
+    Example:
+      >>> from weft import numpy as np
+      >>> a, b = np.unstack(np.array([[1, 2], [3, 4]]), axis=1)
+      >>> a.tolist(), b.tolist()
+      ([1, 3], [2, 4])
+    """
+    x = value("unstack", x)
+    if not x.ndim:
+        raise noted(ValueError(f"unstack: expected an array with at least one axis; got {x.aval}"))
+    a = one_axis("unstack", axis, x.ndim)
+    n, shape = x.shape[a], (*x.shape[:a], *x.shape[a + 1 :])
+    if x.__class__ is Array and current.trace is _base:
+        host = x._host if x._host is not None else host_of(x)
+        if host is not None:
+            row = aval(shape, x.dtype, x.weak_type)
+            return tuple([Array(h, row) for h in (np.moveaxis(host, a, 0) if a else host)])
+    if n <= 1:
+        return tuple([reshape(x, shape=shape)] * n)
+    return tuple([reshape(p, shape=shape) for p in split(x, sizes=(1,) * n, axis=a)])
+
+
+# --- where something holds ---
+
+
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+    """The places of the elements that aren't zero.
+
+    Args:
+      a: array with at least one axis.
+      size: how many places to give: the first ones; if there are fewer, `fill_value` follows. It is
+        needed while `a` is traced, as it decides the result's shape.
+      fill_value: a number, or one for each axis; 0 if left out.
+    Returns: an integer array for each axis.
+    Raises: ValueError: a scalar. ConcretizationTypeError: `a` is traced, and there is no size.
+    Example:
+      >>> from weft import numpy as np
+      >>> [i.tolist() for i in np.nonzero(np.array([0, 5, 0, 7]), size=3, fill_value=-1)]
+      [[1, 3, -1]]
+    """
+    x = value("nonzero", a)
+    if not x.ndim:
+        raise noted(
+            ValueError(
+                f"nonzero: expected an array with at least one axis; got {x.aval}\n"
+                "  fix: np.atleast_1d(x)"
+            )
+        )
+    if size is None:
+        known = known_elements("nonzero", x)
+        return tuple(
+            [from_host(i.astype(dtypes.default_int()), copy=False) for i in np.nonzero(known)]
+        )
+    length = whole_number("nonzero", size, "size")
+    if length < 0:
+        raise noted(ValueError(f"nonzero: size must not be negative; got {length}"))
+    fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value,) * x.ndim
+    if len(fills) != x.ndim:
+        raise noted(ValueError(f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fills)}"))
+    return _first_places(x, length, [0 if f is None else f for f in fills])
+
+
+def known_elements(name: str, x: Any) -> Any:
+    """The elements of an array that decide the result's shape."""
+    known = x.concrete()
+    if known is None:
+        raise noted(
+            errors.ConcretizationTypeError(
+                f"{name}: how many elements of a traced {x.aval} aren't zero decides the result's "
+                f"shape, and is not known while it is traced\n  fix: {name}(x, size=n)\n"
+                f"{errors.see(errors.ConcretizationTypeError)}"
+            )
+        )
+    return known.host()
+
+
+def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
+    """The first places of elements that aren't zero, by primitives."""
+    kind = dtypes.default_int()
+    fill = [cast(as_value(f), kind) for f in fills]
+    if not size or not x.size:
+        return tuple([widen(f, (size,)) for f in fill])
+    mask = x if x.dtype == np.bool_ else ne(x, literal(0, x.dtype))
+    mask = reshape(mask, shape=(x.size,))
+    # The k-th element that isn't zero goes to place k; the others, and what is too much, nowhere.
+    count = cumsum(convert_element_type(mask, dtype=kind), axis=0, reverse=False)
+    places = where(mask, sub(count, literal(1, kind)), literal(size, kind))
+    flat = scatter(
+        zeros(aval((size,), kind)),
+        reshape(places, shape=(x.size, 1)),
+        iota(dtype=kind, shape=(x.size,), dimension=0),
+        dimension_numbers=ScatterDimensionNumbers((), (0,), (0,)),
+        indices_are_sorted=False,
+        unique_indices=False,
+        mode=FILL,
+    )
+    total = slice_(count, start=(x.size - 1,), limit=(x.size,), strides=(1,))
+    there = lt(iota(dtype=kind, shape=(size,), dimension=0), total)
+    return tuple(
+        [where(there, i, f) for i, f in zip(coordinates(flat, x.shape), fill, strict=True)]
+    )
+
+
+def coordinates(flat: Any, shape: Sequence[int]) -> list[Any]:
+    """For each axis, the index of elements given by their place in row-major order."""
+    found: list[Any] = []
+    for n in reversed(shape):
+        length = literal(max(n, 1), flat.dtype)
+        found.append(rem(flat, length))
+        flat = div(flat, length)
+    return found[::-1]
+
+
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The places of the elements that aren't zero, one in each row.
+
+    Args:
+      a: array.
+      size, fill_value: as in `nonzero`.
+    Returns: integer array [places, axes].
+    Example:
+      >>> from weft import numpy as np
+      >>> np.argwhere(np.array([[0, 5], [7, 0]])).tolist()
+      [[0, 1], [1, 0]]
+    """
+    x = value("argwhere", a)
+    if not x.ndim:
+        rows = reshape(x, shape=(1,))
+        (found,) = nonzero(rows, size=size, fill_value=fill_value)
+        return reshape(found, shape=(found.size, 1))[:, :0]  # type: ignore[no-any-return]
+    columns = nonzero(x, size=size, fill_value=fill_value)
+    made = [reshape(c, shape=(c.size, 1)) for c in columns]
+    return concatenate(*made, dimension=1) if len(made) > 1 else made[0]
+
+
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The places, in row-major order, of the elements that aren't zero.
+
+    Args:
+      a: array.
+      size, fill_value: as in `nonzero`.
+    Returns: integer array of one axis.
+    Example:
+      >>> from weft import numpy as np
+      >>> np.flatnonzero(np.array([[0, 5], [7, 0]])).tolist()
+      [1, 2]
+    """
+    x = value("flatnonzero", a)
+    return nonzero(reshape(x, shape=(x.size,)), size=size, fill_value=fill_value)[0]

@@ -1,0 +1,392 @@
+"""Comparisons, logic, choices, and questions about numbers: isnan, isclose, where, ….
+
+Knows which answers are booleans; knows nothing of reductions but `all`.
+"""
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
+from ..typing import ArrayLike
+from .elementwise import one, two
+from .promotion import (
+    SCALARS,
+    binary,
+    composite,
+    derived,
+    noted,
+    promote_values,
+    unary,
+    value,
+)
+from .reductions import all, truth
+from .rounding import is_whole
+
+__all__ = [
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isclose",
+    "iscomplex",
+    "iscomplexobj",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "isrealobj",
+    "isscalar",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+]
+
+# --- comparisons ---
+
+
+def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool = False) -> Any:
+    """A comparison; complex numbers are compared by real part, then by imaginary part."""
+    simple = binary(primitive, name, doc, operator=operator)
+
+    def compare(x: Any, y: Any) -> Any:
+        if not dtypes.is_complex(x.aval.dtype):
+            return primitive(x, y)
+        real, imag = complex_numbers.real, complex_numbers.imag
+        level = comparison.eq(real(x), real(y))
+        return strict(real(x), real(y)) | (level & primitive(imag(x), imag(y)))
+
+    by_parts = derived(compare, name, doc, operator=operator)
+
+    def function(x1: Any, x2: Any, /) -> Any:
+        if _is_complex(x1) or _is_complex(x2):
+            return by_parts(x1, x2)
+        return simple(x1, x2)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function.__module__ = doc, "weft.numpy"
+    return function
+
+
+def _is_complex(x: Any) -> bool:
+    try:
+        return x.aval.dtype.kind == "c"  # type: ignore[no-any-return]
+    except AttributeError:
+        return x.__class__ is complex or (hasattr(x, "dtype") and dtypes.is_complex(x.dtype))
+
+
+_NOTE = " Complex numbers are ordered by real part, then imaginary part."
+_PAIR = "np.arange(3), 1)"
+EQUAL = two("Whether x1 == x2.", f"np.equal({_PAIR}", "Array([False,  True, False], dtype=bool)")
+NOT_EQUAL = two("Whether x1 != x2.", f"np.not_equal({_PAIR}", "Array([ True, False,  True], dtype=bool)")
+GREATER = two("Whether x1 > x2.", f"np.greater({_PAIR}", "Array([False, False,  True], dtype=bool)", note=_NOTE)
+GREATER_EQUAL = two(
+    "Whether x1 >= x2.", f"np.greater_equal({_PAIR}", "Array([False,  True,  True], dtype=bool)", note=_NOTE
+)
+LESS = two("Whether x1 < x2.", f"np.less({_PAIR}", "Array([ True, False, False], dtype=bool)", note=_NOTE)
+LESS_EQUAL = two(
+    "Whether x1 <= x2.", f"np.less_equal({_PAIR}", "Array([ True,  True, False], dtype=bool)", note=_NOTE
+)
+
+equal = binary(comparison.eq, "equal", EQUAL)
+not_equal = binary(comparison.ne, "not_equal", NOT_EQUAL)
+greater = in_order("greater", comparison.gt, comparison.gt, GREATER)
+greater_equal = in_order("greater_equal", comparison.ge, comparison.gt, GREATER_EQUAL)
+less = in_order("less", comparison.lt, comparison.lt, LESS)
+less_equal = in_order("less_equal", comparison.le, comparison.lt, LESS_EQUAL)
+
+# --- logic ---
+
+
+def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
+    def function(x1: Any, x2: Any, /) -> Any:
+        try:
+            return primitive(_flags(name, x1, "x1"), _flags(name, x2, "x2"))
+        except (TypeError, ValueError) as error:
+            raise noted(error) from None
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "weft.numpy"
+    function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
+    return function
+
+
+def _flags(name: str, x: Any, argument: str) -> Any:
+    return truth(name, x, argument)
+
+
+logical_and = _logical("logical_and", bitwise.bitwise_and, "Whether both are true (not zero).",
+                       "Array([ True, False], dtype=bool)")  # fmt: skip
+logical_or = _logical("logical_or", bitwise.bitwise_or, "Whether one is true (not zero).",
+                      "Array([ True,  True], dtype=bool)")  # fmt: skip
+logical_xor = _logical("logical_xor", bitwise.bitwise_xor, "Whether just one is true (not zero).",
+                       "Array([False,  True], dtype=bool)")  # fmt: skip
+
+
+def logical_not(x: ArrayLike, /) -> Array:
+    """Whether it is false (zero).
+
+    Args:
+      x: array of any shape.
+    Returns: boolean array of the shape of `x`.
+    Example:
+      >>> np.logical_not(np.array([0, 2]))
+      Array([ True, False], dtype=bool)
+    """
+    return bitwise.bitwise_not(truth("logical_not", x, "x"))  # type: ignore[no-any-return]
+
+
+# --- questions about numbers ---
+
+_finite = unary(arithmetic.is_finite, "isfinite")
+_KIND = "it may be of any dtype."
+
+
+def _never(x: Any, answer: bool = False) -> Any:
+    return structural.full(x.aval.update(dtype=dtypes.bool_, weak_type=False), answer)
+
+
+@composite
+def _isnan(x: Any) -> Any:
+    return _never(x) if is_whole(x) else comparison.ne(x, x)
+
+
+@composite
+def _isinf(x: Any) -> Any:
+    if is_whole(x):
+        return _never(x)
+    if dtypes.is_complex(x.aval.dtype):
+        return _isinf(complex_numbers.real(x)) | _isinf(complex_numbers.imag(x))
+    return comparison.eq(arithmetic.abs_(x), literal(math.inf, x.aval.dtype))
+
+
+@composite
+def _isfinite(x: Any) -> Any:
+    if is_whole(x):
+        return _never(x, True)
+    if dtypes.is_complex(x.aval.dtype):
+        return _isfinite(complex_numbers.real(x)) & _isfinite(complex_numbers.imag(x))
+    return arithmetic.is_finite(x)
+
+
+def isnan(x: ArrayLike, /) -> Array:
+    return _isnan(value("isnan", x))  # type: ignore[no-any-return]
+
+
+def isinf(x: ArrayLike, /) -> Array:
+    return _isinf(value("isinf", x))  # type: ignore[no-any-return]
+
+
+def isfinite(x: ArrayLike, /) -> Array:
+    return _isfinite(value("isfinite", x))  # type: ignore[no-any-return]
+
+
+_SAMPLE = "np.array([1.0, np.nan, -np.inf, np.inf])"
+isnan.__doc__ = one("Whether it is NaN.", f"np.isnan({_SAMPLE})",
+                    "Array([False,  True, False, False], dtype=bool)", note=_KIND)  # fmt: skip
+isinf.__doc__ = one("Whether it is infinite.", f"np.isinf({_SAMPLE})",
+                    "Array([False, False,  True,  True], dtype=bool)", note=_KIND)  # fmt: skip
+isfinite.__doc__ = one("Whether it is neither infinite nor NaN.", f"np.isfinite({_SAMPLE})",
+                       "Array([ True, False, False, False], dtype=bool)", note=_KIND)  # fmt: skip
+
+
+def _is_infinity(name: str, x: Any, infinity: float) -> Any:
+    x = value(name, x)
+    if dtypes.is_complex(x.dtype):
+        raise noted(ValueError(f"{name}: expected a real operand; got {x.aval}"))
+    return _never(x) if is_whole(x) else comparison.eq(x, literal(infinity, x.dtype))
+
+
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
+    return _is_infinity("isposinf", x, math.inf)  # type: ignore[no-any-return]
+
+
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
+    return _is_infinity("isneginf", x, -math.inf)  # type: ignore[no-any-return]
+
+
+isposinf.__doc__ = one("Whether it is inf.", f"np.isposinf({_SAMPLE})",
+                       "Array([False, False, False,  True], dtype=bool)", note=_KIND)  # fmt: skip
+isneginf.__doc__ = one("Whether it is -inf.", f"np.isneginf({_SAMPLE})",
+                       "Array([False, False,  True, False], dtype=bool)", note=_KIND)  # fmt: skip
+
+
+def iscomplex(x: ArrayLike) -> Array:
+    """Whether the imaginary part isn't zero.
+
+    Example:
+      >>> np.iscomplex(np.array([1 + 1j, 1 + 0j]))
+      Array([ True, False], dtype=bool)
+    """
+    v = value("iscomplex", x)
+    if not dtypes.is_complex(v.dtype):
+        return _never(v)  # type: ignore[no-any-return]
+    imag = complex_numbers.imag(v)
+    return comparison.ne(imag, literal(0.0, imag.dtype))  # type: ignore[no-any-return]
+
+
+def isreal(x: ArrayLike) -> Array:
+    """Whether the imaginary part is zero.
+
+    Example:
+      >>> np.isreal(np.array([1 + 1j, 1 + 0j]))
+      Array([False,  True], dtype=bool)
+    """
+    return bitwise.bitwise_not(iscomplex(x))  # type: ignore[no-any-return]
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex.
+
+    Example:
+      >>> np.iscomplexobj(np.array([1j])), np.iscomplexobj(1.0)
+      (True, False)
+    """
+    if x is None:
+        return False
+    return dtypes.is_complex(value("iscomplexobj", x).dtype)
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype isn't complex.
+
+    Example:
+      >>> np.isrealobj(np.array([1j])), np.isrealobj(1.0)
+      (False, True)
+    """
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether it is a number, or an array without axes.
+
+    Example:
+      >>> np.isscalar(1.0), np.isscalar(np.array([1.0]))
+      (True, False)
+    """
+    if isinstance(element, Value):
+        return element.ndim == 0
+    if isinstance(element, (str, bytes)):
+        return True
+    return element.__class__ in SCALARS or (hasattr(element, "dtype") and getattr(element, "ndim", 1) == 0)
+
+
+# --- equality of arrays ---
+
+
+@composite
+def _isclose(x: Any, y: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Any:
+    dtype = x.aval.dtype
+    if not dtypes.is_inexact(dtype):
+        return comparison.eq(x, y)
+    size = arithmetic.abs_(y)
+    near = comparison.le(arithmetic.abs_(arithmetic.sub(x, y)), structural.add(atol, arithmetic.mul(rtol, size)))
+    finite = _isfinite(x) & _isfinite(y)
+    result = selection.select_n(finite, comparison.eq(x, y), near)
+    if equal_nan:
+        result = result | (_isnan(x) & _isnan(y))
+    return result
+
+
+@located
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
+    """Whether |a - b| <= atol + rtol * |b|; equal infinities are close.
+
+    Args:
+      a, b: arrays that broadcast together.
+      rtol, atol: relative and absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+    Returns: boolean array of the broadcast shape.
+    Example:
+      >>> np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+      Array([ True, False], dtype=bool)
+    """
+    x, y = promote_values("isclose", a, b, to_number=True)
+    if not dtypes.is_inexact(x.dtype):
+        x, y = promote_values("isclose", x, y, to_inexact=True)
+    real = dtypes.real_of(x.dtype)
+    limits = [
+        literal(float(v), real) if v.__class__ in SCALARS else promote_values("isclose", v, to_inexact=True)[0].astype(real)
+        for v in (rtol, atol)
+    ]
+    return _isclose(x, y, *limits, equal_nan=bool(equal_nan))  # type: ignore[no-any-return]
+
+
+@located
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
+    """Whether all elements are close; see `isclose`.
+
+    Returns: boolean scalar.
+    Example:
+      >>> np.allclose(np.ones(2), np.ones(2) + 1e-7)
+      Array(True, dtype=bool)
+    """
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
+@located
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
+    """Whether shapes and all elements are equal.
+
+    Args:
+      equal_nan: whether NaN equals NaN.
+    Returns: boolean scalar.
+    Example:
+      >>> np.array_equal(np.arange(3), np.arange(3.0))
+      Array(True, dtype=bool)
+    """
+    x, y = value("array_equal", a1, "a1"), value("array_equal", a2, "a2")
+    if x.shape != y.shape:
+        return literal_flag(False)
+    same = equal(x, y)
+    if equal_nan:
+        same = same | (_isnan(x) & _isnan(y))
+    return all(same)
+
+
+def literal_flag(flag: bool) -> Any:
+    """A boolean scalar."""
+    return structural.full(comparison_flag, flag)
+
+
+comparison_flag = literal(0, dtypes.int32).aval.update(dtype=dtypes.bool_, weak_type=False)
+
+
+@located
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """Whether the arrays broadcast together and all elements are equal then.
+
+    Returns: boolean scalar.
+    Example:
+      >>> np.array_equiv(np.ones((2, 3)), np.ones(3))
+      Array(True, dtype=bool)
+    """
+    x, y = value("array_equiv", a1, "a1"), value("array_equiv", a2, "a2")
+    try:
+        structural.broadcast_shape("array_equiv", (x.aval, y.aval))
+    except TypeError:
+        return literal_flag(False)
+    return all(equal(x, y))

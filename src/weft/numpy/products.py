@@ -1,0 +1,480 @@
+"""Products of vectors, matrices and arrays: one dot_general each. Knows which axes to contract."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located, note_user_line
+from ..core.trace import current
+from ..interpreters.evaluate import quietly
+from ..primitives import arithmetic, complex_numbers, structural
+from ..primitives.contraction import canonical_precision, dot_general
+from ..primitives.slicing import concatenate
+from ..typing import ArrayLike, DTypeLike
+from .axes import all_axes, one_axis, whole_number
+from .creation import wanted_dtype
+from .pieces import cut
+from .promotion import cast, composite, keep, noted, plan_cache, promote_values, value
+
+__all__ = [
+    "cross",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "matvec",
+    "outer",
+    "tensordot",
+    "vdot",
+    "vecdot",
+    "vecmat",
+]
+
+_base = current.base
+_dots, _matmuls = plan_cache(), plan_cache()
+
+
+def contracted(
+    name: str, x: Any, y: Any, dims: Any, precision: Any = None, dtype: Any = None
+) -> Any:
+    """One dot_general of values of one dtype."""
+    weak_free = None if dtype is None else wanted_dtype(name, dtype)
+    params = (
+        ("dims", dims),
+        ("dtype", weak_free),
+        ("precision", canonical_precision(name, precision)),
+    )
+    return current.trace.process(dot_general, (x, y), params)
+
+
+def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
+    fits = (
+        x.ndim >= 1 and y.ndim >= 1 and y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]
+    )
+    return noted(
+        TypeError(
+            f"{name}: axis {i} of {x.aval} and axis {j} of {y.aval} must be of equal length"
+            + (f"\n  fix: did you mean {name}(b, a)?" if fits else "")
+        )
+    )
+
+
+def _planned(cache: Any, a: Any, b: Any) -> Any:
+    """The result by a kept kernel, or `None`."""
+    try:
+        kernel, out = cache[a.aval, b.aval]
+    except (AttributeError, KeyError):
+        return None
+    if current.trace is _base and a.__class__ is Array and b.__class__ is Array:
+        x, y = a._host, b._host
+        if x is None:
+            x = _base.fetch(a)
+        if y is None:
+            y = _base.fetch(b)
+        return Array((current.quiet or quietly())(kernel, x, y), out)
+    return None
+
+
+def _remember(cache: Any, a: Any, b: Any, x: Any, y: Any, dims: Any) -> None:
+    """Keeps the kernel of a product that takes its operands as they are."""
+    if x is a and y is b and x.__class__ is Array and y.__class__ is Array:
+        params = (("dims", dims), ("dtype", None), ("precision", canonical_precision("dot", None)))
+        kernel, out = _base.prepare(dot_general, (x, y), params)
+        if kernel is not None:
+            keep(cache, (x.aval, y.aval), (kernel, out))
+
+
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The product of vectors, of matrices, or over the last axis of `a` and the last but one of `b`.
+
+    Args:
+      a: array [] or […, k].
+      b: array [], [k] or […, k, n].
+      precision: how exactly an accelerator multiplies; see `lax.Precision`.
+      preferred_element_type: dtype of the sums and the result.
+    Returns: array with the other axes of `a`, then those of `b`.
+    Raises: TypeError: the lengths differ.
+    Example:
+      >>> np.dot(np.array([[1, 2], [3, 4]]), np.array([1, 1]))
+      Array([3, 7], dtype=int32)
+    """
+    plain = precision is None and preferred_element_type is None
+    if plain:
+        result = _planned(_dots, a, b)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
+    try:
+        x, y = promote_values("dot", a, b)
+        if not x.aval.ndim or not y.aval.ndim:
+            result = arithmetic.mul(x, y)
+            wanted = wanted_dtype("dot", preferred_element_type)
+            return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
+        i, j = x.aval.ndim - 1, max(y.aval.ndim - 2, 0)
+        if x.aval.shape[i] != y.aval.shape[j]:
+            raise _mismatch("dot", x, y, i, j)
+        dims = (((i,), (j,)), ((), ()))
+        if plain:
+            _remember(_dots, a, b, x, y, dims)
+        return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as error:
+        note_user_line(error)
+        raise
+
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The product of matrices; further axes in front are broadcast.
+
+    Args:
+      a: array [k] or [batch…, m, k].
+      b: array [k] or [batch…, k, n].
+      precision, preferred_element_type: as in `dot`.
+    Returns: array [batch…, m, n], without the axes that a vector doesn't have.
+    Raises: TypeError: the lengths differ. ValueError: an operand has no axes.
+    Example:
+      >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
+      (5, 2, 4)
+    """
+    plain = precision is None and preferred_element_type is None
+    if plain:
+        result = _planned(_matmuls, a, b)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
+    try:
+        return _matmul("matmul", a, b, precision, preferred_element_type, plain)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as error:
+        note_user_line(error)
+        raise
+
+
+def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) -> Any:
+    x, y = promote_values(name, a, b)
+    n, m = x.aval.ndim, y.aval.ndim
+    if not n or not m:
+        raise ValueError(f"{name}: operands need axes; got {x.aval} and {y.aval}\n  fix: use a * b")
+    i, j = n - 1, max(m - 2, 0)
+    if x.aval.shape[i] != y.aval.shape[j]:
+        raise _mismatch(name, x, y, i, j)
+    if n <= 2 and m <= 2:
+        dims: Any = (((i,), (j,)), ((), ()))
+        if plain:
+            _remember(_matmuls, a, b, x, y, dims)
+        return contracted(name, x, y, dims, precision, dtype)
+    front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
+    if m <= 2 and n > 1:  # no batch on the right: one product
+        return contracted(name, x, y, (((i,), (j,)), ((), ())), precision, dtype)
+    shape = _joint(name, x, y, front_x, front_y)
+    rank = len(shape)
+    # axes that both have are batch axes; those that one has alone are free ones of it
+    front_x = (1,) * (rank - len(front_x)) + front_x
+    front_y = (1,) * (rank - len(front_y)) + front_y
+    shared = [k for k in range(rank) if front_x[k] == front_y[k] == shape[k]]
+    only_x = [k for k in range(rank) if k not in shared and front_x[k] != 1]
+    only_y = [k for k in range(rank) if k not in shared and front_y[k] != 1]
+    x = structural.reshape(
+        x, shape=(*(shape[k] for k in range(rank) if k in shared or k in only_x), *x.aval.shape[-2:][-min(n, 2):])
+    )
+    y = structural.reshape(
+        y, shape=(*(shape[k] for k in range(rank) if k in shared or k in only_y), *y.aval.shape[-2:])
+    )
+    places_x = [k for k in range(rank) if k in shared or k in only_x]
+    places_y = [k for k in range(rank) if k in shared or k in only_y]
+    batch = (
+        tuple(places_x.index(k) for k in shared),
+        tuple(places_y.index(k) for k in shared),
+    )
+    dims = (((x.ndim - 1,), (y.ndim - 2,)), batch)
+    out = contracted(name, x, y, dims, precision, dtype)
+    # out: shared, only_x, (rows), only_y, columns -> front axes in order, rows, columns
+    rows = 1 if n > 1 else 0
+    made = [*shared, *only_x, *["row"] * rows, *only_y, "column"]
+    order = [made.index(k) for k in [*sorted(k for k in made if isinstance(k, int)), *["row"] * rows, "column"]]
+    if order != list(range(len(order))):
+        out = structural.transpose(out, permutation=tuple(order))
+    final = (*shape, *out.aval.shape[len(out.aval.shape) - 1 - rows :])
+    return structural.reshape(out, shape=final) if out.aval.shape != final else out
+
+
+def _joint(name: str, x: Any, y: Any, front_x: Any, front_y: Any) -> Any:
+    rank = max(len(front_x), len(front_y))
+    pairs = zip(
+        (1,) * (rank - len(front_x)) + front_x, (1,) * (rank - len(front_y)) + front_y, strict=True
+    )
+    shape = []
+    for p, q in pairs:
+        if p != q and 1 not in (p, q):
+            raise TypeError(f"{name}: batch axes of {x.aval} and {y.aval} don't broadcast together")
+        shape.append(p if q == 1 else q)
+    return tuple(shape)
+
+
+def _conjugated(x: Any) -> Any:
+    return complex_numbers.conj(x) if dtypes.is_complex(x.aval.dtype) else x
+
+
+@located
+def vdot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The sum of products of all elements, those of `a` conjugated.
+
+    Args:
+      a, b: arrays with the same number of elements.
+      precision, preferred_element_type: as in `dot`.
+    Returns: scalar.
+    Example:
+      >>> np.vdot(np.arange(3), np.arange(3))
+      Array(5, dtype=int32)
+    """
+    x, y = promote_values("vdot", a, b)
+    x, y = (structural.reshape(v, shape=(v.size,)) for v in (x, y))
+    if x.size != y.size:
+        raise TypeError(f"vdot: arrays must have equally many elements; got {x.size} and {y.size}")
+    return contracted("vdot", _conjugated(x), y, (((0,), (0,)), ((), ())), precision, preferred_element_type)  # type: ignore[no-any-return]
+
+
+@located
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The sum of products along an axis, the elements of `x1` conjugated.
+
+    Args:
+      x1, x2: arrays that broadcast together.
+      axis: the axis to sum over, in both.
+    Example:
+      >>> np.vecdot(np.ones((2, 3)), np.arange(3))
+      Array([3., 3.], dtype=float32)
+    """
+    x, y = promote_values("vecdot", x1, x2)
+    i, j = one_axis("vecdot", axis, x.ndim), one_axis("vecdot", axis, y.ndim)
+    if x.shape[i] != y.shape[j]:
+        raise _mismatch("vecdot", x, y, i, j)
+    x = structural.move_axis(_conjugated(x), i, x.ndim - 1)
+    y = structural.move_axis(y, j, y.ndim - 1)
+    x = structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+    y = structural.reshape(y, shape=(*y.shape, 1))
+    out = matmul(x, y, precision=precision, preferred_element_type=preferred_element_type)
+    return structural.reshape(out, shape=out.shape[:-2])  # type: ignore[no-any-return]
+
+
+@located
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Products of matrices and vectors.
+
+    Args:
+      x1: array [batch…, m, k].
+      x2: array [batch…, k].
+    Returns: array [batch…, m].
+    Example:
+      >>> np.matvec(np.ones((2, 3)), np.arange(3))
+      Array([3., 3.], dtype=float32)
+    """
+    y = value("matvec", x2, "x2")
+    out = matmul(x1, structural.reshape(y, shape=(*y.shape, 1)))
+    return structural.reshape(out, shape=out.shape[:-1])  # type: ignore[no-any-return]
+
+
+@located
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Products of vectors, conjugated, and matrices.
+
+    Args:
+      x1: array [batch…, k].
+      x2: array [batch…, k, n].
+    Returns: array [batch…, n].
+    Example:
+      >>> np.vecmat(np.arange(3), np.ones((3, 2)))
+      Array([3., 3.], dtype=float32)
+    """
+    x = _conjugated(value("vecmat", x1, "x1"))
+    out = matmul(structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), x2)
+    return structural.reshape(out, shape=(*out.shape[:-2], out.shape[-1]))  # type: ignore[no-any-return]
+
+
+@located
+def inner(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The sum of products over the last axes.
+
+    Args:
+      a, b: arrays […, k], or scalars.
+      precision, preferred_element_type: as in `dot`.
+    Returns: array with the other axes of `a`, then those of `b`.
+    Example:
+      >>> np.inner(np.ones((2, 3)), np.arange(3))
+      Array([3., 3.], dtype=float32)
+    """
+    x, y = promote_values("inner", a, b)
+    if not x.ndim or not y.ndim:
+        return arithmetic.mul(x, y)  # type: ignore[no-any-return]
+    if x.shape[-1] != y.shape[-1]:
+        raise _mismatch("inner", x, y, x.ndim - 1, y.ndim - 1)
+    dims = (((x.ndim - 1,), (y.ndim - 1,)), ((), ()))
+    return contracted("inner", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
+
+
+@located
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
+    """All products of an element of `a` and one of `b`, both flattened.
+
+    Returns: array [size of `a`, size of `b`].
+    Example:
+      >>> np.outer(np.arange(2), np.arange(3))
+      Array([[0, 0, 0],
+             [0, 1, 2]], dtype=int32)
+    """
+    x, y = promote_values("outer", a, b)
+    return arithmetic.mul(  # type: ignore[no-any-return]
+        structural.reshape(x, shape=(x.size, 1)), structural.reshape(y, shape=(1, y.size))
+    )
+
+
+@located
+def tensordot(
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """The sum of products over pairs of axes.
+
+    Args:
+      a, b: arrays.
+      axes: how many of the last axes of `a` meet the first of `b`; or the axes of `a` and those
+        of `b`, in pairs.
+      precision, preferred_element_type: as in `dot`.
+    Returns: array with the other axes of `a`, then those of `b`.
+    Example:
+      >>> np.tensordot(np.ones((2, 3)), np.ones((3, 4)), 1).shape
+      (2, 4)
+    """
+    x, y = promote_values("tensordot", a, b)
+    if not isinstance(axes, (tuple, list)):
+        count = whole_number("tensordot", axes, "axes")
+        if not 0 <= count <= min(x.ndim, y.ndim):
+            raise ValueError(f"tensordot: {count} axes are more than {x.aval} and {y.aval} have in common")
+        axes_x = tuple(range(x.ndim - count, x.ndim))
+        axes_y = tuple(range(count))
+    else:
+        if len(axes) != 2:
+            raise ValueError(f"tensordot: axes must be an int or a pair; got {axes!r}")
+        axes_x = all_axes("tensordot", axes[0], x.ndim, "axes[0]")
+        axes_y = all_axes("tensordot", axes[1], y.ndim, "axes[1]")
+    if len(axes_x) != len(axes_y):
+        raise ValueError(f"tensordot: axes come in pairs; got {axes!r}")
+    for i, j in zip(axes_x, axes_y, strict=True):
+        if x.shape[i] != y.shape[j]:
+            raise _mismatch("tensordot", x, y, i, j)
+    return contracted(  # type: ignore[no-any-return]
+        "tensordot", x, y, ((axes_x, axes_y), ((), ())), precision, preferred_element_type
+    )
+
+
+@located
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
+    """The Kronecker product: `b` times each element of `a`, in the place of the element.
+
+    Returns: array whose lengths are products of those of `a` and `b`.
+    Example:
+      >>> np.kron(np.array([1, 10]), np.array([1, 2]))
+      Array([ 1,  2, 10, 20], dtype=int32)
+    """
+    x, y = promote_values("kron", a, b)
+    rank = max(x.ndim, y.ndim)
+    lengths_x = (1,) * (rank - x.ndim) + x.shape
+    lengths_y = (1,) * (rank - y.ndim) + y.shape
+    x = structural.reshape(x, shape=tuple(n for m in lengths_x for n in (m, 1)))
+    y = structural.reshape(y, shape=tuple(n for m in lengths_y for n in (1, m)))
+    shape = tuple(n * m for n, m in zip(lengths_x, lengths_y, strict=True))
+    return structural.reshape(arithmetic.mul(x, y), shape=shape)  # type: ignore[no-any-return]
+
+
+@composite
+def _cross(x: Any, y: Any) -> Any:
+    last = x.ndim - 1, y.ndim - 1
+
+    def part(v: Any, k: int) -> Any:
+        return structural.reshape(piece := cut(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1])
+
+    if x.shape[-1] == y.shape[-1] == 2:
+        return part(x, 0) * part(y, 1) - part(x, 1) * part(y, 0)
+    zero_x = None if x.shape[last[0]] == 3 else 0
+    zero_y = None if y.shape[last[1]] == 3 else 0
+
+    def element(v: Any, k: int, short: Any) -> Any:
+        return None if short is not None and k == 2 else part(v, k)
+
+    def times(p: Any, q: Any) -> Any:
+        return None if p is None or q is None else p * q
+
+    rows = []
+    for i, j in ((1, 2), (2, 0), (0, 1)):
+        plus = times(element(x, i, zero_x), element(y, j, zero_y))
+        minus = times(element(x, j, zero_x), element(y, i, zero_y))
+        rows.append(-minus if plus is None else plus if minus is None else plus - minus)
+    shape = structural.broadcast_shape("cross", [r.aval for r in rows])
+    rows = [structural.reshape(structural.widen(r, shape), shape=(*shape, 1)) for r in rows]
+    return concatenate(*rows, dimension=len(shape))
+
+
+@located
+def cross(
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array:
+    """The cross product of vectors of length 3 (or 2, in the plane).
+
+    Args:
+      a, b: arrays that broadcast together but for the axis of the vectors.
+      axisa, axisb, axisc: that axis in `a`, `b` and the result.
+      axis: all three at once.
+    Returns: array with vectors of length 3; without the axis, if both have length 2.
+    Example:
+      >>> np.cross(np.array([1, 0, 0]), np.array([0, 1, 0]))
+      Array([0, 0, 1], dtype=int32)
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = promote_values("cross", a, b)
+    x = structural.move_axis(x, one_axis("cross", axisa, x.ndim, "axisa"), x.ndim - 1)
+    y = structural.move_axis(y, one_axis("cross", axisb, y.ndim, "axisb"), y.ndim - 1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError(f"cross: vectors must have length 2 or 3; got {x.aval} and {y.aval}")
+    out = _cross(x, y)
+    if x.shape[-1] == y.shape[-1] == 2:
+        return out  # type: ignore[no-any-return]
+    return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))  # type: ignore[no-any-return]

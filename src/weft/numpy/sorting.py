@@ -1,0 +1,283 @@
+"""Sorting, and search in sorted arrays. NaNs come last; complex numbers by real, then imaginary part."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..primitives import arithmetic, comparison, selection, structural
+from ..primitives import creation as made
+from ..primitives import sorting as primitive
+from ..typing import ArrayLike, Axis, DTypeLike
+from .axes import one_axis, whole_number
+from .creation import from_numpy, wanted_dtype
+from .pieces import look_up
+from .promotion import cast, composite, noted, promote_values, value
+from .reductions import sum
+from .shapes import ravel, reversed_along
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "lexsort",
+    "msort",
+    "partition",
+    "searchsorted",
+    "sort",
+    "sort_complex",
+]
+
+
+def _flat(x: Any, axis: Any) -> tuple[Any, int]:
+    """The array to sort, and the axis: the flattened array for `None`."""
+    if axis is None:
+        return ravel(x), 0
+    return x, axis
+
+
+def _unsupported(name: str, **options: Any) -> None:
+    for option, given in options.items():
+        if given is not None:
+            raise noted(
+                TypeError(f"{name}: {option} is not supported; got {given!r}\n  fix: stable=False for speed")
+            )
+
+
+@composite
+def _sorted(x: Any, *, axis: int, stable: bool, descending: bool) -> Any:
+    (result,) = primitive.sort(x, dimension=axis, is_stable=stable, num_keys=1)
+    return reversed_along("sort", result, axis) if descending else result
+
+
+def sort(
+    a: ArrayLike,
+    axis: Axis = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Array:
+    """The elements sorted along an axis.
+
+    Args:
+      a: array of any shape and dtype.
+      axis: one axis; None flattens the array first.
+      kind, order: not supported.
+      stable: whether equal elements keep their order.
+      descending: the largest first.
+    Returns: array of the shape of `a`.
+    Example:
+      >>> np.sort(np.array([3, 1, 2]))
+      Array([1, 2, 3], dtype=int32)
+    """
+    _unsupported("sort", kind=kind, order=order)
+    x, axis = _flat(value("sort", a, "a"), axis)
+    at = one_axis("sort", axis, x.ndim)
+    return _sorted(x, axis=at, stable=bool(stable), descending=bool(descending))  # type: ignore[no-any-return]
+
+
+def msort(a: ArrayLike) -> Array:
+    """The elements sorted along axis 0.
+
+    Example:
+      >>> np.msort(np.array([3, 1, 2]))
+      Array([1, 2, 3], dtype=int32)
+    """
+    return sort(a, axis=0)
+
+
+@located
+def sort_complex(a: ArrayLike) -> Array:
+    """The elements of the flattened array as complex numbers, sorted.
+
+    Example:
+      >>> np.sort_complex(np.array([3, 1]))
+      Array([1.+0.j, 3.+0.j], dtype=complex64)
+    """
+    x = value("sort_complex", a, "a")
+    return sort(cast(x, dtypes.complex_of(x.dtype)), axis=-1)
+
+
+@composite
+def _order(x: Any, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
+    places = made.iota(dtype=dtype, shape=x.aval.shape, dimension=axis)
+    if descending:  # equal elements keep their order: sort the reversed array, and turn the result
+        x, places = reversed_along("argsort", x, axis), reversed_along("argsort", places, axis)
+    _, result = primitive.sort(x, places, dimension=axis, is_stable=stable, num_keys=1)
+    return reversed_along("argsort", result, axis) if descending else result
+
+
+def argsort(
+    a: ArrayLike,
+    axis: Axis = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: DTypeLike | None = None,
+) -> Array:
+    """The indices that sort along an axis.
+
+    Args: as in `sort`.
+      dtype: that of the indices.
+    Returns: int32 array of the shape of `a`.
+    Example:
+      >>> np.argsort(np.array([3, 1, 2]))
+      Array([1, 2, 0], dtype=int32)
+    """
+    _unsupported("argsort", kind=kind, order=order)
+    x, axis = _flat(value("argsort", a, "a"), axis)
+    at = one_axis("argsort", axis, x.ndim)
+    found = wanted_dtype("argsort", dtype) or dtypes.default_int()
+    return _order(  # type: ignore[no-any-return]
+        x, axis=at, stable=bool(stable), descending=bool(descending), dtype=found
+    )
+
+
+@located
+def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
+    """The indices that sort by several keys: the last one first.
+
+    Args:
+      keys: arrays of one shape; rows of an array.
+      axis: the axis to sort along.
+    Returns: int32 array of that shape.
+    Example:
+      >>> np.lexsort((np.array([1, 0, 2]), np.array([5, 5, 4])))
+      Array([2, 1, 0], dtype=int32)
+    """
+    parts = [value("lexsort", k, f"key {i}") for i, k in enumerate(keys)]  # type: ignore[arg-type]
+    if not parts:
+        raise TypeError("lexsort: needs at least one key")
+    if any(p.shape != parts[0].shape for p in parts):
+        raise ValueError(f"lexsort: keys must be of one shape; got {', '.join(str(p.aval) for p in parts)}")
+    if not parts[0].ndim:
+        return from_numpy(np.zeros((), dtypes.default_int()))
+    at = one_axis("lexsort", axis, parts[0].ndim)
+    places = made.iota(dtype=dtypes.default_int(), shape=parts[0].shape, dimension=at)
+    *_, result = primitive.sort(
+        *reversed(parts), places, dimension=at, is_stable=True, num_keys=len(parts)
+    )
+    return result  # type: ignore[no-any-return]
+
+
+def _kth(name: str, kth: Any, x: Any, axis: int) -> int:
+    k = whole_number(name, kth, "kth")
+    if not -x.shape[axis] <= k < x.shape[axis]:
+        raise noted(ValueError(f"{name}: kth {k} is out of range for axis {axis} of {x.aval}"))
+    return k
+
+
+@located
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
+    """The elements with the kth smallest in its place, smaller ones before, larger ones after.
+
+    Args:
+      a: array of any shape.
+      kth: which place.
+      axis: the axis.
+    Returns: array of the shape of `a`; here all of it is sorted.
+    Example:
+      >>> np.partition(np.array([3, 1, 2]), 1)[1]
+      Array(2, dtype=int32)
+    """
+    x = value("partition", a, "a")
+    _kth("partition", kth, x, one_axis("partition", axis, x.ndim))
+    return sort(x, axis=axis)
+
+
+@located
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
+    """The indices for `partition`.
+
+    Example:
+      >>> np.argpartition(np.array([3, 1, 2]), 1)[1]
+      Array(2, dtype=int32)
+    """
+    x = value("argpartition", a, "a")
+    _kth("argpartition", kth, x, one_axis("argpartition", axis, x.ndim))
+    return argsort(x, axis=axis)
+
+
+# --- search ---
+
+
+def in_order(x: Any, y: Any, or_equal: bool) -> Any:
+    """Whether x < y (or x <= y) in the order of sorting: NaN is the largest, and equal to itself."""
+    compare = comparison.le if or_equal else comparison.lt
+    result = compare(x, y)
+    if dtypes.is_inexact(x.aval.dtype):
+        y_nan = comparison.ne(y, y)
+        result = result | (y_nan if or_equal else y_nan & comparison.eq(x, x))
+    return result
+
+
+@composite
+def _searched(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
+    """By bisection: log2(n) steps of a look-up each."""
+    n = a.aval.shape[0]
+    shape = v.aval.shape
+    index = v.aval.update(dtype=dtype, weak_type=False)
+    low, high = structural.full(index, 0), structural.full(index, n)
+    if not n:
+        return low
+    for _ in range(math.ceil(math.log2(n + 1))):
+        middle = arithmetic.div(structural.add(low, high), literal(2, dtype))
+        element = look_up(a, arithmetic.min_(middle, literal(n - 1, dtype)))
+        # `v` goes after the element: the element is below (or equal, on the right side)
+        after = in_order(element, v, right) & comparison.lt(low, high)
+        low, high = (
+            selection.select_n(after, low, structural.add(middle, literal(1, dtype))),
+            selection.select_n(after, middle, high),
+        )
+    return low if low.aval.shape == shape else structural.widen(low, shape)
+
+
+@composite
+def _counted(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
+    """By comparing with all elements: a count of those before."""
+    column = structural.reshape(v, shape=(*v.aval.shape, 1))
+    return sum(cast(in_order(a, column, right), dtype), -1, promote_integers=False)
+
+
+@located
+def searchsorted(
+    a: ArrayLike,
+    v: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> Array:
+    """Where values would go to keep a sorted array sorted.
+
+    Args:
+      a: array [n], sorted.
+      v: array of any shape.
+      side: 'left', before equal elements, or 'right', after them.
+      sorter: the indices that sort `a`, if it isn't sorted.
+      method: 'scan', 'scan_unrolled' or 'sort', by bisection; 'compare_all' compares with all
+        elements at once, which may be faster on accelerators.
+    Returns: int32 array of the shape of `v`, from 0 to n.
+    Example:
+      >>> np.searchsorted(np.array([1, 2, 3]), np.array([0, 2, 9]))
+      Array([0, 1, 3], dtype=int32)
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right'; got {side!r}")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
+        raise ValueError(f"searchsorted: method must be 'scan', 'scan_unrolled', 'sort' or 'compare_all'; got {method!r}")
+    x, y = promote_values("searchsorted", a, v)
+    if x.ndim != 1:
+        raise ValueError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
+    if sorter is not None:
+        x = look_up(x, value("searchsorted", sorter, "sorter"))
+    run = _counted if method == "compare_all" or dtypes.is_complex(x.dtype) else _searched
+    return run(x, y, right=side == "right", dtype=dtypes.default_int())  # type: ignore[no-any-return]
+

@@ -1,0 +1,233 @@
+"""Random orders and choices among the elements of an array."""
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.aval import aval
+from ..core.source import located
+from ..lax.indexing import index_take
+from ..numpy.axes import one_axis, shape_tuple, whole_number
+from ..numpy.promotion import inexact, value
+from ..primitives import (
+    arithmetic,
+    comparison,
+    creation,
+    cumulative,
+    reduction,
+    selection,
+    slicing,
+    sorting,
+    structural,
+    transcendental,
+)
+from ..typing import ArrayLike, ShapeLike
+from .continuous import gumbels
+from .distributions import randint, unit
+from .prng import Key, one_key, raw_bits, sampler, several
+
+__all__ = ["categorical", "choice", "permutation", "shuffle"]
+
+
+@located
+def permutation(
+    key: ArrayLike | Key, x: int | ArrayLike, axis: int = 0, independent: bool = False
+) -> Array:
+    """The slices of an array in a random order, or a random order of 0 … n-1.
+
+    Args:
+      key: a key, uint32[2].
+      x: an array, or a number n, which stands for `arange(n)`.
+      axis: the axis along which slices are moved.
+      independent: whether each vector along the axis gets an order of its own.
+    Returns: array of x's shape (int32[n] for a number).
+    Raises: TypeError: not a key, or x is neither. ValueError: the axis is out of range.
+    Example:
+      >>> sorted(random.permutation(random.PRNGKey(0), 4).tolist())
+      [0, 1, 2, 3]
+    """
+    data, elements = one_key("permutation", key), _elements("permutation", x, "x")
+    axis = one_axis("permutation", axis, elements.ndim)
+    if independent or elements.ndim == 1:
+        return shuffled(data, elements, axis=axis, shape=elements.shape)  # type: ignore[no-any-return]
+    n = elements.shape[axis]
+    order = shuffled(data, _range(n), axis=0, shape=(n,))
+    return take(elements, order, axis)  # type: ignore[no-any-return]
+
+
+@located
+def shuffle(key: ArrayLike | Key, x: ArrayLike, axis: int = 0) -> Array:
+    """Each vector along an axis in a random order of its own: `permutation`, independently.
+
+    Args:
+      key: a key, uint32[2].
+      x: an array with at least one axis.
+      axis: the axis.
+    Returns: array of x's shape and dtype.
+    Raises: TypeError: not a key. ValueError: the axis is out of range.
+    Example:
+      >>> sorted(random.shuffle(random.PRNGKey(0), np.array([2, 7, 1])).tolist())
+      [1, 2, 7]
+    """
+    data, elements = one_key("shuffle", key), value("shuffle", x)
+    axis = one_axis("shuffle", axis, elements.ndim)
+    return shuffled(data, elements, axis=axis, shape=elements.shape)  # type: ignore[no-any-return]
+
+
+@sampler
+def shuffled(key: Any, x: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
+    """Sorts by random words. Where two are equal, the elements keep their order, which is not
+    random; so it is done r times, with 2**(32 r) >= n**3."""
+    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
+    for _ in range(rounds):
+        key, for_bits = several(key)
+        places = raw_bits(for_bits, shape, 32)
+        _, x = sorting.sort(places, x, dimension=axis, is_stable=True, num_keys=1)
+    return x
+
+
+def _elements(name: str, x: Any, argument: str) -> Any:
+    """An array with an axis; `arange` for a number."""
+    v = value(name, x, argument)
+    if v.ndim:
+        return v
+    if not dtypes.is_integer(v.dtype):
+        raise TypeError(f"{name}: {argument} must be an array or an int; got {v.aval}")
+    n = whole_number(name, x, argument)
+    if n < 0:
+        raise ValueError(f"{name}: {argument} must not be negative; got {n}")
+    return _range(n)
+
+
+def _range(n: int) -> Any:
+    return creation.iota(dtype=dtypes.default_int(), shape=(n,), dimension=0)
+
+
+def take(x: Any, indices: Any, axis: int) -> Any:
+    """The slices along an axis at indices, whose axes replace it."""
+    taken = index_take(x, (structural.reshape(indices, shape=(indices.size,)),), (axis,))
+    taken = structural.move_axis(taken, 0, axis)
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    return structural.reshape(taken, shape=shape)
+
+
+@located
+def choice(
+    key: ArrayLike | Key,
+    a: int | ArrayLike,
+    shape: ShapeLike = (),
+    replace: bool = True,
+    p: ArrayLike | None = None,
+    axis: int = 0,
+) -> Array:
+    """Slices of an array, chosen at random.
+
+    Args:
+      key: a key, uint32[2].
+      a: an array, or a number n, which stands for `arange(n)`.
+      shape: the shape of what is drawn.
+      replace: whether a slice may be drawn more than once.
+      p: float[n], the probabilities (or weights) of the slices; equal ones by default.
+      axis: the axis along which slices lie.
+    Returns: array of a's shape with `shape` in place of the axis.
+    Raises: TypeError: not a key. ValueError: more is drawn than there is, or p doesn't fit.
+    Example:
+      >>> random.choice(random.PRNGKey(0), 2, (3,), p=np.array([0.0, 1.0])).tolist()
+      [1, 1, 1]
+    """
+    data, x = one_key("choice", key), _elements("choice", a, "a")
+    shape = shape_tuple("choice", shape)
+    axis = one_axis("choice", axis, x.ndim)
+    n, draws = x.shape[axis], math.prod(shape)
+    if not draws:
+        empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
+        return structural.zeros(aval(empty, x.dtype))  # type: ignore[no-any-return]
+    if not n:
+        raise ValueError(f"choice: expected at least one element to choose from; got {x.aval}")
+    if not replace and draws > n:
+        raise ValueError(
+            f"choice: can't draw {draws} of {n} elements without replacement\n  fix: replace=True"
+        )
+    if p is None and not replace:
+        mixed = permutation(data, x, axis)
+        limit = [draws if i == axis else m for i, m in enumerate(x.shape)]
+        part = slicing.slice_(mixed, start=(0,) * x.ndim, limit=tuple(limit), strides=(1,) * x.ndim)
+        result = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
+        return structural.reshape(part, shape=result)  # type: ignore[no-any-return]
+    if p is None:
+        return take(x, randint(data, shape, 0, n), axis)  # type: ignore[no-any-return]
+    weights = inexact("choice", value("choice", p, "p"))
+    if weights.shape != (n,):
+        raise ValueError(
+            f"choice: p must have one element for each of the {n} slices; got {weights.aval}"
+        )
+    draw = weighted if replace else weighted_once
+    return take(x, draw(data, weights, shape=shape), axis)  # type: ignore[no-any-return]
+
+
+@sampler
+def weighted(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+    """Indices with probabilities p: where the running sum of p passes a uniform number."""
+    (n,) = p.shape
+    sums = cumulative.cumsum(p, axis=0, reverse=False)
+    total = structural.reshape(
+        slicing.slice_(sums, start=(n - 1,), limit=(n,), strides=(1,)), shape=()
+    )
+    goals = total * (1.0 - unit(key, shape=(math.prod(shape),), dtype=p.dtype))
+    low = structural.zeros(aval(goals.shape, dtypes.int32))
+    high, two = low + n, literal(2, dtypes.int32)
+    for _ in range(n.bit_length()):  # halves the part of `sums` where the goal can be
+        middle = low + arithmetic.div(high - low, two)
+        beyond = comparison.lt(take(sums, middle, 0), goals)
+        low, high = selection.where(beyond, middle + 1, low), selection.where(beyond, high, middle)
+    return structural.reshape(low, shape=shape)
+
+
+@sampler
+def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+    """Different indices: the largest of Gumbel samples, to which log p is added."""
+    scores = gumbels(key, shape=p.shape, dtype=p.dtype) + transcendental.log(p)
+    _, indices = sorting.top_k(scores, k=math.prod(shape))
+    return structural.reshape(indices, shape=shape)
+
+
+@located
+def categorical(
+    key: ArrayLike | Key, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
+) -> Array:
+    """Indices, drawn with probabilities softmax(logits).
+
+    Args:
+      key: a key, uint32[2].
+      logits: float array, the logarithms of probabilities, up to a constant.
+      axis: the axis of `logits` along which the categories lie.
+      shape: the shape of the result, which ends with the shape of `logits` without that axis; by
+        default just that.
+    Returns: int32 array of `shape`.
+    Raises: TypeError: not a key. ValueError: the axis is out of range, or the shape doesn't fit.
+    Source: the Gumbel-max trick.
+    Example:
+      >>> random.categorical(random.PRNGKey(0), np.log(np.array([0.0, 1.0])), shape=(3,)).tolist()
+      [1, 1, 1]
+    """
+    data = one_key("categorical", key)
+    x = inexact("categorical", value("categorical", logits, "logits"))
+    axis = one_axis("categorical", axis, x.ndim)
+    rest = (*x.shape[:axis], *x.shape[axis + 1 :])
+    wanted = rest if shape is None else shape_tuple("categorical", shape)
+    if wanted[len(wanted) - len(rest) :] != rest:
+        raise ValueError(
+            f"categorical: shape must end with {rest}, that of the logits {x.aval} without axis "
+            f"{axis}; got {wanted}"
+        )
+    front = wanted[: len(wanted) - len(rest)]
+    return most(data, x, axis=axis, shape=(*front, *x.shape))  # type: ignore[no-any-return]
+
+
+@sampler
+def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
+    """Where logits plus Gumbel samples are largest."""
+    scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
+    axis += len(shape) - logits.ndim
+    return reduction.argmax(scores, axis=axis, dtype=dtypes.int32)
