@@ -1,12 +1,17 @@
 """What all tests share: no cache of executables, repeatable hypothesis runs, the marker `gpu`."""
 
 import os
+from pathlib import Path
+
+# Processes that tests start find weft too, installed or not.
+SOURCE = str(Path(__file__).parents[1] / "src")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (SOURCE, os.environ.get("PYTHONPATH"))))
 
 # Read when weft is imported: a test must not pass because an earlier run left an executable.
 os.environ.setdefault("WEFT_CACHE_DIR", "")
 
-import hypothesis
-import pytest
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
 
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)

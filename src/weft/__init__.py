@@ -4,7 +4,9 @@ The names of the documents are here: `weft.jit`, `weft.grad`, `weft.vmap`, …; 
 them are in `weft.numpy`, `weft.lax` and `weft.random`.
 """
 
-from . import dtypes, errors, lax, numpy, random, tree_util
+from typing import TYPE_CHECKING
+
+from . import dtypes, tree_util
 from .config import (
     check_tracer_leaks,
     config,
@@ -18,32 +20,36 @@ from .config import (
     numpy_rank_promotion,
 )
 from .core.array import Array
+from .lazy import exports
 from .numpy import operators as operators  # fills the meaning of x + y
 from .runtime.client import Device
-from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
-from .transforms.custom_derivatives import (
-    closure_convert,
-    custom_gradient,
-    custom_jvp,
-    custom_vjp,
-)
-from .transforms.derivatives import grad, hessian, jacfwd, jacrev, value_and_grad
-from .transforms.devices import (
-    block_until_ready,
-    default_backend,
-    device_count,
-    device_get,
-    device_put,
-    devices,
-    local_device_count,
-    local_devices,
-    process_count,
-    process_index,
-)
-from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
-from .transforms.jit import jit
-from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
-from .transforms.vmap import vmap
+
+if TYPE_CHECKING:
+    from . import errors, flatten_util, lax, numpy, random
+    from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
+    from .transforms.custom_derivatives import (
+        closure_convert,
+        custom_gradient,
+        custom_jvp,
+        custom_vjp,
+    )
+    from .transforms.derivatives import grad, hessian, jacfwd, jacrev, value_and_grad
+    from .transforms.devices import (
+        block_until_ready,
+        default_backend,
+        device_count,
+        device_get,
+        device_put,
+        devices,
+        local_device_count,
+        local_devices,
+        process_count,
+        process_index,
+    )
+    from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
+    from .transforms.jit import jit
+    from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
+    from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
@@ -74,6 +80,7 @@ __all__ = [
     "enable_x64",
     "errors",
     "eval_shape",
+    "flatten_util",
     "grad",
     "hessian",
     "jacfwd",
@@ -98,3 +105,53 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+__getattr__, __dir__ = exports(
+    __name__,
+    {
+        "transforms.checkpoint": (
+            "checkpoint",
+            "checkpoint_policies",
+            "remat",
+        ),
+        "transforms.custom_derivatives": (
+            "closure_convert",
+            "custom_gradient",
+            "custom_jvp",
+            "custom_vjp",
+        ),
+        "transforms.derivatives": (
+            "grad",
+            "hessian",
+            "jacfwd",
+            "jacrev",
+            "value_and_grad",
+        ),
+        "transforms.devices": (
+            "block_until_ready",
+            "default_backend",
+            "device_count",
+            "device_get",
+            "device_put",
+            "devices",
+            "local_device_count",
+            "local_devices",
+            "process_count",
+            "process_index",
+        ),
+        "transforms.inspect": (
+            "ShapeDtypeStruct",
+            "eval_shape",
+            "make_jaxpr",
+        ),
+        "transforms.jit": ("jit",),
+        "transforms.linear_maps": (
+            "jvp",
+            "linear_transpose",
+            "linearize",
+            "vjp",
+        ),
+        "transforms.vmap": ("vmap",),
+    },
+    modules=("errors", "flatten_util", "lax", "numpy", "random"),
+)

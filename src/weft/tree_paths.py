@@ -6,27 +6,53 @@ Knows a structure by its attributes only (see `treedef.py`); nothing of how tree
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class DictKey:
+class _Key:
+    """A step of a path: compared by value. (Four dataclasses would take 4 ms of every import.)"""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        object.__setattr__(self, "_value", value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._value == self._value  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._value))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._value,)
+
+
+class DictKey(_Key):
     """A step into a dict.
 
     Example:
-      >>> str(DictKey("w"))
-      "['w']"
+      >>> DictKey("w"), str(DictKey("w"))
+      (DictKey(key='w'), "['w']")
     """
 
-    key: Any
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        """The key."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"DictKey(key={self._value!r})"
 
     def __str__(self) -> str:
-        return f"[{self.key!r}]"
+        return f"[{self._value!r}]"
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceKey:
+class SequenceKey(_Key):
     """A step into a tuple or list.
 
     Example:
@@ -34,14 +60,21 @@ class SequenceKey:
       '[2]'
     """
 
-    idx: int
+    __slots__ = ()
+
+    @property
+    def idx(self) -> int:
+        """The index."""
+        return self._value  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"SequenceKey(idx={self._value!r})"
 
     def __str__(self) -> str:
-        return f"[{self.idx}]"
+        return f"[{self._value}]"
 
 
-@dataclass(frozen=True, slots=True)
-class GetAttrKey:
+class GetAttrKey(_Key):
     """A step to an attribute, of a namedtuple or dataclass.
 
     Example:
@@ -49,14 +82,21 @@ class GetAttrKey:
       '.bias'
     """
 
-    name: str
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The attribute's name."""
+        return self._value  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"GetAttrKey(name={self._value!r})"
 
     def __str__(self) -> str:
-        return f".{self.name}"
+        return f".{self._value}"
 
 
-@dataclass(frozen=True, slots=True)
-class FlattenedIndexKey:
+class FlattenedIndexKey(_Key):
     """A step to a child of a node that was registered without keys.
 
     Example:
@@ -64,10 +104,18 @@ class FlattenedIndexKey:
       '[<flat index 0>]'
     """
 
-    key: int
+    __slots__ = ()
+
+    @property
+    def key(self) -> int:
+        """The index among the children."""
+        return self._value  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"FlattenedIndexKey(key={self._value!r})"
 
     def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
+        return f"[<flat index {self._value}>]"
 
 
 KeyPath = tuple[Any, ...]

@@ -5,7 +5,6 @@ Knows nothing of flattening beyond the registry.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import keyword
 from collections.abc import Callable, Iterable, Sequence
@@ -139,6 +138,7 @@ def register_dataclass(
     Returns: the class, so that this can be a decorator.
     Raises: ValueError: the lists are not all the fields, once each.
     Example:
+      >>> import dataclasses
       >>> @dataclasses.dataclass
       ... class Layer:
       ...     w: object
@@ -151,8 +151,10 @@ def register_dataclass(
     if (data_fields is None) != (meta_fields is None):
         raise TypeError("register_dataclass: give both data_fields and meta_fields, or none")
     name = nodetype.__name__
-    if dataclasses.is_dataclass(nodetype):
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+    known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
+    if known is not None:
+        real = [f for f in known.values() if f._field_type.name == "_FIELD"]  # no ClassVar
+        fields = [f for f in real if f.init and f.name not in drop_fields]
         static = [f.name for f in fields if f.metadata.get("static", False)]
         names = [f.name for f in fields]
         data = tuple(n for n in names if n not in static) if data_fields is None else data_fields

@@ -2,8 +2,8 @@
 
 import ml_dtypes
 import numpy as np
-from cases.case import Case
 
+from cases.case import Case
 from weft.primitives.creation import iota
 
 

@@ -4,8 +4,8 @@ import itertools
 
 import ml_dtypes
 import numpy as np
-from cases.case import ALL, Case, f32
 
+from cases.case import ALL, Case, f32, kind_of
 from weft.primitives import indexing as p
 from weft.primitives.index_numbers import (
     GatherDimensionNumbers,
@@ -44,7 +44,8 @@ def target(at, offset, window_axes, rank):
 
 def gathered(x, indices, *, dimension_numbers, slice_sizes, mode, fill_value, **_):
     dn = dimension_numbers
-    kept = [d for d in range(x.ndim) if d not in (*dn.collapsed_slice_dims, *dn.operand_batching_dims)]
+    dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
+    kept = [d for d in range(x.ndim) if d not in dropped]
     rank = indices.ndim - 1 + len(kept)
     shape = [0] * rank
     batch = iter(indices.shape[:-1])
@@ -56,9 +57,8 @@ def gathered(x, indices, *, dimension_numbers, slice_sizes, mode, fill_value, **
     out = np.zeros(shape, x.dtype)
     fill = fill_value
     if fill is None:
-        kind = ml_dtypes.finfo if x.dtype.kind in "fc" or "float" in x.dtype.name else ml_dtypes.iinfo
-        fill = np.nan if kind is ml_dtypes.finfo else True
-        if x.dtype != bool and kind is ml_dtypes.iinfo:
+        fill = True if x.dtype == bool else np.nan
+        if kind_of(x.dtype) in "iu":
             info = ml_dtypes.iinfo(x.dtype)
             fill = info.min if info.min else info.max
     for at, start, inside in places(x, indices, dn, slice_sizes, mode):
@@ -169,7 +169,8 @@ REPEATS = {
     "overlapping_batch": (f32(2, 4), array([[[0], [1]], [[1], [3]]]), f32(2, 2, 3),
                           ((2,), (), (1,), (0,), (0,))),
     "same_place": (f32(2, 3), np.zeros((4, 0), np.int32), f32(4, 2, 3), ((1, 2), (), ())),
-    "blocks_twice": (f32(4, 5), array([[0, 1], [1, 2], [1, 2]]), f32(3, 2, 2), ((1, 2), (), (0, 1))),
+    "blocks_twice": (f32(4, 5), array([[0, 1], [1, 2], [1, 2]]), f32(3, 2, 2),
+                     ((1, 2), (), (0, 1))),
 }  # fmt: skip
 COMBINE = {
     p.scatter: lambda old, new: new,

@@ -1,8 +1,8 @@
 """Cases of slices, at places known beforehand and at run time."""
 
 import numpy as np
-from cases.case import ALL, Case, f32, i32
 
+from cases.case import ALL, Case, f32, i32
 from weft.primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from weft.primitives.slicing import slice_
 

@@ -13,7 +13,7 @@ from weft.higher_order.scan import scan as scan_primitive
 from weft.lax.pieces import slice_of, stacked
 from weft.primitives.comparison import gt
 from weft.primitives.contraction import dot_general
-from weft.primitives.selection import select_n
+from weft.primitives.selection import select_n, stop_gradient
 from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, exp, sin, tanh
 
@@ -244,6 +244,26 @@ def test_carry_that_is_the_same_for_all_stays_so_under_vmap():
 
     (equation,) = scans(weft.make_jaxpr(weft.vmap(f))(X1).jaxpr)
     assert [v.aval.shape for v in equation.outvars] == [(), (3,)]
+
+
+def test_a_carry_whose_derivative_is_zero_has_no_tangent():
+    """Dependence says that it may have one; differentiating the body says that it hasn't."""
+
+    def f(w, xs):
+        def step(carry, x):
+            a, b = carry
+            return (sin(a * w), stop_gradient(b * w) + x), None
+
+        return lax.scan(step, (w, 1.0), xs)[0]
+
+    jaxpr = weft.make_jaxpr(lambda w, xs: weft.jvp(lambda w: f(w, xs), (w,), (w,)))(S, X1)
+    (equation,) = scans(jaxpr.jaxpr)
+    assert params(equation)["num_carry"] == 3
+    _, (da, db) = weft.jvp(lambda w: f(w, X1), (S,), (f32(1.0),))
+    assert float(db) == 0.0
+    assert float(da) != 0.0
+    _, back = scans(weft.make_jaxpr(weft.grad(lambda w, xs: f(w, xs)[0]))(S, X1).jaxpr)
+    assert params(back)["num_carry"] == 2  # the cotangents of a and of w
 
 
 def test_counter_stays_unbatched_through_an_inner_loop():

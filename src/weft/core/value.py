@@ -22,8 +22,7 @@ class Value:
     operators: ClassVar[Any] = None
     aval: Aval
 
-    __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy's operators leave the work to ours
+    __array_priority__ = 1000  # NumPy's operators leave the work to ours
     __hash__ = None  # type: ignore[assignment]
 
     @property

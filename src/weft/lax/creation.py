@@ -24,11 +24,10 @@ def iota(dtype: DTypeLike, size: int) -> Array:
       size: how many.
     Returns: array [size].
     Raises: TypeError: another dtype. ValueError: a negative size.
+    Source: StableHLO `iota`.
     Example:
-      >>> from weft import lax
       >>> lax.iota("int32", 3).tolist()
       [0, 1, 2]
-    Source: StableHLO `iota`.
     """
     return broadcasted_iota(dtype, (size,), 0)
 
@@ -43,11 +42,10 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
       dimension: the one that is counted along.
     Returns: array [*shape].
     Raises: TypeError: another dtype. ValueError: a dimension out of range.
+    Source: StableHLO `iota`.
     Example:
-      >>> from weft import lax
       >>> lax.broadcasted_iota("uint8", (2, 3), 1).tolist()
       [[0, 1, 2], [0, 1, 2]]
-    Source: StableHLO `iota`.
     """
     kind = dtypes.requested_dtype(dtype, "iota")
     return creation.iota(  # type: ignore[no-any-return]
@@ -66,7 +64,6 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     Returns: array [*shape].
     Raises: TypeError: `fill_value` is not a scalar.
     Example:
-      >>> from weft import lax
       >>> lax.full((2,), 7, "float32").tolist()
       [7.0, 7.0]
     """
@@ -95,8 +92,6 @@ def full_like(
     Returns: array.
     Raises: TypeError: `fill_value` is not a scalar.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.full_like(np.zeros((2,), np.int8), 7)
       Array([7, 7], dtype=int8)
     """
@@ -121,7 +116,6 @@ def empty(shape: Shape, dtype: DTypeLike) -> Array:
       dtype: of the array.
     Returns: array [*shape].
     Example:
-      >>> from weft import lax
       >>> lax.empty((2,), "int32").tolist()
       [0, 0]
     """
@@ -136,8 +130,6 @@ def zeros_like_array(x: ArrayLike) -> Array:
       x: array.
     Returns: array like `x`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.zeros_like_array(np.float32([1, 2])).tolist()
       [0.0, 0.0]
     """

@@ -92,14 +92,12 @@ def gather(
       fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
     Returns: array [b0, …, and the windows' axes at `offset_dims`], dtype of `operand`.
     Raises: TypeError, ValueError: shapes and numbers don't fit each other.
+    Source: StableHLO `gather`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> rows = lax.GatherDimensionNumbers((1,), (0,), (0,))
       >>> x = np.arange(6).reshape(3, 2)
       >>> lax.gather(x, np.array([[2], [0], [5]]), rows, (1, 2), mode="clip").tolist()
       [[4, 5], [0, 1], [4, 5]]
-    Source: StableHLO `gather`.
     """
     x, indices = as_value(operand), as_value(start_indices)
     kind = GatherScatterMode.from_any(mode)
@@ -164,13 +162,11 @@ def scatter(
         moves them inside, "promise_in_bounds" says that there are none.
     Returns: array like `operand`.
     Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
+    Source: StableHLO `scatter`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
       >>> lax.scatter(np.zeros(3), np.array([[2], [9]]), np.array([5.0, 6.0]), single).tolist()
       [0.0, 0.0, 5.0]
-    Source: StableHLO `scatter`.
     """
     return _scattered(  # type: ignore[no-any-return]
         indexing.scatter,
@@ -218,14 +214,12 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
       indices_are_sorted, unique_indices, mode: as in `scatter`.
     Returns: array like `operand`.
     Raises: TypeError, ValueError: shapes, dtypes and numbers don't fit each other.
+    Source: StableHLO `scatter`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
       >>> x, i = np.array([1.0, 2.0, 3.0]), np.array([[2], [2]])
       >>> lax.{name}(x, i, np.array([5.0, 2.0]), single).tolist()
       {example}
-    Source: StableHLO `scatter`.
     """
     return located(function)
 
@@ -264,8 +258,6 @@ def scatter_apply(
     Returns: array like `operand`.
     Raises: TypeError, ValueError: shapes and numbers don't fit each other.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> single = lax.ScatterDimensionNumbers((), (0,), (0,))
       >>> x, i = np.array([1.0, 2.0, 3.0]), np.array([[1], [1], [2]])
       >>> lax.scatter_apply(x, i, lambda e: e * 10, single, update_shape=(3,)).tolist()
@@ -328,8 +320,6 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     Returns: array [n, *the other axes].
     Raises: TypeError, ValueError: indices and axes don't fit.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> x = np.arange(6).reshape(2, 3)
       >>> lax.index_take(x, (np.array([0, 1]), np.array([2, -1])), (0, 1)).tolist()
       [2, 5]

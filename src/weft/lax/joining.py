@@ -23,12 +23,10 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
       dimension: 0 ≤ dimension < number of axes.
     Returns: array, as long along `dimension` as all of them.
     Raises: TypeError: shapes or dtypes don't fit. ValueError: no operands.
+    Source: StableHLO `concatenate`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.concatenate([np.arange(2), np.arange(3)], 0).tolist()
       [0, 1, 0, 1, 2]
-    Source: StableHLO `concatenate`.
     """
     xs = [as_value(x) for x in operands]
     if len(xs) == 1:
@@ -50,12 +48,10 @@ def pad(
         and between two neighbours. Negative ones before and after cut off instead.
     Returns: array, along an axis before + n + between * (n - 1) + after long.
     Raises: TypeError: dtypes differ. ValueError: more is cut off than there is.
+    Source: StableHLO `pad`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.pad(np.array([1, 2, 3]), 0, [(1, -1, 1)]).tolist()
       [0, 1, 0, 2, 0]
-    Source: StableHLO `pad`.
     """
     x = as_value(operand)
     padding = tuple([ints_of("pad", "padding_config", p) for p in padding_config])
@@ -86,12 +82,10 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
       dimensions: 0 ≤ dimension < number of axes, none twice.
     Returns: array like `operand`.
     Raises: ValueError: a dimension is out of range or repeated.
+    Source: StableHLO `reverse`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.rev(np.array([[1, 2], [3, 4]]), (1,)).tolist()
       [[2, 1], [4, 3]]
-    Source: StableHLO `reverse`.
     """
     x = as_value(operand)
     return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))  # type: ignore[no-any-return]
@@ -108,8 +102,6 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     Returns: a list of arrays, one for each size.
     Raises: ValueError: the sizes don't add up to the axis's length.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> [x.tolist() for x in lax.split(np.arange(4), (1, 3))]
       [[0], [1, 2, 3]]
     """

@@ -34,12 +34,10 @@ def reshape(operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | No
       dimensions: the order in which the operand's axes are read; row-major if left out.
     Returns: array [*new_sizes].
     Raises: TypeError: the numbers of elements differ.
+    Source: StableHLO `reshape`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.reshape(np.arange(4).reshape(2, 2), (4,), (1, 0)).tolist()
       [0, 2, 1, 3]
-    Source: StableHLO `reshape`.
     """
     x = as_value(operand)
     shape = shape_of("reshape", new_sizes)
@@ -58,12 +56,10 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
       operand: array [n0, …], any dtype.
       sizes: the new axes' lengths.
     Returns: array [*sizes, n0, …].
+    Source: StableHLO `broadcast_in_dim`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.broadcast(np.arange(2), (3,)).tolist()
       [[0, 1], [0, 1], [0, 1]]
-    Source: StableHLO `broadcast_in_dim`.
     """
     x = as_value(operand)
     front = shape_of("broadcast", sizes)
@@ -86,12 +82,10 @@ def broadcast_in_dim(
         has the length there, or is one long and repeated.
     Returns: array [*shape].
     Raises: ValueError: the operand doesn't fit.
+    Source: StableHLO `broadcast_in_dim`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.broadcast_in_dim(np.arange(2), (2, 3), (0,)).tolist()
       [[0, 0, 0], [1, 1, 1]]
-    Source: StableHLO `broadcast_in_dim`.
     """
     x = as_value(operand)
     lengths = shape_of("broadcast_in_dim", shape)
@@ -110,7 +104,6 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     Returns: a tuple of ints.
     Raises: ValueError: they don't broadcast together.
     Example:
-      >>> from weft import lax
       >>> lax.broadcast_shapes((2, 1), (3,))
       (2, 3)
     """
@@ -136,8 +129,6 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     Returns: array [1, …, *x.shape].
     Raises: ValueError: `x` has more axes.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.broadcast_to_rank(np.arange(2), 3).shape
       (1, 1, 2)
     """
@@ -156,12 +147,10 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
       permutation: for each axis of the result, the operand's axis.
     Returns: array.
     Raises: ValueError: not a permutation of the axes.
+    Source: StableHLO `transpose`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
       (4, 2, 3)
-    Source: StableHLO `transpose`.
     """
     x = as_value(operand)
     order = ints_of("transpose", "permutation", permutation)
@@ -180,8 +169,6 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     Returns: array.
     Raises: ValueError: an axis is out of range, repeated, or not one long.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.squeeze(np.zeros((1, 3, 1)), (0,)).shape
       (3, 1)
     """
@@ -202,8 +189,6 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     Returns: array.
     Raises: ValueError: an axis is out of range or repeated.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.expand_dims(np.zeros((2, 3)), (0, -1)).shape
       (1, 2, 3, 1)
     """
@@ -232,8 +217,6 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     Returns: array.
     Raises: ValueError: out of range, or no axes between the two.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.collapse(np.zeros((2, 3, 4)), 1, 3).shape
       (2, 12)
     """
@@ -259,8 +242,6 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     Returns: array [n0 * reps[0], …].
     Raises: ValueError: not one number for each axis, or a negative one.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.tile(np.arange(2), (2,)).tolist()
       [0, 1, 0, 1]
     """

@@ -44,12 +44,10 @@ def slice(
       strides: positive ints; 1 if left out.
     Returns: array, ceil((limit - start) / stride) long along each axis.
     Raises: ValueError: they don't fit the operand.
+    Source: StableHLO `slice`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.slice(np.arange(10), (1,), (8,), (3,)).tolist()
       [1, 4, 7]
-    Source: StableHLO `slice`.
     """
     x = as_value(operand)
     start = ints_of("slice", "start_indices", start_indices)
@@ -78,8 +76,6 @@ def slice_in_dim(
     Returns: array.
     Raises: ValueError: they don't fit the operand.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.slice_in_dim(np.arange(6), -3, None).tolist()
       [3, 4, 5]
     """
@@ -107,8 +103,6 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     Returns: array.
     Raises: IndexError: out of bounds.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.index_in_dim(np.array([[1, 2], [3, 4]]), -1, 1).tolist()
       [[2], [4]]
     """
@@ -192,12 +186,10 @@ def dynamic_slice(
     Returns: array of shape `slice_sizes`, dtype of `operand`.
     Raises: TypeError: a size does not fit, or an index is not an integer. ValueError: the counts
       differ.
+    Source: StableHLO `dynamic_slice`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_slice(np.arange(6), (4,), (3,)).tolist()
       [3, 4, 5]
-    Source: StableHLO `dynamic_slice`.
     """
     x = as_value(operand)
     starts = _starts("dynamic_slice", x, start_indices, allow_negative_indices)
@@ -223,12 +215,10 @@ def dynamic_update_slice(
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array like `operand`.
     Raises: TypeError: the dtypes differ or the update is too large. ValueError: the counts differ.
+    Source: StableHLO `dynamic_update_slice`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_update_slice(np.zeros(4, int), np.array([1, 2]), (9,)).tolist()
       [0, 0, 1, 2]
-    Source: StableHLO `dynamic_update_slice`.
     """
     x, window = as_value(operand), as_value(update)
     starts = _starts("dynamic_update_slice", x, start_indices, allow_negative_indices)
@@ -261,8 +251,6 @@ def dynamic_slice_in_dim(
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_slice_in_dim(np.arange(5), 1, 3).tolist()
       [1, 2, 3]
     """
@@ -293,8 +281,6 @@ def dynamic_index_in_dim(
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_index_in_dim(np.array([[1, 2], [3, 4]]), 1, keepdims=False).tolist()
       [3, 4]
     """
@@ -323,8 +309,6 @@ def dynamic_update_slice_in_dim(
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array like `operand`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_update_slice_in_dim(np.zeros(4, int), np.array([7]), 2, 0).tolist()
       [0, 0, 7, 0]
     """
@@ -354,8 +338,6 @@ def dynamic_update_index_in_dim(
       allow_negative_indices: as in `dynamic_slice`.
     Returns: array like `operand`.
     Example:
-      >>> import numpy as np
-      >>> from weft import lax
       >>> lax.dynamic_update_index_in_dim(np.zeros((2, 2), int), np.array([1, 2]), 1, 0).tolist()
       [[0, 0], [1, 2]]
     """

@@ -39,7 +39,6 @@ class At:
     """What `x.at` is: index it to say which elements are to be changed or read.
 
     Example:
-      >>> from weft import numpy as np
       >>> x = np.arange(4)
       >>> x.at[1:3].add(10).tolist(), x.tolist()
       ([0, 11, 12, 3], [0, 1, 2, 3])
@@ -95,7 +94,6 @@ class Update:
         """`x` with `x[index] = values`.
 
         Example:
-          >>> from weft import numpy as np
           >>> np.zeros(3).at[-1].set(7).tolist()
           [0.0, 0.0, 7.0]
         """
@@ -115,7 +113,6 @@ class Update:
         """`x` with `x[index] += values`; elements indexed several times get all of them.
 
         Example:
-          >>> from weft import numpy as np
           >>> np.zeros(3).at[np.array([0, 0, 2])].add(1).tolist()
           [2.0, 0.0, 1.0]
         """
@@ -231,7 +228,6 @@ class Update:
         """`x` with `func` applied to each element of `x[index]`, as often as it is indexed.
 
         Example:
-          >>> from weft import numpy as np
           >>> np.arange(3).at[1:].apply(lambda e: e * 10).tolist()
           [0, 10, 20]
         """
@@ -265,7 +261,6 @@ class Update:
           fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left
             out.
         Example:
-          >>> from weft import numpy as np
           >>> np.arange(3).at[np.array([1, 9])].get(mode="fill", fill_value=-1).tolist()
           [1, -1]
         """

@@ -15,7 +15,7 @@ from .axes import one_axis
 from .creation import broadcast, from_numpy
 from .elementwise import one, two
 from .pieces import cut
-from .promotion import binary, cast, derived, promote_values, unary, value
+from .promotion import binary, cast, derived, promote_values, strong, unary, value
 from .reductions import sum, truth
 
 __all__ = [
@@ -87,7 +87,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 
 def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
-    x, y = promote_values(name, x1, x2)
+    x, y = map(strong, promote_values(name, x1, x2))
     if not dtypes.is_integer(x.dtype):
         raise ValueError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
     shape = structural.broadcast_shape(name, (x.aval, y.aval))

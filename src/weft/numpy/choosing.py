@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..config import thread
 from ..core.array import Array
-from ..core.source import located
+from ..core.source import located, note_user_line
 from ..core.value import Value
 from ..primitives import selection, structural
 from ..typing import ArrayLike
 from .indexing import nonzero
-from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
+from .promotion import SCALARS, cast, check_ranks, composite, noted, promote_values, value
 from .reductions import truth
 
 __all__ = ["piecewise", "select", "where"]
@@ -43,10 +44,22 @@ def where(
         return nonzero(condition, size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
         raise noted(ValueError("where: size and fill_value are for calls without x and y"))
-    flags = truth("where", condition, "condition")
-    vx, vy = promote_values("where", x, y)
-    check_ranks("where", flags, vx, vy)
-    return selection.select_n(flags, vy, vx)
+    flags = condition if condition.__class__ is Array else value("where", condition, "condition")
+    vx = x if x.__class__ is Array else value("where", x)
+    vy = y if y.__class__ is Array else value("where", y, "y")
+    if thread.numpy_rank_promotion != "allow":
+        check_ranks("where", flags, vx, vy)
+    try:
+        return _where(flags, vx, vy)
+    except (TypeError, ValueError) as error:
+        note_user_line(error)
+        raise
+
+
+@composite
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    x, y = promote_values("where", x, y)
+    return selection.select_n(truth("where", condition, "condition"), y, x)
 
 
 @located

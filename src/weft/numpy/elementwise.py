@@ -332,6 +332,9 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 pow = power
 
 
+_inexact_power = binary(t.pow_, "power", to_number=True)
+
+
 def _power(name: str, x: Any, y: Any) -> Any:
     if y.__class__ is int:
         try:
@@ -348,6 +351,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
             return x if y == 1 else arithmetic.integer_pow(x, y=y)
 
         return planned_call(_powers, (x.aval, y), compute, x)
+    if y.__class__ is float:
+        return _inexact_power(x, y)
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
     vx, vy = promote_values(name, x, y, to_number=True)
@@ -356,8 +361,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
     if dtypes.is_inexact(vx.aval.dtype):
         given = getattr(y, "dtype", None)
         if given is not None and dtypes.is_integer(given) and vx.aval.dtype == getattr(x, "dtype", None):
-            vy = y  # exact for whole exponents
-        return t.pow_(vx, vy)
+            return t.pow_(vx, y)  # exact for whole exponents
+        return _inexact_power(vx, vy)
     return _whole_power(vx, vy)
 
 

@@ -119,7 +119,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
         )
     at = dots[0] if dots else len(kinds)
     # an ellipsis for no axes still stands between its neighbours
-    missing = [slice(None)] * (x.ndim - used) or [Ellipsis] * len(dots)
+    missing: list[Any] = [slice(None)] * (x.ndim - used) or [Ellipsis] * len(dots)
     kinds = [*kinds[:at], *missing, *kinds[at + 1 :]]
     parts: list[Any] = []
     inserted: list[int] = []

@@ -95,7 +95,7 @@ def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises: TypeError: there is something in it that NumPy understands differently, or not at all.
     """
-    found = []
+    found: list[Any] = []
     for item in items:
         if item.__class__ is Array:
             item = item._host if item._host is not None else host_of(item)
@@ -361,24 +361,23 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     Returns: a tuple of arrays without that axis.
     Raises: ValueError: no axes, or out of range.
     Example:
-      >>> from weft import numpy as np
       >>> a, b = np.unstack(np.array([[1, 2], [3, 4]]), axis=1)
       >>> a.tolist(), b.tolist()
       ([1, 3], [2, 4])
     """
-    x = value("unstack", x)
-    if not x.ndim:
-        raise noted(ValueError(f"unstack: expected an array with at least one axis; got {x.aval}"))
-    a = one_axis("unstack", axis, x.ndim)
-    n, shape = x.shape[a], (*x.shape[:a], *x.shape[a + 1 :])
-    if x.__class__ is Array and current.trace is _base:
-        host = x._host if x._host is not None else host_of(x)
+    v = value("unstack", x)
+    if not v.ndim:
+        raise noted(ValueError(f"unstack: expected an array with at least one axis; got {v.aval}"))
+    a = one_axis("unstack", axis, v.ndim)
+    n, shape = v.shape[a], (*v.shape[:a], *v.shape[a + 1 :])
+    if v.__class__ is Array and current.trace is _base:
+        host = v._host if v._host is not None else host_of(v)
         if host is not None:
-            row = aval(shape, x.dtype, x.weak_type)
+            row = aval(shape, v.dtype, v.weak_type)
             return tuple([Array(h, row) for h in (np.moveaxis(host, a, 0) if a else host)])
     if n <= 1:
-        return tuple([reshape(x, shape=shape)] * n)
-    return tuple([reshape(p, shape=shape) for p in split(x, sizes=(1,) * n, axis=a)])
+        return tuple([reshape(v, shape=shape)] * n)
+    return tuple([reshape(p, shape=shape) for p in split(v, sizes=(1,) * n, axis=a)])
 
 
 # --- where something holds ---
@@ -395,7 +394,6 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     Returns: an integer array for each axis.
     Raises: ValueError: a scalar. ConcretizationTypeError: `a` is traced, and there is no size.
     Example:
-      >>> from weft import numpy as np
       >>> [i.tolist() for i in np.nonzero(np.array([0, 5, 0, 7]), size=3, fill_value=-1)]
       [[1, 3, -1]]
     """
@@ -480,7 +478,6 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
       size, fill_value: as in `nonzero`.
     Returns: integer array [places, axes].
     Example:
-      >>> from weft import numpy as np
       >>> np.argwhere(np.array([[0, 5], [7, 0]])).tolist()
       [[0, 1], [1, 0]]
     """
@@ -502,7 +499,6 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None
       size, fill_value: as in `nonzero`.
     Returns: integer array of one axis.
     Example:
-      >>> from weft import numpy as np
       >>> np.flatnonzero(np.array([[0, 5], [7, 0]])).tolist()
       [1, 2]
     """

@@ -58,32 +58,14 @@ __all__ = [
 
 def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool = False) -> Any:
     """A comparison; complex numbers are compared by real part, then by imaginary part."""
-    simple = binary(primitive, name, doc, operator=operator)
 
-    def compare(x: Any, y: Any) -> Any:
-        if not dtypes.is_complex(x.aval.dtype):
-            return primitive(x, y)
+    @composite
+    def by_parts(x: Any, y: Any) -> Any:
         real, imag = complex_numbers.real, complex_numbers.imag
         level = comparison.eq(real(x), real(y))
         return strict(real(x), real(y)) | (level & primitive(imag(x), imag(y)))
 
-    by_parts = derived(compare, name, doc, operator=operator)
-
-    def function(x1: Any, x2: Any, /) -> Any:
-        if _is_complex(x1) or _is_complex(x2):
-            return by_parts(x1, x2)
-        return simple(x1, x2)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__, function.__module__ = doc, "weft.numpy"
-    return function
-
-
-def _is_complex(x: Any) -> bool:
-    try:
-        return x.aval.dtype.kind == "c"  # type: ignore[no-any-return]
-    except AttributeError:
-        return x.__class__ is complex or (hasattr(x, "dtype") and dtypes.is_complex(x.dtype))
+    return binary(primitive, name, doc, operator=operator, of_complex=by_parts)
 
 
 _NOTE = " Complex numbers are ordered by real part, then imaginary part."
@@ -110,20 +92,15 @@ less_equal = in_order("less_equal", comparison.le, comparison.lt, LESS_EQUAL)
 
 
 def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
+    combine = binary(primitive, name)
+
     def function(x1: Any, x2: Any, /) -> Any:
-        try:
-            return primitive(_flags(name, x1, "x1"), _flags(name, x2, "x2"))
-        except (TypeError, ValueError) as error:
-            raise noted(error) from None
+        return combine(truth(name, x1, "x1"), truth(name, x2, "x2"))
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "weft.numpy"
     function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
     return function
-
-
-def _flags(name: str, x: Any, argument: str) -> Any:
-    return truth(name, x, argument)
 
 
 logical_and = _logical("logical_and", bitwise.bitwise_and, "Whether both are true (not zero).",

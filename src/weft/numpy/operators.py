@@ -11,6 +11,7 @@ from .. import dtypes
 from ..core.value import Value
 from ..primitives import arithmetic, bitwise, comparison, conversion, structural
 from . import elementwise, logic
+from .at import At as at
 from .bits import _right_shift, invert as invert
 from .creation import astype as astype, copy as copy, wanted_dtype
 from .elementwise import (
@@ -25,7 +26,7 @@ from .elementwise import (
     positive as positive,
     real as real,
 )
-from .indexing import getitem as getitem, unstack as unstack
+from .indexing import getitem as getitem, nonzero as nonzero, unstack as unstack
 from .joining import concatenate
 from .matrices import diagonal as diagonal, trace as trace
 from .means import mean as mean, std as std, var as var
@@ -38,6 +39,7 @@ from .repeating import repeat as repeat
 from .rounding import clip as clip, round as round
 from .running import argmax as argmax, argmin as argmin, cumprod as cumprod, cumsum as cumsum
 from .shapes import matrix_transpose as matrix_transpose, ravel as ravel, reshape as reshape, squeeze as squeeze, swapaxes as swapaxes, transpose as transpose
+from .taking import choose as choose, compress as compress, take as take
 from .sorting import argsort as argsort, searchsorted as searchsorted, sort as sort
 
 add = binary(structural.add, "add", operator=True)

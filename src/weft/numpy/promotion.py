@@ -184,6 +184,7 @@ def binary(
     to_inexact: bool = False,
     to_number: bool = False,
     operator: bool = False,
+    of_complex: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """A function of two operands with promotion, applying one primitive.
 
@@ -195,12 +196,29 @@ def binary(
     Args:
       to_inexact, to_number: as in `promote_values`.
       operator: give `NotImplemented` for an operand that is no array, as Python's operators should.
+      of_complex: does the work for complex numbers, if the primitive can't.
     """
+
+    @composite
+    def promoted(x: Any, y: Any) -> Any:
+        values = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
+        return current.trace.process(primitive, values, ())
+
     pairs, rights, lefts = plan_cache(), plan_cache(), plan_cache()
 
     def function(x1: Any, x2: Any, /) -> Any:
         trace = current.trace
         try:
+            if trace is _base and x1.__class__ is Array and x2.__class__ is Array:
+                kernel, out = pairs[x1.aval, x2.aval]
+                if kernel is not None:
+                    hx, hy = x1._host, x2._host
+                    if hx is None:
+                        hx = _base.fetch(x1)
+                    if hy is None:
+                        hy = _base.fetch(x2)
+                    return Array((current.quiet or quietly())(kernel, hx, hy), out)
+                return trace.process(primitive, (x1, x2), (), out)
             if x2.__class__ in SCALARS:
                 kernel, out, dtype = rights[x1.aval, x2.__class__]
                 kind = x2.__class__
@@ -224,15 +242,7 @@ def binary(
                         host = _base.fetch(x2)
                     return Array((current.quiet or quietly())(kernel, x._host, host), out)
                 return trace.process(primitive, (x, x2), (), out)
-            kernel, out = pairs[x1.aval, x2.aval]
-            if trace is _base and x1.__class__ is Array and x2.__class__ is Array:
-                if kernel is not None:
-                    hx, hy = x1._host, x2._host
-                    if hx is None:
-                        hx = _base.fetch(x1)
-                    if hy is None:
-                        hy = _base.fetch(x2)
-                    return Array((current.quiet or quietly())(kernel, hx, hy), out)
+            _, out = pairs[x1.aval, x2.aval]
             return trace.process(primitive, (x1, x2), (), out)
         except (AttributeError, KeyError):
             pass
@@ -251,14 +261,18 @@ def binary(
             if thread.numpy_rank_promotion != "allow":
                 check_ranks(name, x, y)
             vx, vy = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
-            out = primitive.out((vx, vy), ())
             dtype = vx.aval.dtype
+            if of_complex is not None and dtype.kind == "c":
+                return of_complex(vx, vy)
+            out = primitive.out((vx, vy), ())
             if vx is x and vy is y:
                 keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
             elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
                 keep(rights, (x.aval, y.__class__), (host_kernel(vx, vy), out, dtype))
             elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
                 keep(lefts, (x.__class__, y.aval), (host_kernel(vx, vy), out, dtype))
+            elif vx.__class__ is Array and vy.__class__ is Array and current.trace is _base:
+                return promoted(as_value(x), as_value(y))  # with the casts in the plan
             return current.trace.process(primitive, (vx, vy), (), out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
@@ -393,28 +407,41 @@ def composite(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*xs: Any, **options: Any) -> Any:
-        trace = current.trace
-        if trace is not _base:
+        if current.trace is not _base:
             return function(*xs, **options)
-        key = (thread.x64, *[x.aval for x in xs], *options.items())
         try:
-            plan = plans.get(key)
+            if options:
+                key = (thread.x64, tuple(options.items()), *[x.aval for x in xs])
+            else:
+                key = (thread.x64, *[x.aval for x in xs])
+            kernel, out, ready = plans[key]
+        except KeyError:
+            keep(plans, key, ())
+            return function(*xs, **options)
         except TypeError:  # an option that has no hash
             return function(*xs, **options)
-        if plan is None:
-            keep(plans, key, False)
-            return function(*xs, **options)
-        if plan is False:
-            plan = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
-        one, ready = plan
-        outs = ready.run(xs, trace)
-        return outs[0] if one else tuple(outs)
+        except ValueError:  # the second time
+            kernel, out, ready = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
+        hosts = []
+        for x in xs:
+            if x.__class__ is not Array:
+                kernel = None
+                break
+            host = x._host
+            hosts.append(_base.fetch(x) if host is None else host)
+        if kernel is not None:
+            return Array((current.quiet or quietly())(kernel, *hosts), out)
+        outs = ready.run(xs, _base)
+        return outs[0] if out is not None else tuple(outs)
 
     return call
 
 
-def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tuple[bool, Plan]:
-    """(whether `function` has a single output, the plan of it)."""
+def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tuple[Any, Any, Plan]:
+    """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that gives the
+    output, or `None` if there are several outputs or XLA has to do a part of it; the aval is that of
+    the output, or `None` if there are several.
+    """
     one = True
 
     def listed(*xs: Any) -> Any:
@@ -423,25 +450,19 @@ def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tu
         one = not isinstance(result, tuple)
         return [result] if one else result
 
-    jaxpr = stage(listed, avals, name=function.__name__, about=function)
-    return one, Plan(jaxpr)
-
-
-def straight_kernel(function: Callable[..., Any], avals: list[Aval]) -> Any:
-    """One NumPy function for a function of values with one output, and its aval; the kernel is
-    `None` where XLA has to do a part of it, or nothing is done at all.
-    """
-    _, plan = plan_of(function, avals, {})
+    plan = Plan(stage(listed, avals, name=function.__name__, about=function))
+    if not one:
+        return None, None, plan
     out = plan.jaxpr.outvars[0].aval
     plan.prepare()
     if plan.steps is None or plan.outputs[0][0]:
-        return None, out
+        return None, out, plan
     steps = plan.steps[0]
     if len(steps) == 1 and steps[0][1] == tuple(range(len(avals))):
-        return steps[0][0], out
+        return steps[0][0], out, plan
     plan.generate()
     program = plan.function
-    return (lambda *hosts: program(*hosts)[0]), out
+    return (lambda *hosts: program(*hosts)[0]), out, plan
 
 
 def planned_call(cache: dict[Any, Any], key: Any, function: Callable[..., Any], x: Any) -> Any:
@@ -456,7 +477,7 @@ def planned_call(cache: dict[Any, Any], key: Any, function: Callable[..., Any], 
         if seen is None:
             keep(cache, key, ())
         elif not seen:
-            keep(cache, key, straight_kernel(function, [x.aval]))
+            keep(cache, key, plan_of(function, [x.aval], {})[:2])
     return function(x)
 
 

@@ -16,7 +16,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike
-from .elementwise import EVEN, two
+from .elementwise import EVEN, maximum, minimum, two
 from .promotion import (
     SCALARS,
     binary,
@@ -236,15 +236,13 @@ def clip(
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     x = value("clip", arr, "arr")
     for bound in (x, low, high):
-        if bound is not None and (
-            bound.__class__ is complex or dtypes.is_complex(getattr(bound, "dtype", "bool"))
-        ):
+        if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
-        x = arithmetic.max_(*promote_values("clip", low, x))
+        x = maximum(x, low)
     if high is not None:
-        x = arithmetic.min_(*promote_values("clip", high, x))
+        x = minimum(x, high)
     return x  # type: ignore[no-any-return]
 
 

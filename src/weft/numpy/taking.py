@@ -135,7 +135,6 @@ def take(
     Returns: array, the shape of `indices` in the place of `axis`.
     Raises: TypeError: indices aren't integers. IndexError: the axis has no elements.
     Example:
-      >>> from weft import numpy as np
       >>> np.take(np.array([10, 20, 30]), np.array([2, 0, -1])).tolist()
       [30, 10, 30]
     """
@@ -205,7 +204,6 @@ def take_along_axis(
     Returns: array, along `axis` as long as `indices`.
     Raises: TypeError: indices aren't integers. ValueError: shapes don't fit.
     Example:
-      >>> from weft import numpy as np
       >>> x = np.array([[10, 30, 20], [60, 40, 50]])
       >>> np.take_along_axis(x, np.array([[0, 2, 1], [1, 2, 0]]), axis=1).tolist()
       [[10, 20, 30], [40, 50, 60]]
@@ -272,7 +270,6 @@ def put_along_axis(
     Returns: array like `arr`.
     Raises: ValueError: `inplace` is not False, or shapes don't fit.
     Example:
-      >>> from weft import numpy as np
       >>> x = np.array([[10, 30, 20], [60, 40, 50]])
       >>> np.put_along_axis(x, np.array([[1], [0]]), 99, 1, inplace=False).tolist()
       [[10, 99, 20], [99, 40, 50]]
@@ -318,7 +315,6 @@ def put(
     Returns: array like `a`.
     Raises: ValueError: `inplace` is not False.
     Example:
-      >>> from weft import numpy as np
       >>> np.put(np.zeros((2, 2)), np.array([0, 3]), 7, inplace=False).tolist()
       [[7.0, 0.0], [0.0, 7.0]]
     """
@@ -362,7 +358,6 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     Returns: array like `arr`.
     Raises: ValueError: `inplace` is not False, or sizes differ.
     Example:
-      >>> from weft import numpy as np
       >>> x = np.arange(4)
       >>> np.place(x, x % 2 == 1, np.array([-1, -2]), inplace=False).tolist()
       [0, -1, 2, -2]
@@ -412,7 +407,6 @@ def compress(
     Returns: array, shorter along `axis`.
     Raises: ValueError: the condition has another number of axes, or is too long.
     Example:
-      >>> from weft import numpy as np
       >>> np.compress(np.array([False, True]), np.array([[1, 2], [3, 4]]), axis=0).tolist()
       [[3, 4]]
     """
@@ -461,7 +455,6 @@ def extract(
       size, fill_value: as in `compress`.
     Returns: array of one axis.
     Example:
-      >>> from weft import numpy as np
       >>> x = np.arange(6)
       >>> np.extract(x % 3 == 0, x).tolist()
       [0, 3]
@@ -489,7 +482,6 @@ def choose(
     Returns: array of the broadcast shape.
     Raises: ValueError: no such array. ConcretizationTypeError: `a` is traced, with mode "raise".
     Example:
-      >>> from weft import numpy as np
       >>> np.choose(np.array([0, 1, 0]), [np.array([1, 2, 3]), np.array([10, 20, 30])]).tolist()
       [1, 20, 3]
     """
@@ -539,7 +531,6 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
       shape: of the array that they are places in.
     Returns: an integer array for each axis.
     Example:
-      >>> from weft import numpy as np
       >>> [i.tolist() for i in np.unravel_index(np.array([5, 11]), (3, 4))]
       [[1, 2], [1, 3]]
     """
@@ -571,7 +562,6 @@ def ravel_multi_index(
     Returns: integer array.
     Raises: ValueError: an index is out of range.
     Example:
-      >>> from weft import numpy as np
       >>> np.ravel_multi_index((np.array([1, 2]), np.array([3, 0])), (3, 4)).tolist()
       [7, 8]
     """

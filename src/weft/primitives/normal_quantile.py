@@ -4,7 +4,6 @@ Knows nothing of primitives.
 """
 
 import math
-import statistics
 from typing import Any
 
 import numpy as np
@@ -97,8 +96,19 @@ def _one(y: float) -> float:
     size = abs(y)
     if not 1e-8 < size < 1.0:
         return math.copysign(math.inf, y) if size == 1.0 else y / _SLOPE if size < 1.0 else math.nan
-    return math.copysign(_quantile(0.5 - 0.5 * size) * _ROOT, y)
+    if size <= 0.85:
+        return 0.5 * y * _scalar_ratio(_CENTRE, 0.180625 - 0.25 * y * y) * _ROOT
+    r = math.sqrt(-math.log(0.5 * (1.0 - size)))
+    tail = _scalar_ratio(_TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(_FAR, r - 5.0)
+    return math.copysign(tail * _ROOT, y)
 
 
-_quantile = statistics.NormalDist().inv_cdf
+def _scalar_ratio(coefficients: Any, r: float) -> float:
+    """A ratio of polynomials, for one number."""
+    top = bottom = 0.0
+    for a, b in zip(*coefficients, strict=True):
+        top, bottom = top * r + a, bottom * r + b
+    return top / bottom
+
+
 _SLOPE = 2 / math.sqrt(math.pi)  # of erf at zero

@@ -69,7 +69,7 @@ def _(primals: Any, tangents: Any, out: Any, *, dimension: int) -> Any:
 @concatenate.transpose
 def _(ct: Any, *xs: Any, dimension: int) -> Any:
     ends = list(itertools.accumulate(x.shape[dimension] for x in xs))
-    cts = []
+    cts: list[Any] = []
     for x, end in zip(xs, ends, strict=True):
         if not is_linear(x):
             cts.append(None)

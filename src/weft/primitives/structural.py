@@ -5,6 +5,7 @@ themselves. Knows nothing of any interpretation.
 """
 
 import functools
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -181,7 +182,10 @@ def _(x: Any, *, axes: tuple[int, ...]) -> Any:
 def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
         return functools.partial(reduce_sum.evaluate_rule, axes=axes)  # type: ignore[arg-type]
-    return functools.partial(np.add.reduce, axis=axes, dtype=x.dtype)
+    every = None if len(axes) == x.ndim else axes
+    if dtypes.is_inexact(x.dtype):  # NumPy keeps the dtype, and each argument costs it 40 ns
+        return functools.partial(np.add.reduce, axis=every)
+    return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
 
 
 @reduce_sum.lower
@@ -234,6 +238,11 @@ def _(x: Any, *, permutation: tuple[int, ...]) -> Any:
     return x.transpose(permutation)
 
 
+@transpose.kernel
+def _(x: Aval, *, permutation: tuple[int, ...]) -> Any:
+    return lambda x: x.transpose(permutation)
+
+
 @transpose.lower
 def _(block: Any, x: Any, out: Aval, permutation: Any) -> Any:
     return block.op("transpose", x, out=out, attributes=f"permutation = {ints(permutation)}")
@@ -276,6 +285,11 @@ def _(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 @reshape.evaluate
 def _(x: Any, *, shape: tuple[int, ...]) -> Any:
     return x.reshape(shape)
+
+
+@reshape.kernel
+def _(x: Aval, *, shape: tuple[int, ...]) -> Any:
+    return lambda x: x.reshape(shape)
 
 
 @reshape.lower
@@ -331,6 +345,29 @@ def _(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
     if x.dtype in _FOUR_BITS and dtype in _FOUR_BITS:
         x = x.astype(np.int8)  # ml_dtypes can't convert int4 and uint4 to each other
     return x.astype(dtype)
+
+
+@convert_element_type.kernel
+def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
+    source = x.dtype
+    if source == dtype:
+        return lambda x: x
+    if dtypes.is_complex(source) and not dtypes.is_complex(dtype):
+        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+    if not (dtypes.is_integer(dtype) and dtypes.is_float(source)):
+        return lambda x: x.astype(dtype)
+    if dtype not in (np.int32, np.int64) or source.itemsize < 4:
+        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+    low = np.iinfo(dtype).min
+
+    def to_integers(x: Any) -> Any:
+        # processors give the lowest integer (or the nearest one) for what is out of range
+        whole = x.astype(dtype)
+        if (whole == low).any():
+            return convert_element_type.evaluate_rule(x, dtype=dtype)  # type: ignore[misc]
+        return whole
+
+    return to_integers
 
 
 @convert_element_type.lower

@@ -1,25 +1,41 @@
 """Random numbers: functions of keys, which are never used up and never change by themselves."""
 
-from .continuous import (
-    cauchy,
-    double_sided_maxwell,
-    exponential,
-    geometric,
-    gumbel,
-    laplace,
-    logistic,
-    lognormal,
-    maxwell,
-    pareto,
-    rayleigh,
-    triangular,
-    wald,
-    weibull_min,
-)
-from .distributions import bernoulli, normal, rademacher, randint, truncated_normal, uniform
-from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, poisson, t
-from .orders import categorical, choice, permutation, shuffle
-from .prng import Key, PRNGKey, bits, clone, fold_in, key, key_data, key_impl, split, wrap_key_data
+from typing import TYPE_CHECKING
+
+from ..lazy import exports
+
+if TYPE_CHECKING:
+    from .continuous import (
+        cauchy,
+        double_sided_maxwell,
+        exponential,
+        geometric,
+        gumbel,
+        laplace,
+        logistic,
+        lognormal,
+        maxwell,
+        pareto,
+        rayleigh,
+        triangular,
+        wald,
+        weibull_min,
+    )
+    from .distributions import bernoulli, normal, rademacher, randint, truncated_normal, uniform
+    from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, poisson, t
+    from .orders import categorical, choice, permutation, shuffle
+    from .prng import (
+        Key,
+        PRNGKey,
+        bits,
+        clone,
+        fold_in,
+        key,
+        key_data,
+        key_impl,
+        split,
+        wrap_key_data,
+    )
 
 __all__ = [
     "Key",
@@ -65,3 +81,61 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+
+__getattr__, __dir__ = exports(
+    __name__,
+    {
+        "continuous": (
+            "cauchy",
+            "double_sided_maxwell",
+            "exponential",
+            "geometric",
+            "gumbel",
+            "laplace",
+            "logistic",
+            "lognormal",
+            "maxwell",
+            "pareto",
+            "rayleigh",
+            "triangular",
+            "wald",
+            "weibull_min",
+        ),
+        "distributions": (
+            "bernoulli",
+            "normal",
+            "rademacher",
+            "randint",
+            "truncated_normal",
+            "uniform",
+        ),
+        "gammas": (
+            "beta",
+            "chisquare",
+            "dirichlet",
+            "f",
+            "gamma",
+            "loggamma",
+            "poisson",
+            "t",
+        ),
+        "orders": (
+            "categorical",
+            "choice",
+            "permutation",
+            "shuffle",
+        ),
+        "prng": (
+            "Key",
+            "PRNGKey",
+            "bits",
+            "clone",
+            "fold_in",
+            "key",
+            "key_data",
+            "key_impl",
+            "split",
+            "wrap_key_data",
+        ),
+    },
+)

@@ -257,7 +257,7 @@ def split(key: ArrayLike | Key, num: int | tuple[int, ...] = 2) -> Any:
       >>> random.split(random.PRNGKey(0)).tolist()
       [[4146024105, 967050713], [2718843009, 1272950319]]
     """
-    data, shape = one_key("split", key), shape_tuple("split", num)
+    data, shape = one_key("split", key), shape_tuple("split", num, "num")
     return like(key, subkeys(data, shape))
 
 

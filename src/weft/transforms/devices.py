@@ -97,6 +97,12 @@ def block_until_ready(x: Any) -> Any:
       >>> weft.block_until_ready({"a": weft.numpy.ones(2)})
       {'a': Array([1., 1.], dtype=float32)}
     """
+    if x.__class__ is Array:
+        if x._buffer is not None:
+            buffers.block_until_ready(x._buffer)
+        elif x._host is None:
+            x.host()  # says that it was deleted
+        return x
     pending = []
     for leaf in tree_leaves(x):
         if leaf.__class__ is Array and leaf._buffer is not None:

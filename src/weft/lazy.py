@@ -1,0 +1,40 @@
+"""Namespaces that load a module when one of its names is first asked for.
+
+weft has hundreds of functions in dozens of modules; a program uses few. So `import weft` loads the
+core and NumPy's operators, and `weft.numpy.fft` or `weft.random.normal` load themselves: a third of
+the import time (benchmarks/cold_start.py). Once loaded, a name is an ordinary attribute.
+
+Knows names only: editors and type checkers read the imports that stand beside, for them alone.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def exports(
+    package: str, where: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for a package's `__init__`.
+
+    Args:
+      package: its name.
+      where: the names that each of its modules gives to the package.
+      modules: modules that are names of the package themselves.
+    """
+    home = {name: module for module, names in where.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name in home:
+            value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home, *modules})
+
+    return find, names

@@ -1,0 +1,119 @@
+"""Elements inserted and deleted at places known when the function is traced."""
+
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import comparison, selection, structural
+from ..typing import ArrayLike, Axis
+from .axes import one_axis
+from .creation import array, from_numpy
+from .joining import concatenate
+from .pieces import look_up, take_fixed
+from .promotion import cast, value
+from .ranges import known
+from .shapes import ravel
+
+__all__ = ["delete", "insert"]
+
+
+def _places(name: str, obj: Any, n: int) -> Any:
+    """Indices as NumPy's integers, not negative; and whether it was a single one."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(n)), False
+    if isinstance(obj, (list, tuple)):
+        obj = np.asarray(obj, int if not len(obj) else None)
+    found = np.asarray(known(name, obj, "obj"))
+    if found.dtype == bool:
+        if found.shape != (n,):
+            raise ValueError(f"{name}: a boolean obj must be of shape ({n},); got {found.shape}")
+        return np.flatnonzero(found), False
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"{name}: obj must be integers, booleans or a slice; got {found.dtype}")
+    return found, found.ndim == 0
+
+
+@located
+def delete(
+    arr: ArrayLike, obj: Any, axis: Axis = None, *, assume_unique_indices: bool = False
+) -> Array:
+    """An array without some elements along an axis.
+
+    Args:
+      arr: array of any shape.
+      obj: an index, indices, booleans, or a slice; known when the function is traced, but for a
+        single index.
+      axis: one axis; None flattens the array first.
+      assume_unique_indices: for jax's sake.
+    Returns: array with a shorter axis.
+    Raises: IndexError: an index is out of range.
+    Example:
+      >>> np.delete(np.arange(4), 1)
+      Array([0, 2, 3], dtype=int32)
+    """
+    x = value("delete", arr, "arr")
+    if axis is None:
+        x, axis = ravel(x), 0
+    i = one_axis("delete", axis, x.ndim)
+    n = x.shape[i]
+    if isinstance(obj, Value) and obj.concrete() is None and obj.ndim == 0:
+        line = from_numpy(np.arange(n - 1, dtype=obj.dtype))
+        place = selection.select_n(comparison.lt(obj, structural.zeros(obj.aval)), obj, obj + n)
+        return look_up(x, line + (line >= place), i)  # type: ignore[no-any-return]
+    places, _ = _places("delete", obj, n)
+    places = np.atleast_1d(places)
+    if ((places < -n) | (places >= n)).any():
+        raise IndexError(f"delete: index {places.tolist()} is out of range for axis {i} of {x.aval}")
+    keep = np.ones(n, bool)
+    keep[places] = False
+    return take_fixed(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
+
+
+@located
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Array:
+    """An array with values put in before some places along an axis.
+
+    Args:
+      arr: array of any shape.
+      obj: an index, indices, or a slice, counted in `arr`; known when the function is traced.
+      values: array that broadcasts to what goes in.
+      axis: one axis; None flattens the array first.
+    Returns: array with a longer axis, of the dtype of `arr`.
+    Raises: IndexError: an index is out of range.
+    Example:
+      >>> np.insert(np.arange(3), 1, 9)
+      Array([0, 9, 1, 2], dtype=int32)
+    """
+    x = value("insert", arr, "arr")
+    if axis is None:
+        x, axis = ravel(x), 0
+    i = one_axis("insert", axis, x.ndim)
+    n = x.shape[i]
+    places, single = _places("insert", obj, n)
+    if ((places < -n) | (places > n)).any():
+        raise IndexError(f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}")
+    places = np.where(places < 0, places + n, places)
+    new: Any = array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
+    new = cast(new, x.dtype)
+    if new.ndim < x.ndim:
+        new = structural.reshape(new, shape=(1,) * (x.ndim - new.ndim) + new.shape)
+    if single:
+        new = structural.move_axis(new, 0, i)  # NumPy's rule: the first axis runs along `axis`
+        count = new.shape[i]
+        places = np.full(count, int(places))
+    else:
+        places = places.reshape(-1)
+        count = len(places)
+    shape = tuple([count if k == i else m for k, m in enumerate(x.shape)])
+    new = structural.widen(new, shape)
+    order = np.argsort(places, kind="stable")
+    at = places[order] + np.arange(count)
+    source = np.zeros(n + count, int)
+    inserted = np.zeros(n + count, bool)
+    inserted[at] = True
+    source[at] = n + order
+    source[~inserted] = np.arange(n)
+    return take_fixed(concatenate([x, new], i), source, i)  # type: ignore[no-any-return]

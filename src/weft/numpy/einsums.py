@@ -1,0 +1,282 @@
+"""einsum: letters to axes, and the order of pairwise products. Each product is one dot_general."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.source import located
+from ..primitives import arithmetic, structural
+from ..typing import DTypeLike
+from .creation import wanted_dtype
+from .matrices import _diagonal
+from .products import contracted
+from .promotion import cast, composite, no_out, promote_values, value
+from .reductions import sum
+
+__all__ = ["einsum", "einsum_path"]
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+Terms = list[str]
+
+
+def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]:
+    """(the letters of each operand, those of the output, the operands); without ellipses."""
+    if not operands:
+        raise ValueError(f"{name}: needs subscripts and operands; got nothing")
+    if isinstance(operands[0], str):
+        text, arrays = operands[0].replace(" ", ""), list(operands[1:])
+    else:
+        text, arrays = _spelled(name, operands)
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(arrays):
+        raise ValueError(f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}")
+    ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
+    free = [c for c in _LETTERS if c not in text]
+    dots = 0
+    for term, rank in zip(terms, ranks, strict=True):
+        if "..." in term:
+            dots = max(dots, rank - len(term.replace("...", "")))
+    spelled = "".join(free[:dots])
+    full = []
+    for i, (term, rank) in enumerate(zip(terms, ranks, strict=True)):
+        if "..." in term:
+            count = rank - len(term.replace("...", ""))
+            if count < 0:
+                raise ValueError(f"{name}: subscripts {term!r} have more letters than operand {i} has axes ({rank})")
+            term = term.replace("...", spelled[dots - count :] if count else "")
+        if not all(c in _LETTERS for c in term):
+            raise ValueError(f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}")
+        if len(term) != rank:
+            raise ValueError(f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}")
+        full.append(term)
+    if arrow:
+        output = right.replace("...", spelled)
+    else:
+        counts = {c: "".join(full).count(c) for c in "".join(full)}
+        output = spelled + "".join(sorted(c for c, n in counts.items() if n == 1 and c not in spelled))
+    if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
+        raise ValueError(f"{name}: the output {output!r} must name letters of the operands, once each")
+    return full, output, arrays
+
+
+def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Subscripts as letters from lists of numbers after each operand."""
+    pairs = list(operands)
+    output = pairs.pop() if len(pairs) % 2 else None
+    arrays, lists = pairs[0::2], pairs[1::2]
+
+    def letters(numbers: Any) -> str:
+        return "".join("..." if n is Ellipsis else _LETTERS[int(n)] for n in numbers)
+
+    text = ",".join(map(letters, lists))
+    return (text if output is None else f"{text}->{letters(output)}"), arrays
+
+
+def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
+    """The length of each letter."""
+    sizes: dict[str, int] = {}
+    for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
+        for c, n in zip(term, shape, strict=True):
+            known = sizes.get(c, 1)
+            if known != 1 and n not in (1, known):
+                raise ValueError(f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}")
+            sizes[c] = max(known, n)
+    return sizes
+
+
+def greedy(terms: Terms, output: str, sizes: dict[str, int]) -> list[tuple[int, ...]]:
+    """An order of pairwise products: each time the pair whose result saves the most memory."""
+    path: list[tuple[int, ...]] = []
+    terms = list(terms)
+
+    def volume(letters: Any) -> int:
+        return math.prod(sizes[c] for c in letters)
+
+    while len(terms) > 2:
+        best: Any = None
+        for i in range(len(terms)):
+            for j in range(i + 1, len(terms)):
+                rest = set(output).union(*(t for k, t in enumerate(terms) if k not in (i, j)))
+                both = set(terms[i]) | set(terms[j])
+                kept = both & rest
+                outer = not (set(terms[i]) & set(terms[j]))
+                cost = (outer, volume(kept) - volume(terms[i]) - volume(terms[j]), volume(both))
+                if best is None or cost < best[0]:
+                    best = (cost, i, j, kept)
+        _, i, j, kept = best
+        path.append((i, j))
+        joint = "".join(dict.fromkeys(c for c in terms[i] + terms[j] if c in kept))
+        terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [joint]
+    path.append(tuple(range(len(terms))))
+    return path
+
+
+def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> list[tuple[int, ...]]:
+    if isinstance(optimize, (list, tuple)) and not isinstance(optimize, str):
+        return [tuple(step) for step in optimize if step != "einsum_path"]
+    if optimize is False:
+        path: list[tuple[int, ...]] = []
+        count = len(terms)
+        while count > 2:  # from the left; a product goes to the end of the list
+            path.append((0, 1) if not path else (0, count - 1))
+            count -= 1
+        return [*path, tuple(range(count))]
+    if optimize is True or optimize in ("auto", "greedy", "optimal", "auto-hq", "random-greedy", "dp"):
+        return greedy(terms, output, sizes)
+    raise ValueError(f"{name}: optimize must be a bool, 'greedy', 'optimal', 'auto' or a path; got {optimize!r}")
+
+
+@located
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[Any], Any]:
+    """The order in which `einsum` multiplies.
+
+    Args: as in `einsum`.
+    Returns: (path, a text about it); the path can be given to `einsum` as `optimize`.
+    Example:
+      >>> a = np.ones((2, 3))
+      >>> np.einsum_path("ij,jk,kl->il", a, np.ones((3, 4)), np.ones((4, 5)))[0]
+      [(0, 1), (0, 1)]
+    """
+    terms, output, arrays = parsed("einsum_path", (subscripts, *operands))
+    sizes = sizes_of("einsum_path", terms, [np.shape(a) if not hasattr(a, "shape") else a.shape for a in arrays])
+    path = _path("einsum_path", optimize, terms, output, sizes)
+    text = [f"  {','.join(terms)}->{output}"]
+    left = list(terms)
+    for step in path:
+        chosen = [left[k] for k in step]
+        left = [t for k, t in enumerate(left) if k not in step]
+        kept = set(output).union(*left)
+        joint = output if not left else "".join(dict.fromkeys(c for c in "".join(chosen) if c in kept))
+        text.append(f"  {','.join(chosen)}->{joint}: {math.prod(sizes[c] for c in set(''.join(chosen)))} products")
+        left.append(joint)
+    return path, "\n".join(text)
+
+
+@located
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Sums of products over axes named by letters.
+
+    Args:
+      subscripts: letters for the axes of each operand, with commas, and after '->' those of the
+        result; letters that aren't in the result are summed over. '...' stands for further axes.
+        Without '->' the letters that occur once, in alphabetical order, are the result's. In the
+        place of text, each operand may be followed by a list of numbers.
+      operands: arrays; they are promoted to one dtype.
+      out: not supported.
+      optimize: the order of products: found by size by default; False is from the left; or a path.
+      precision, preferred_element_type: as in `dot`.
+    Returns: array with the axes of the result.
+    Raises: ValueError: letters and axes don't fit.
+    Example:
+      >>> np.einsum("ij,jk->ik", np.ones((2, 3)), np.ones((3, 4))).shape
+      (2, 4)
+    """
+    no_out("einsum", out)
+    terms, output, arrays = parsed("einsum", (subscripts, *operands))
+    values = promote_values("einsum", *(value("einsum", a, f"operand {i}") for i, a in enumerate(arrays)))
+    sizes = sizes_of("einsum", terms, [v.shape for v in values])
+    path = tuple(_path("einsum", optimize, terms, output, sizes))
+    wanted = wanted_dtype("einsum", preferred_element_type)
+    return _contracted(  # type: ignore[no-any-return]
+        *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=wanted
+    )
+
+
+@composite
+def _contracted(
+    *values: Any, terms: Any, output: str, path: Any, precision: Any, dtype: Any
+) -> Any:
+    sizes = sizes_of("einsum", terms, [v.shape for v in values])
+    pairs = list(zip(values, terms, strict=True))
+    for step in path:
+        chosen = [pairs[k] for k in step]
+        pairs = [p for k, p in enumerate(pairs) if k not in step]
+        kept = set(output).union(*(t for _, t in pairs))
+        while len(chosen) > 1:
+            later = kept.union(*(t for _, t in chosen[2:]))
+            chosen[:2] = [_product(*chosen[0], *chosen[1], later, sizes, precision, dtype)]
+        pairs.append(_reduced(*chosen[0], kept))
+    x, term = pairs[0]
+    x, term = _reduced(x, term, set(output))
+    if term != output:
+        x = structural.transpose(x, permutation=tuple(term.index(c) for c in output))
+    shape = tuple(sizes[c] for c in output)
+    x = structural.widen(x, shape)
+    return x if dtype is None else cast(x, dtype)
+
+
+def _reduced(x: Any, term: str, kept: set[str]) -> tuple[Any, str]:
+    """Diagonals taken of letters that are repeated, sums over those that nothing else needs."""
+    for c in dict.fromkeys(term):
+        while term.count(c) > 1:
+            i = term.index(c)
+            j = term.index(c, i + 1)
+            order = (*(k for k in range(x.ndim) if k not in (i, j)), i, j)
+            x = structural.transpose(x, permutation=order) if order != tuple(range(x.ndim)) else x
+            n, m = x.shape[-2:]
+            if n != m:
+                x = structural.widen(x, (*x.shape[:-2], max(n, m), max(n, m)))
+            x = _diagonal(x, offset=0)
+            term = "".join(term[k] for k in order[:-2]) + c
+    axes = tuple(i for i, c in enumerate(term) if c not in kept)
+    if axes:
+        x = sum(x, axes, promote_integers=False)
+        term = "".join(c for c in term if c in kept)
+    return x, term
+
+
+def _product(
+    x: Any, p: str, y: Any, q: str, kept: set[str], sizes: dict[str, int], precision: Any, dtype: Any
+) -> tuple[Any, str]:
+    """The product of two operands, summed over what they alone share."""
+    x, p = _reduced(x, p, kept | set(q))
+    y, q = _reduced(y, q, kept | set(p))
+    for c in p:  # a length of one against a longer one is broadcast: no real pair of axes
+        if c in q and x.shape[p.index(c)] != y.shape[q.index(c)]:
+            if x.shape[p.index(c)] == 1:
+                x, p = _squeezed(x, p, c)
+            else:
+                y, q = _squeezed(y, q, c)
+    x, p = _reduced(x, p, kept | set(q))
+    y, q = _reduced(y, q, kept | set(p))
+    shared = [c for c in p if c in q]
+    summed = [c for c in shared if c not in kept]
+    batch = [c for c in shared if c in kept]
+    rest_p = [c for c in p if c not in shared]
+    rest_q = [c for c in q if c not in shared]
+    term = "".join((*batch, *rest_p, *rest_q))
+    if not summed and (not rest_p or not rest_q):  # elementwise: no product of matrices
+        return _multiplied(x, p, y, q, term), term
+    dims = (
+        (tuple(p.index(c) for c in summed), tuple(q.index(c) for c in summed)),
+        (tuple(p.index(c) for c in batch), tuple(q.index(c) for c in batch)),
+    )
+    return contracted("einsum", x, y, dims, precision, dtype), term
+
+
+def _squeezed(x: Any, term: str, c: str) -> tuple[Any, str]:
+    i = term.index(c)
+    return structural.reshape(x, shape=(*x.shape[:i], *x.shape[i + 1 :])), term[:i] + term[i + 1 :]
+
+
+def _multiplied(x: Any, p: str, y: Any, q: str, term: str) -> Any:
+    def aligned(v: Any, own: str) -> Any:
+        order = tuple(own.index(c) for c in term if c in own)
+        v = structural.transpose(v, permutation=order) if order != tuple(range(v.ndim)) else v
+        lengths = iter(v.shape)
+        shape = tuple(next(lengths) if c in own else 1 for c in term)
+        return structural.reshape(v, shape=shape) if shape != v.shape else v
+
+    return arithmetic.mul(aligned(x, p), aligned(y, q))

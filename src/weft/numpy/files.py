@@ -1,0 +1,79 @@
+"""Arrays in NumPy's files. Nothing in a file is ever executed."""
+
+import os
+from typing import IO, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located
+from .creation import array
+from .promotion import value
+
+__all__ = ["load", "save", "savez"]
+
+File = str | os.PathLike[str] | IO[bytes]
+
+# NumPy's format has no names for these: their bits are written, and the name goes into the dtype.
+_BITS = {d.name: d for d in (dtypes.bfloat16, *dtypes.FLOAT8, dtypes.int4, dtypes.uint4)}
+
+
+def _plain(x: Any) -> np.ndarray:
+    host = np.asarray(x)
+    if host.dtype.name in _BITS:
+        return host.view(np.dtype([(host.dtype.name, f"V{host.dtype.itemsize}")]))
+    return host
+
+
+def _restored(host: Any) -> Array:
+    names = host.dtype.names
+    if names and len(names) == 1 and names[0] in _BITS:
+        host = host.view(_BITS[names[0]])
+    return array(host)
+
+
+@located
+def save(file: File, arr: Any, allow_pickle: bool = False) -> None:
+    """Writes an array to a file in NumPy's format (.npy).
+
+    Args:
+      file: a path, or a file open for writing bytes.
+      arr: an array.
+      allow_pickle: for NumPy's sake; nothing is pickled.
+    Example:
+      >>> import io; f = io.BytesIO(); np.save(f, np.arange(3)); _ = f.seek(0); np.load(f)
+      Array([0, 1, 2], dtype=int32)
+    """
+    np.save(file, _plain(value("save", arr, "arr")), allow_pickle=False)
+
+
+@located
+def savez(file: File, *args: Any, **kwds: Any) -> None:
+    """Writes several arrays to a file in NumPy's format (.npz).
+
+    Args:
+      file: a path, or a file open for writing bytes.
+      args: arrays, which are named arr_0, arr_1, ….
+      kwds: arrays by name.
+    """
+    named = {k: _plain(value("savez", v, k)) for k, v in kwds.items()}
+    np.savez(file, *(_plain(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named)
+
+
+@located
+def load(file: File, *args: Any, **kwargs: Any) -> Any:
+    """Reads an array, or several, from a file in NumPy's format.
+
+    Args:
+      file: a path, or a file open for reading bytes.
+      args, kwargs: as in `numpy.load`; files with pickled objects are refused.
+    Returns: array; for an .npz file NumPy's mapping of names to NumPy arrays.
+    Raises: ValueError: not such a file, or one with pickled objects.
+    """
+    if kwargs.pop("allow_pickle", False) or (len(args) > 1 and args[1]):
+        raise ValueError(
+            "load: allow_pickle=True is refused: a pickle can run any code\n  fix: save plain arrays"
+        )
+    out = np.load(file, *args, allow_pickle=False, **kwargs)
+    return _restored(out) if isinstance(out, np.ndarray) else out

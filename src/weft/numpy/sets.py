@@ -1,0 +1,460 @@
+"""Arrays as sets: unique elements, membership, unions and differences.
+
+Results whose length depends on the elements need `size=` where arrays are traced.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..core.trace import current
+from ..errors import ConcretizationTypeError
+from ..primitives import arithmetic, comparison, cumulative, selection, slicing, structural
+from ..primitives import creation as made
+from ..primitives import sorting as primitive
+from ..typing import ArrayLike, Axis
+from .axes import one_axis, whole_number
+from .creation import from_numpy, zeros
+from .joining import concatenate
+from .pieces import cut, look_up
+from .promotion import cast, noted, promote_values, value
+from .reductions import any, min
+from .rounding import is_whole
+from .shapes import ravel, reshape
+from .sorting import searchsorted, sort
+
+__all__ = [
+    "in1d",
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+_base = current.base
+
+
+def _host(x: Any) -> Any:
+    """The elements, if they are known now; `None` otherwise."""
+    array = x.concrete()
+    return None if array is None or current.trace is not _base else np.asarray(array.host())
+
+
+def _needs_size(name: str, x: Any) -> Exception:
+    return noted(
+        ConcretizationTypeError(
+            f"{name}: the length of the result depends on the elements of a traced {x.aval}\n"
+            f"  fix: {name}(…, size=n, fill_value=…) gives a result of length n"
+        )
+    )
+
+
+# --- unique ---
+
+
+def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """For the rows of [n, m]: (the order that sorts them, those in that order, which of these are
+    the first of their kind)."""
+    n, m = rows.shape
+    index = dtypes.int32
+    places = made.iota(dtype=index, shape=(n,), dimension=0)
+    columns = [reshape(cut(rows, 1, k, k + 1), (n,)) for k in range(m)]
+    *_, order = primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1)) if m else (places,)
+    ordered = look_up(rows, order)
+    if n < 1:
+        return order, ordered, zeros((0,), bool)
+    before, after = cut(ordered, 0, 0, n - 1), cut(ordered, 0, 1, n)
+    differs = comparison.ne(before, after)
+    if equal_nan and not is_whole(rows):
+        both_nan = comparison.ne(before, before) & comparison.ne(after, after)
+        differs = differs & ~both_nan
+    first = from_numpy(np.ones(1, bool))
+    return order, ordered, slicing.concatenate(first, any(differs, 1), dimension=0)
+
+
+class _Found(NamedTuple):
+    values: Any
+    index: Any
+    inverse: Any
+    counts: Any
+
+
+def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _Found:
+    """Unique rows, as many as told."""
+    n = rows.shape[0]
+    index = dtypes.default_int()
+    order, ordered, first = _unique_sorted(rows, equal_nan)
+    order = cast(order, index)
+    number = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
+    total = look_up(number, literal(n - 1, index)) if n else literal(0, index)
+    slot = number - literal(1, index)  # the place of each in the result
+    inverse = zeros(n, index).at[order].set(slot)
+    counts = zeros(size, index).at[slot].add(1, mode="drop")
+    starts = structural.full(counts.aval, max(n - 1, 0)).at[slot].min(
+        made.iota(dtype=index, shape=(n,), dimension=0), mode="drop"
+    )
+    found = look_up(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
+    where_from = look_up(order, starts) if n else zeros(size, index)
+    line = made.iota(dtype=index, shape=(size,), dimension=0)
+    beyond = comparison.ge(line, total)
+    if fill_value is None:
+        fill: Any = cut(found, 0, 0, 1) if size and n else literal(0, rows.dtype)
+    else:
+        fill = cast(value("unique", fill_value, "fill_value"), rows.dtype)
+        if fill.ndim == 1 and fill.size not in (1, rows.shape[1]):
+            raise noted(ValueError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}"))
+    found = selection.select_n(reshape(beyond, (size, 1)), found, structural.widen(fill, found.shape))
+    if size and n:
+        where_from = selection.select_n(beyond, where_from, structural.widen(cut(where_from, 0, 0, 1), (size,)))
+    return _Found(found, where_from, inverse, counts)
+
+
+@located
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Axis = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """The different elements, sorted.
+
+    Args:
+      ar: array of any shape.
+      return_index: give the index of the first of each too.
+      return_inverse: give for each element its place in the result too.
+      return_counts: give how often each occurs too.
+      axis: compare the slices along this axis; None flattens the array.
+      equal_nan: whether NaN equals NaN.
+      size: the length of the result, needed where `ar` is traced; what is too much is cut off.
+      fill_value: what fills up the rest; the least element by default.
+      sorted: for the array API's sake: they always are.
+    Returns: array, or a tuple with the further arrays that were asked for.
+    Raises: ConcretizationTypeError: `ar` is traced, and there is no size.
+    Example:
+      >>> np.unique(np.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
+      >>> np.unique(np.array([3, 1, 3]), size=3, fill_value=0)
+      Array([1, 3, 0], dtype=int32)
+    """
+    found = _unique("unique", value("unique", ar, "ar"), axis, equal_nan, size, fill_value)
+    wanted = (True, return_index, return_inverse, return_counts)
+    results = [r for r, want in zip(found, wanted, strict=True) if want]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value: Any) -> _Found:
+    if size is not None:
+        size = whole_number(name, size, "size")
+    shape = x.shape
+    if axis is None:
+        rows, i = reshape(x, (x.size, 1)), None
+    else:
+        i = one_axis(name, axis, x.ndim)
+        moved = structural.move_axis(x, i, 0)
+        rows = reshape(moved, (shape[i], x.size // shape[i] if shape[i] else 0))
+    if size is None:
+        host = _host(rows)
+        if host is None:
+            raise _needs_size(name, x)
+        _, _, first = _unique_sorted(rows, equal_nan)
+        size = int(np.asarray(first.host()).sum())
+    found = _unique_traced(rows, size, fill_value, equal_nan)
+    if i is None:
+        return found._replace(values=ravel(found.values), inverse=reshape(found.inverse, shape))
+    back = reshape(found.values, (size, *moved.shape[1:]))
+    return found._replace(values=structural.move_axis(back, 0, i))
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+@located
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+    """(values, indices, inverse_indices, counts) of `unique`, NaNs being different.
+
+    Example:
+      >>> np.unique_all(np.array([3, 1, 3])).counts
+      Array([1, 2], dtype=int32)
+    """
+    return UniqueAll(*_unique("unique_all", value("unique_all", x), None, False, size, fill_value))
+
+
+@located
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
+) -> UniqueCounts:
+    """(values, counts) of `unique`, NaNs being different.
+
+    Example:
+      >>> np.unique_counts(np.array([3, 1, 3])).values
+      Array([1, 3], dtype=int32)
+    """
+    found = _unique("unique_counts", value("unique_counts", x), None, False, size, fill_value)
+    return UniqueCounts(found.values, found.counts)
+
+
+@located
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
+) -> UniqueInverse:
+    """(values, inverse_indices) of `unique`, NaNs being different.
+
+    Example:
+      >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices
+      Array([1, 0, 1], dtype=int32)
+    """
+    found = _unique("unique_inverse", value("unique_inverse", x), None, False, size, fill_value)
+    return UniqueInverse(found.values, found.inverse)
+
+
+@located
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The values of `unique`, NaNs being different.
+
+    Example:
+      >>> np.unique_values(np.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
+    """
+    return _unique("unique_values", value("unique_values", x), None, False, size, fill_value).values  # type: ignore[no-any-return]
+
+
+# --- membership ---
+
+_FEW = 32  # test elements that each element is compared with at once
+
+
+@located
+def isin(
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Array:
+    """Whether each element is among others.
+
+    Args:
+      element: array of any shape.
+      test_elements: the others: array of any shape.
+      assume_unique: for NumPy's sake.
+      invert: whether it is not among them.
+      method: 'auto', 'compare_all', 'binary_search' or 'sort'.
+    Returns: boolean array of the shape of `element`.
+    Example:
+      >>> np.isin(np.arange(3), np.array([0, 2]))
+      Array([ True, False,  True], dtype=bool)
+    """
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}")
+    x, others = promote_values("isin", element, test_elements)
+    others = ravel(others)
+    n = others.size
+    if not n:
+        found: Any = zeros(x.shape, bool)
+    elif method == "compare_all" or (method == "auto" and n <= _FEW) or dtypes.is_complex(x.dtype):
+        column = reshape(x, (*x.shape, 1))
+        found = any(comparison.eq(column, others), -1)
+    else:
+        line = sort(others)
+        place = searchsorted(line, x)
+        last = literal(n - 1, place.dtype)
+        found = comparison.eq(look_up(line, arithmetic.min_(place, last)), x)
+    return ~found if invert else found  # type: ignore[no-any-return]
+
+
+def in1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False
+) -> Array:
+    """Whether each element of the flattened `ar1` is in `ar2`.
+
+    Example:
+      >>> np.in1d(np.arange(3), np.array([0, 2]))
+      Array([ True, False,  True], dtype=bool)
+    """
+    return isin(ravel(value("in1d", ar1, "ar1")), ar2, assume_unique, invert)
+
+
+# --- sets ---
+
+
+def _flat_pair(name: str, ar1: Any, ar2: Any) -> Any:
+    x, y = promote_values(name, value(name, ar1, "ar1"), value(name, ar2, "ar2"))
+    return ravel(x), ravel(y)
+
+
+def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
+    """The elements where a mask holds, in order; as many as told."""
+    if size is None:
+        host = _host(mask)
+        if host is None:
+            raise _needs_size(name, x)
+        size = int(host.sum())
+    size = whole_number(name, size, "size")
+    index = dtypes.default_int()
+    slot = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
+    slot = selection.select_n(mask, literal(max(size, 0), index), slot)
+    fill = default if fill_value is None else cast(value(name, fill_value, "fill_value"), x.dtype)
+    start = structural.widen(fill, (size,)) if fill.ndim == 0 else fill
+    return start.at[slot].set(x, mode="drop")
+
+
+def _least(x: Any) -> Any:
+    return min(x) if x.size else structural.full(x.aval.update(shape=(), weak_type=False), 0)
+
+
+@located
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> Array:
+    """The different elements of two arrays together, sorted.
+
+    Args:
+      size, fill_value: as in `unique`.
+    Example:
+      >>> np.union1d(np.array([1, 2]), np.array([2, 3]))
+      Array([1, 2, 3], dtype=int32)
+    """
+    both = concatenate(_flat_pair("union1d", ar1, ar2))
+    return _unique("union1d", both, None, True, size, fill_value).values  # type: ignore[no-any-return]
+
+
+@located
+def setdiff1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Array:
+    """The different elements of `ar1` that aren't in `ar2`, sorted.
+
+    Args:
+      assume_unique: the elements of `ar1` are known to be different, and are left in their order.
+      size, fill_value: as in `unique`; the rest is filled with zeros by default.
+    Example:
+      >>> np.setdiff1d(np.array([1, 2, 3]), np.array([2]))
+      Array([1, 3], dtype=int32)
+    """
+    x, y = _flat_pair("setdiff1d", ar1, ar2)
+    zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
+    if assume_unique:
+        return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
+    rows = reshape(x, (x.size, 1))
+    _, ordered, first = _unique_sorted(rows, True)
+    line = ravel(ordered)
+    return _chosen("setdiff1d", line, first & isin(line, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
+
+
+@located
+def setxor1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Array:
+    """The different elements that are in just one of two arrays, sorted.
+
+    Args:
+      assume_unique: the elements of each array are known to be different.
+      size, fill_value: as in `unique`.
+    Example:
+      >>> np.setxor1d(np.array([1, 2]), np.array([2, 3]))
+      Array([1, 3], dtype=int32)
+    """
+    x, y = _flat_pair("setxor1d", ar1, ar2)
+    both = concatenate([x, y])
+    _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
+    line = ravel(ordered)
+    mask = first & comparison.ne(isin(line, x), isin(line, y))
+    default = _first_of(line, mask)
+    return _chosen("setxor1d", line, mask, size, fill_value, default)  # type: ignore[no-any-return]
+
+
+def _first_of(line: Any, mask: Any) -> Any:
+    """The first element that a mask leaves (or the last one of all)."""
+    if not line.size:
+        return structural.full(line.aval.update(shape=(), weak_type=False), 0)
+    index = dtypes.default_int()
+    place = made.iota(dtype=index, shape=line.shape, dimension=0)
+    last = literal(line.size - 1, index)
+    return look_up(line, min(selection.select_n(mask, last, place)))
+
+
+@located
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements that are in both arrays, sorted.
+
+    Args:
+      assume_unique: the elements of each array are known to be different.
+      return_indices: give the indices of their first occurrences in both arrays too.
+      size, fill_value: as in `unique`.
+    Returns: array, or a tuple of three.
+    Example:
+      >>> np.intersect1d(np.array([1, 2]), np.array([2, 3]))
+      Array([2], dtype=int32)
+    """
+    x, y = _flat_pair("intersect1d", ar1, ar2)
+    order, ordered, first = _unique_sorted(reshape(x, (x.size, 1)), True)
+    line = ravel(ordered)
+    mask = first & isin(line, y)
+    if size is None:
+        host = _host(mask)
+        if host is None:
+            raise _needs_size("intersect1d", x)
+        size = int(host.sum())
+    result = _chosen("intersect1d", line, mask, size, fill_value, _first_of(line, mask))
+    if not return_indices:
+        return result
+    index = dtypes.default_int()
+    here = _chosen("intersect1d", cast(order, index), mask, size, x.size, literal(0, index))
+    order_y, ordered_y, first_y = _unique_sorted(reshape(y, (y.size, 1)), True)
+    mask_y = first_y & isin(ravel(ordered_y), x)
+    there = _chosen("intersect1d", cast(order_y, index), mask_y, size, y.size, literal(0, index))
+    return result, here, there

@@ -1,0 +1,85 @@
+"""Window functions for signals."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located
+from ..core.value import Value
+from ..primitives import arithmetic
+from .axes import whole_number
+from .creation import from_numpy
+from .elementwise import i0
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
+
+
+def _window(name: str, M: Any, function: Any) -> Array:
+    return from_numpy(function(whole_number(name, M, "M")).astype(dtypes.default_float()))
+
+
+@located
+def bartlett(M: int) -> Array:
+    """The triangular window, zero at both ends.
+
+    Example:
+      >>> np.bartlett(5)
+      Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
+    return _window("bartlett", M, np.bartlett)
+
+
+@located
+def blackman(M: int) -> Array:
+    """The Blackman window, of three cosines.
+
+    Example:
+      >>> np.blackman(3).round(2)
+      Array([-0.,  1., -0.], dtype=float32)
+    """
+    return _window("blackman", M, np.blackman)
+
+
+@located
+def hamming(M: int) -> Array:
+    """The Hamming window: 0.54 - 0.46 cos.
+
+    Example:
+      >>> np.hamming(3)
+      Array([0.08, 1.  , 0.08], dtype=float32)
+    """
+    return _window("hamming", M, np.hamming)
+
+
+@located
+def hanning(M: int) -> Array:
+    """The Hann window: 0.5 - 0.5 cos.
+
+    Example:
+      >>> np.hanning(3)
+      Array([0., 1., 0.], dtype=float32)
+    """
+    return _window("hanning", M, np.hanning)
+
+
+@located
+def kaiser(M: int, beta: Any) -> Array:
+    """The Kaiser window, of a Bessel function.
+
+    Args:
+      M: the length.
+      beta: its shape; it may be traced.
+    Example:
+      >>> np.kaiser(3, 0.0)
+      Array([1., 1., 1.], dtype=float32)
+    """
+    n = whole_number("kaiser", M, "M")
+    if not isinstance(beta, Value):
+        return _window("kaiser", M, lambda m: np.kaiser(m, beta))
+    if n == 1:
+        return from_numpy(np.ones(1, dtypes.default_float()))
+    line = (2 * np.arange(n) / (n - 1) - 1) ** 2
+    curve = from_numpy(np.sqrt(np.maximum(1 - line, 0)).astype(dtypes.default_float()))
+    return arithmetic.div(i0(beta * curve), i0(beta))  # type: ignore[no-any-return]

@@ -1,0 +1,89 @@
+"""What nothing needs is not compiled; what has effects is."""
+
+import numpy as np
+
+import weft
+from weft.compiler.dead_code import has_effects, jaxpr_has_effects, live_equations, without_dead_code
+from weft.core.jaxpr import Var
+from weft.core.primitive import Primitive, registry
+from weft.primitives.transcendental import cos, sin
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def names(jaxpr):
+    return [e.primitive.name for e in jaxpr.equations]
+
+
+def test_what_no_output_needs_is_removed():
+    big = f32(np.ones(3))
+
+    def f(x, y):
+        cos(x)
+        sin(cos(big * x))
+        return sin(x)
+
+    jaxpr = weft.make_jaxpr(f)(1.0, 2.0)
+    assert len(jaxpr.equations) == 5
+    lean, used = without_dead_code(jaxpr)
+    assert names(lean) == ["sin"]
+    assert lean.consts == []
+    assert lean.invars == jaxpr.invars
+    assert lean.invars[0] in used
+    assert lean.invars[1] not in used
+
+
+def test_an_input_that_is_only_returned_is_not_used():
+    jaxpr = weft.make_jaxpr(lambda x, y: (x, y, sin(y)))(1.0, 2.0)
+    _, used = without_dead_code(jaxpr)
+    assert jaxpr.invars[0] not in used
+    assert jaxpr.invars[1] in used
+
+
+def test_chains_stay_in_order():
+    def f(x):
+        for _ in range(5):
+            x = sin(cos(x))
+        return x
+
+    jaxpr = weft.make_jaxpr(f)(1.0)
+    assert names(without_dead_code(jaxpr)[0]) == names(jaxpr)
+
+
+def test_live_equations_tell_what_they_need():
+    jaxpr = weft.make_jaxpr(lambda x, y: (sin(x), cos(y)))(1.0, 2.0)
+    wanted = {jaxpr.outvars[1]}
+    live = live_equations(jaxpr.equations, wanted)
+    assert [e.primitive.name for e in live] == ["cos"]
+    assert jaxpr.invars[1] in wanted
+    assert jaxpr.invars[0] not in wanted
+    assert all(type(v) is Var for v in wanted)
+
+
+def test_effects_are_kept():
+    effect = Primitive("effect_for_dead_code", "Does something.")
+    effect.type(lambda x: x)
+    effect.effects = effect.may_act = True
+    try:
+
+        def f(x):
+            effect(x)
+            return x
+
+        jaxpr = weft.make_jaxpr(f)(1.0)
+        assert has_effects(jaxpr.equations[0])
+        assert names(without_dead_code(jaxpr)[0]) == ["effect_for_dead_code"]
+        inside = weft.make_jaxpr(lambda x: (weft.jit(f)(x), x)[1])(1.0)
+        assert jaxpr_has_effects(inside)
+        assert names(without_dead_code(inside)[0]) == ["call"]
+        assert not jaxpr_has_effects(weft.make_jaxpr(sin)(1.0))
+    finally:
+        del registry["effect_for_dead_code"]
+
+
+def test_part_of_a_program_inside_is_removed_by_what_follows():
+    f = weft.jit(lambda x: (sin(x), cos(x)))
+    text = weft.jit(lambda x: f(x)[0]).lower(1.0).compile().as_text()
+    assert "cosine" not in text

@@ -1,0 +1,69 @@
+"""Jaxprs as StableHLO text."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.compiler.lower import lower
+from weft.core.primitive import Primitive, registry
+from weft.primitives.transcendental import cos, sin
+
+
+def text_of(f, *args, **options):
+    jaxpr = weft.make_jaxpr(f)(*args).without_consts()
+    return lower(jaxpr, **options)[0]
+
+
+def test_a_small_program():
+    text = text_of(lambda x: sin(x) * 2.0, np.ones(3, np.float32))
+    assert "func.func public @main(%" in text
+    assert "tensor<3xf32>" in text
+    assert text.count("stablehlo.sine") == 1
+    assert text.count("stablehlo.multiply") == 1
+
+
+def test_repeated_constants_and_functions_are_written_once():
+    f = weft.jit(lambda x: cos(x) * 3.0)
+    text = text_of(lambda x: f(f(x)) + f(x), 1.0)
+    assert text.count("stablehlo.cosine") == 1
+    assert text.count("call @") == 3
+
+
+def test_donation_is_marked():
+    text = text_of(lambda x, y: x + y, 1.0, 2.0, donated=[1])
+    assert text.count("jax.buffer_donor") == 1
+
+
+def test_a_program_without_inputs_or_outputs():
+    assert "return" in text_of(lambda: ())
+    assert "tensor<f32>" in text_of(lambda: 3.0)
+
+
+def test_outputs_that_are_inputs_and_literals():
+    text = text_of(lambda x: (x, 2.0, x), 1.0)
+    assert text.count("dense<2.0") == 1 or "2.0" in text
+
+
+@pytest.mark.parametrize(
+    "value", [np.inf, -np.inf, np.nan, -0.0, 1e-45, 3.4028235e38, 0.1, 2.0**-126],
+)  # fmt: skip
+def test_constants_keep_every_bit(value):
+    many = np.array([value, 1.0, value], np.float32)
+    whole = weft.jit(lambda x: (x * 2, weft.device_put(many).reshape(3, 1)))(1.0)[1]
+    assert np.asarray(whole).tobytes() == many.tobytes()
+
+
+def test_a_missing_rule_is_an_error_that_names_the_primitive():
+    bare = Primitive("bare_for_lowering", "No rules.")
+    bare.type(lambda x: x)
+    try:
+        with pytest.raises(weft.errors.MissingRuleError, match="bare_for_lowering.*no lower rule"):
+            weft.jit(lambda x: bare(x))(1.0)
+    finally:
+        del registry["bare_for_lowering"]
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, -0.0, 3.4028235e38, 0.1])
+def test_literals_keep_every_bit(value):
+    got = weft.jit(lambda x: weft.numpy.where(x > 0, x, value))(np.float32(-1.0))
+    assert np.asarray(got).tobytes() == np.float32(value).tobytes()

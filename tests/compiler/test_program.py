@@ -1,0 +1,116 @@
+"""Programs: what is passed to XLA, and what is passed through."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import weft
+from weft.compiler.program import Program, program_of
+from weft.primitives.transcendental import sin
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def program(f, *args, **options):
+    return Program(weft.make_jaxpr(f)(*args), **options)
+
+
+def same(got, expected):
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+
+
+def test_outputs_of_every_kind():
+    w = f32([5.0, 6.0])
+    p = program(lambda x, y: (x, x + y, w, 3.0, x + y, sin(y)), f32([1.0, 2.0]), f32([1.0, 1.0]))
+    assert [kind for kind, _ in p.outputs] == ["input", "result", "value", "value", "result", "result"]
+    x, y = f32([1.0, 2.0]), f32([3.0, 4.0])
+    a, b, c, d, e, f = p.run([x, y])
+    assert a is x
+    same(b, [4.0, 6.0])
+    same(c, [5.0, 6.0])
+    same(d, 3.0)
+    same(e, [4.0, 6.0])
+    same(f, np.sin([3.0, 4.0]))
+
+
+def test_unused_inputs_are_not_passed():
+    p = program(lambda x, y, z: (y * 2, z), 1.0, 2.0, 3.0)
+    assert p.kept == [1]
+    kept = program(lambda x, y, z: (y * 2, z), 1.0, 2.0, 3.0, keep_unused=True)
+    assert kept.kept == [0, 1, 2]
+    for q in (p, kept):
+        same(q.run([f32(1.0), f32(5.0), f32(7.0)])[0], 10.0)
+
+
+def test_nothing_to_compute_is_not_compiled():
+    p = program(lambda x: (x, 2.0), 1.0)
+    out = p.run([f32(4.0)])
+    same(out[0], 4.0)
+    assert not p.executables
+
+
+def test_constants_are_passed_not_written_into_the_program():
+    w = f32(np.arange(1000))
+    p = program(lambda x: x + w, 1.0)
+    assert len(p.consts) == 1
+    assert len(p.lowered("cpu")[0]) < 2000
+    same(p.run([f32(1.0)])[0], np.arange(1000) + 1)
+
+
+def test_committed_arguments_decide_the_device():
+    device = weft.devices()[0]
+    p = program(lambda x, y: x + y, 1.0, 2.0)
+    placed = weft.device_put(np.float32(2.0), device)
+    assert p.run([f32(1.0), placed])[0].committed
+    assert not p.run([f32(1.0), f32(1.0)])[0].committed
+
+
+def test_one_program_a_jaxpr():
+    jaxpr = weft.make_jaxpr(sin)(1.0)
+    assert program_of(jaxpr) is program_of(jaxpr)
+
+
+def test_many_threads_compile_once(monkeypatch):
+    from weft.compiler import disk_cache
+
+    count = []
+    compile_ = disk_cache.compile_or_load
+    monkeypatch.setattr(
+        disk_cache, "compile_or_load", lambda *a, **k: (count.append(1), compile_(*a, **k))[1]
+    )
+    p = program(lambda x: sin(x) * 2, f32(np.ones(7)))
+    barrier = threading.Barrier(6)
+    results = []
+
+    def work():
+        barrier.wait()
+        results.append(p.run([f32(np.ones(7))])[0])
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 6
+    assert len(count) == 1
+
+
+def test_results_are_computed_anew_each_time():
+    p = program(lambda x: x * 2, f32([1.0]))
+    first = p.run([f32([1.0])])[0]
+    second = p.run([f32([2.0])])[0]
+    same(first, [2.0])
+    same(second, [4.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "float16", "complex64", "uint8", "int8"])
+def test_dtypes_pass_through_xla(dtype):
+    x = weft.device_put(np.array([[0, 1], [1, 1]], dtype))
+    p = program(lambda x: (x.T, x), x)
+    a, b = p.run([x])
+    assert a.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(np.asarray(a), np.asarray(x).T)
+    assert b is x

@@ -1,0 +1,79 @@
+"""Jaxprs: interpreting them, opening their constants, finding what is inside."""
+
+import gc
+import weakref
+
+import numpy as np
+
+import weft
+from weft.core.jaxpr import run, subjaxprs
+from weft.core.trace import current
+from weft.primitives.transcendental import sin
+
+
+def f32(x):
+    return weft.device_put(np.asarray(x, np.float32))
+
+
+def test_run_is_what_the_function_does():
+    w = f32([1.0, 2.0])
+    jaxpr = weft.make_jaxpr(lambda x, y: (sin(x) * w, y, 3.0))(f32([0.5, 0.6]), 2.0)
+    a, b, c = run(jaxpr, [f32([0.1, 0.2]), f32(7.0)], current.trace)
+    np.testing.assert_allclose(np.asarray(a), np.sin([0.1, 0.2]) * [1, 2], rtol=1e-6)
+    assert float(b) == 7.0
+    assert float(c) == 3.0
+
+
+def test_without_consts():
+    w = f32([1.0, 2.0])
+    jaxpr = weft.make_jaxpr(lambda x: x * w)(f32([0.5, 0.6]))
+    whole = jaxpr.without_consts()
+    assert not whole.constvars
+    assert len(whole.invars) == 2
+    assert jaxpr.without_consts() is whole
+    assert whole.without_consts() is whole
+    (y,) = run(whole, [f32([10.0, 10.0]), f32([1.0, 2.0])], current.trace)
+    np.testing.assert_array_equal(np.asarray(y), [10.0, 20.0])
+
+
+def test_one_constant_for_one_array():
+    w, v = f32([1.0, 2.0]), f32([1.0, 2.0])
+    jaxpr = weft.make_jaxpr(lambda x: x * w + w * v)(f32([0.5, 0.6]))
+    assert len(jaxpr.consts) == 2
+
+
+def test_scalars_are_literals():
+    s = f32(3.0)
+    jaxpr = weft.make_jaxpr(lambda x: x * s + 2.0)(f32([0.5, 0.6]))
+    assert not jaxpr.consts
+
+
+def test_subjaxprs():
+    jaxpr = weft.make_jaxpr(lambda x: weft.lax.cond(x > 0, sin, lambda x: x, x))(1.0)
+    inner = [j for e in jaxpr.equations for j in subjaxprs(e.params)]
+    assert len(inner) == 2
+
+
+def test_programs_are_freed_with_their_function():
+    def make():
+        f = weft.jit(lambda x: sin(x) * 2)
+        f(1.0)
+        weft.grad(f)(1.0)
+        return weakref.ref(f.trace(1.0).jaxpr)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None
+
+
+def test_tracing_leaves_no_cycles_that_hold_arrays():
+    big = np.ones(1000, np.float32)
+
+    def make():
+        x = f32(big)
+        weft.grad(lambda w: weft.jit(lambda y: sin(y) * w)(x)[0])(2.0)
+        return weakref.ref(x)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None
