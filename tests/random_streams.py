@@ -1,8 +1,8 @@
 """What the recorded streams consist of: calls of a module like `weft.random`, by label.
 
-`python tests/random_streams.py MODULE classic.npz` records another library's streams with the switches that
-its environment sets; the files in `random/data/` came from version 0.10.2 of the library that the seeds
-describe, with the partitionable streams off (classic) and on.
+`python tests/random_streams.py MODULE classic.npz` records another library's streams with the
+switches that its environment sets. The files in `random/data/` came from version 0.10.2 of the
+library that the seeds describe, with the partitionable streams off (classic) and on.
 """
 
 import sys

@@ -6,7 +6,6 @@ them are in `weft.numpy`, `weft.lax` and `weft.random`.
 
 from typing import TYPE_CHECKING
 
-from . import dtypes, tree_util
 from .config import (
     check_tracer_leaks,
     config,
@@ -19,13 +18,13 @@ from .config import (
     log_compiles,
     numpy_rank_promotion,
 )
-from .core.array import Array
-from .lazy import exports
-from .numpy import operators as operators  # fills the meaning of x + y
-from .runtime.client import Device
+from .core.value import Value
+from .lazy import Deferred, exports
 
 if TYPE_CHECKING:
-    from . import errors, flatten_util, lax, numpy, random
+    from . import dtypes, errors, flatten_util, lax, numpy, random, tree_util
+    from .core.array import Array
+    from .runtime.client import Device
     from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
     from .transforms.custom_derivatives import (
         closure_convert,
@@ -109,6 +108,8 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
+        "core.array": ("Array",),
+        "runtime.client": ("Device",),
         "transforms.checkpoint": (
             "checkpoint",
             "checkpoint_policies",
@@ -153,5 +154,9 @@ __getattr__, __dir__ = exports(
         ),
         "transforms.vmap": ("vmap",),
     },
-    modules=("errors", "flatten_util", "lax", "numpy", "random"),
+    modules=("dtypes", "errors", "flatten_util", "lax", "numpy", "random", "tree_util"),
 )
+
+# What x + y means is loaded by the first operator; numpy/operators.py puts itself here.
+if Value.operators is None:
+    Value.operators = Deferred("weft.numpy.operators")

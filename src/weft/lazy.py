@@ -38,3 +38,13 @@ def exports(
         return sorted({*vars(sys.modules[package]), *home, *modules})
 
     return find, names
+
+
+class Deferred:
+    """Stands for a module until one of its names is asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._module), name)

@@ -107,7 +107,12 @@ def test_permutations_permute():
 def test_choices_without_replacement_are_different():
     key = random.PRNGKey(2)
     for p in (None, np.float32([0.1, 0.2, 0.3, 0.4])):
-        assert sorted(random.choice(key, 4, (2, 2), replace=False, p=p).reshape(-1).tolist()) == [0, 1, 2, 3]
+        assert sorted(random.choice(key, 4, (2, 2), replace=False, p=p).reshape(-1).tolist()) == [
+            0,
+            1,
+            2,
+            3,
+        ]
     p = np.float32([0, 1, 1])
     assert 0 not in random.choice(key, 3, (2,), replace=False, p=p).tolist()
     assert random.choice(key, 0, (0,)).shape == (0,)
@@ -230,7 +235,11 @@ def test_dtypes_and_shapes():
         (lambda k: random.randint(k, (2,), 0, 2, "float32"), TypeError, "integer dtype"),
         (lambda k: random.bernoulli(k, 1j), TypeError, "real"),
         (lambda k: random.gamma(k, np.ones(3), (2,)), ValueError, "gamma: parameters don't"),
-        (lambda k: random.beta(k, np.ones(3), np.ones(2)), ValueError, "a float32.3., b float32.2."),
+        (
+            lambda k: random.beta(k, np.ones(3), np.ones(2)),
+            ValueError,
+            "a float32.3., b float32.2.",
+        ),
         (lambda k: random.poisson(k, 1.0, (), "float32"), TypeError, "integer"),
         (lambda k: random.choice(k, 3, (4,), replace=False), ValueError, "without replacement"),
         (lambda k: random.choice(k, 3, (2,), p=np.ones(2)), ValueError, "each of the 3"),

@@ -47,12 +47,15 @@ def test_large_and_broadcast_operands_agree_with_elements():
         expected = bits._on_ints(int(k0[i, 0]), int(k1[i, 0]), int(x0[j]), 5)
         assert (y0[i, j], y1[i, j]) == expected
     short = bits.threefry(np.repeat(k0, 9000, 0), words(7), x0[:5], words(1))  # rows grouped
-    np.testing.assert_array_equal(short[0][9000], bits.threefry(k0[1], words(7), x0[:5], words(1))[0])
+    np.testing.assert_array_equal(
+        short[0][9000], bits.threefry(k0[1], words(7), x0[:5], words(1))[0]
+    )
 
 
 @pytest.mark.parametrize("partitionable", [False, True])
 @pytest.mark.parametrize(
-    ("shape", "width"), [((), 32), ((3,), 8), ((4, 5), 16), ((7,), 32), ((0, 2), 32), ((40001,), 32)]
+    ("shape", "width"),
+    [((), 32), ((3,), 8), ((4, 5), 16), ((7,), 32), ((0, 2), 32), ((40001,), 32)],
 )
 def test_streams_are_the_same_everywhere(shape, width, partitionable):
     def f(key):
@@ -95,7 +98,11 @@ def test_seeds():
     assert random.PRNGKey(2**33 + 5).tolist() == [0, 5]
     assert random.PRNGKey(np.int64(7)).tolist() == [0, 7]
     assert weft.jit(random.PRNGKey)(np.int32(-2)).tolist() == [0, 2**32 - 2]
-    assert weft.vmap(random.PRNGKey)(np.arange(3, dtype=np.uint8)).tolist() == [[0, 0], [0, 1], [0, 2]]
+    assert weft.vmap(random.PRNGKey)(np.arange(3, dtype=np.uint8)).tolist() == [
+        [0, 0],
+        [0, 1],
+        [0, 2],
+    ]
 
 
 def test_a_split_makes_other_keys():
@@ -125,7 +132,7 @@ def test_typed_keys_are_the_same_keys():
     assert (keys.shape, keys.ndim, keys.size, len(keys)) == ((2, 3), 2, 6, 2)
     assert random.key_data(keys[1, 2]).tolist() == random.split(raw, (2, 3))[1, 2].tolist()
     assert random.key_data(keys[..., 0]).shape == (2, 2)
-    assert keys.reshape(6).shape == keys.reshape((3, 2))[:, 1].shape[:0] + (6,)
+    assert (keys.reshape(6).shape, keys.reshape((3, 2))[:, 1].shape) == ((6,), (3,))
     assert random.wrap_key_data(random.key_data(keys)).shape == (2, 3)
     assert isinstance(random.fold_in(key, 1), random.Key)
     a, b = random.split(key)
@@ -150,7 +157,8 @@ def test_typed_keys_pass_through_transformations():
 
 
 @pytest.mark.parametrize(
-    "key", [0, 1.5, None, "seed", [0, 1], np.zeros(2, np.float32), np.zeros(3, np.uint32), np.uint32(3)]
+    "key",
+    [0, 1.5, None, "seed", [0, 1], np.zeros(2, np.float32), np.zeros(3, np.uint32), np.uint32(3)],
 )
 def test_what_is_no_key_is_refused(key):
     with pytest.raises(TypeError, match=r"uniform: expected a key.*\n.*PRNGKey"):

@@ -141,24 +141,38 @@ def order(name):
     return kind, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if p.name == "__init__.py"], ids=own)
+INITS = [path for path in modules() if path.name == "__init__.py"]
+LAZY_TABLE = "__getattr__, __dir__"  # what `lazy.exports` gives
+
+
+def assigned(node):
+    """The text of what a statement assigns to; nothing for other statements."""
+    return ast.unparse(node.targets[0]).strip("()") if isinstance(node, ast.Assign) else ""
+
+
+def imports_of_init(path):
+    """All imports of an `__init__`, those for type checkers too: these are what it loads lazily."""
+    for node in ast.parse(path.read_text()).body:
+        inner = node.body if isinstance(node, ast.If) else [node]
+        yield from (n for n in inner if isinstance(n, ast.Import | ast.ImportFrom))
+
+
+def is_allowed(node):
+    """Whether an `__init__` may hold a statement (besides its docstring): all but code."""
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[]):
+            return all(isinstance(n, ast.ImportFrom) for n in body)
+    return assigned(node) in ("__all__", "__version__", LAZY_TABLE)
+
+
+@pytest.mark.parametrize("path", INITS, ids=own)
 def test_an_init_exports_and_holds_no_code(path):
     body = ast.parse(path.read_text()).body
-    for node in body:
-        is_docstring = node is body[0] and isinstance(node, ast.Expr)
-        is_all = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in (
-            "__all__",
-            "__version__",
-        )
-        assert is_docstring or is_all or isinstance(node, ast.Import | ast.ImportFrom), (
-            f"{own(path)}:{node.lineno}"
-        )
-    bound = {
-        alias.asname or alias.name
-        for node in body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
+    code = [node for node in body[bool(ast.get_docstring(ast.Module(body, []))) :]]
+    assert [f"{own(path)}:{node.lineno}" for node in code if not is_allowed(node)] == []
+    bound = {a.asname or a.name for node in imports_of_init(path) for a in node.names}
     names = exported(path)
     if names is None:
         assert not bound, "imports, but no __all__"
@@ -168,12 +182,27 @@ def test_an_init_exports_and_holds_no_code(path):
         assert set(names) - bound - {"__version__"} == set(), "exported, but not imported"
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if p.name == "__init__.py"], ids=own)
+@pytest.mark.parametrize("path", INITS, ids=own)
+def test_what_an_init_loads_lazily_is_what_type_checkers_read(path):
+    tree = ast.parse(path.read_text()).body
+    (table,) = [n.value for n in tree if assigned(n) == LAZY_TABLE] or [None]
+    blocks = [node.body for node in tree if isinstance(node, ast.If)]
+    if table is None:
+        assert not blocks
+        return
+    lazy = {module: set(names) for module, names in ast.literal_eval(table.args[1]).items()}
+    named = {k.arg: set(ast.literal_eval(k.value)) for k in table.keywords}
+    read = {node.module: {a.name for a in node.names} for block in blocks for node in block}
+    assert read.pop(None, set()) == named.get("modules", set())
+    assert read == lazy
+
+
+@pytest.mark.parametrize("path", INITS, ids=own)
 def test_no_module_is_hidden_behind_an_exported_name(path):
     inside = {p.stem for p in path.parent.iterdir() if p.suffix in (".py", "")} - {"__init__"}
     modules_themselves = {
         alias.name
-        for node in ast.parse(path.read_text()).body
+        for node in imports_of_init(path)
         if isinstance(node, ast.ImportFrom) and node.module is None
         for alias in node.names
     }

@@ -132,8 +132,8 @@ class PlacedArray(Array):
 class Tracer(Value):
     """A value that stands for an array while a function is traced."""
 
-    __slots__ = ("aval", "trace")
-    trace: Any
+    __slots__ = ("_trace", "aval")
+    _trace: Any
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         error = self.conversion_error("numpy.asarray", errors.TracerArrayConversionError)

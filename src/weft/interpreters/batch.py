@@ -21,12 +21,12 @@ class BatchTracer(Tracer):
 
     def __init__(self, trace: Any, value: Any) -> None:
         a = value.aval
-        self.trace, self.value = trace, value
+        self._trace, self.value = trace, value
         self.aval = aval(a.shape[1:], a.dtype, a.weak_type)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if self.trace.closed:
-            return leaked(self.trace, operation, self)
+        if self._trace.closed:
+            return leaked(self._trace, operation, self)
         cure = {
             "bool": "lax.cond or numpy.where instead of if",
             "numpy.asarray": "weft.numpy functions instead of NumPy's",
@@ -65,7 +65,7 @@ class BatchTrace(Trace):
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         values, batched = [], []
         for a in args:
-            mine = a.__class__ is BatchTracer and a.trace is self
+            mine = a.__class__ is BatchTracer and a._trace is self
             values.append(a.value if mine else a)
             batched.append(mine)
         if True not in batched:
@@ -88,7 +88,7 @@ class BatchTrace(Trace):
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: both are batched."""
-        mine = [a.__class__ is BatchTracer and a.trace is self for a in args]
+        mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
             return self.outside.process_custom(primitive, function, rules, values)
@@ -115,7 +115,7 @@ class BatchTrace(Trace):
                 *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
             )
             return [
-                o.value if o.__class__ is BatchTracer and o.trace is self else repeated(o, self.size)
+                o.value if o.__class__ is BatchTracer and o._trace is self else repeated(o, self.size)
                 for o in outs
             ]
         finally:
@@ -148,11 +148,11 @@ def batch(
         current.trace = before
         trace.closed = True
     if keep:
-        mine = [o.__class__ is BatchTracer and o.trace is trace for o in outs]
+        mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
         return [(o.value if m else o, m) for o, m in zip(outs, mine, strict=True)]
     return [
         o.value
-        if o.__class__ is BatchTracer and o.trace is trace
+        if o.__class__ is BatchTracer and o._trace is trace
         else repeated(o, size)
         for o in outs
     ]

@@ -50,7 +50,7 @@ class EvaluateTrace(Trace):
         """Finds, once for each signature, what to run and what comes out."""
         for a in args:
             if isinstance(a, Tracer):
-                raise leaked(a.trace, primitive.name, a)
+                raise leaked(a._trace, primitive.name, a)
         out = primitive.out(args, params)
         avals = [a.aval for a in args]
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
@@ -65,14 +65,14 @@ class EvaluateTrace(Trace):
         """An operation with arguments that are committed to a device."""
         for a in args:
             if isinstance(a, Tracer):
-                raise leaked(a.trace, primitive.name, a)
+                raise leaked(a._trace, primitive.name, a)
         return self.execute(primitive, args, params, out)
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
         for a in args:
             if isinstance(a, Tracer):
-                raise leaked(a.trace, primitive.name, a)
+                raise leaked(a._trace, primitive.name, a)
         rule = getattr(primitive, "execute_rule", None)
         if rule is not None:
             return rule(args, **dict(params))

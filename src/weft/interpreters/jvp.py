@@ -18,7 +18,7 @@ class JvpTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: Any, primal: Any, tangent: Any) -> None:
-        self.trace, self.primal, self.tangent, self.aval = trace, primal, tangent, primal.aval
+        self._trace, self.primal, self.tangent, self.aval = trace, primal, tangent, primal.aval
 
     def concrete(self) -> Any:
         return self.primal.concrete()
@@ -84,7 +84,7 @@ class JvpTrace(Trace):
         """Primals, the tangents that there are, and which arguments have one."""
         primals, tangents, mask = [], [], []
         for a in args:
-            if a.__class__ is JvpTracer and a.trace is self:
+            if a.__class__ is JvpTracer and a._trace is self:
                 primals.append(a.primal)
                 active = dtypes.is_inexact(a.aval.dtype)
                 mask.append(active)
@@ -138,7 +138,7 @@ def jvp(
         trace.closed = True
     outs, t_outs = [], []
     for r in results:
-        mine = r.__class__ is JvpTracer and r.trace is trace
+        mine = r.__class__ is JvpTracer and r._trace is trace
         outs.append(r.primal if mine else r)
         t_outs.append(r.tangent if mine else None)
     return outs, t_outs

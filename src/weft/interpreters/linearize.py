@@ -36,7 +36,7 @@ class LinearizeTracer(Tracer):
     __slots__ = ("index", "node", "primal")
 
     def __init__(self, trace: Any, primal: Any, node: Node, index: int, aval: Aval) -> None:
-        self.trace, self.primal, self.node, self.index, self.aval = trace, primal, node, index, aval
+        self._trace, self.primal, self.node, self.index, self.aval = trace, primal, node, index, aval
 
     def concrete(self) -> Any:
         return None if self.primal is None else self.primal.concrete()
@@ -70,7 +70,7 @@ class LinearizeTrace(Trace):
         primals, inputs, mask = [], [], []
         pure = False
         for a in args:
-            if a.__class__ is LinearizeTracer and a.trace is self:
+            if a.__class__ is LinearizeTracer and a._trace is self:
                 if a.primal is None:
                     pure = True
                 primals.append(a.primal)
@@ -151,7 +151,7 @@ class LinearizeTrace(Trace):
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own."""
-        mine = [a.__class__ is LinearizeTracer and a.trace is self for a in args]
+        mine = [a.__class__ is LinearizeTracer and a._trace is self for a in args]
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
             return self.outside.process_custom(primitive, function, rules, primals)
@@ -162,11 +162,11 @@ class LinearizeTrace(Trace):
                 for a, i in zip(args, inputs, strict=True)
             ]
             outs, t_outs = rules.jvp(primals, tangents)
-            if any(o.__class__ is LinearizeTracer and o.trace is self for o in outs):
+            if any(o.__class__ is LinearizeTracer and o._trace is self for o in outs):
                 raise closes_over(rules.name)
             return [
                 LinearizeTracer(self, o, t.node, t.index, o.aval)
-                if t.__class__ is LinearizeTracer and t.trace is self
+                if t.__class__ is LinearizeTracer and t._trace is self
                 else o
                 for o, t in zip(outs, t_outs, strict=True)
             ]
@@ -289,7 +289,7 @@ def linearize(
         trace.closed = True
     outs, places = [], []
     for r in results:
-        mine = r.__class__ is LinearizeTracer and r.trace is trace
+        mine = r.__class__ is LinearizeTracer and r._trace is trace
         outs.append(r.primal if mine else r)
         places.append((r.node, r.index) if mine else None)
     tape, trace.tape = trace.tape, []

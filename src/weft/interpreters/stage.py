@@ -20,15 +20,15 @@ from ..core.trace import Trace, current
 class StageTracer(Tracer):
     """Stands for one variable of the jaxpr being written."""
 
-    __slots__ = ("var",)
+    __slots__ = ("_var",)
 
     def __init__(self, trace: "StageTrace", aval: Aval, var: Var) -> None:
-        self.trace, self.aval, self.var = trace, aval, var
+        self._trace, self.aval, self._var = trace, aval, var
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if not is_open(self.trace):
-            return leaked(self.trace, operation, self)
-        return error(self.trace.why_unknown(self, operation))
+        if not is_open(self._trace):
+            return leaked(self._trace, operation, self)
+        return error(self._trace.why_unknown(self, operation))
 
 
 class StageTrace(Trace):
@@ -57,12 +57,12 @@ class StageTrace(Trace):
             raise leaked(self, primitive.name)
         inputs = []
         for a in args:
-            if a.__class__ is StageTracer and a.trace is self:
-                inputs.append(a.var)
+            if a.__class__ is StageTracer and a._trace is self:
+                inputs.append(a._var)
             elif a.__class__ is Array and not a.aval.ndim:
                 inputs.append(a)
             else:
-                inputs.append(self.capture(a, primitive.name).var)
+                inputs.append(self.capture(a, primitive.name)._var)
         if out is None:
             out = primitive.out(args, params)
         if primitive.multiple:
@@ -79,7 +79,7 @@ class StageTrace(Trace):
         if equations is None:
             raise leaked(self, score.name)
         env: list[Any] = [
-            a.var if a.__class__ is StageTracer and a.trace is self else self.atom(a) for a in args
+            a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a) for a in args
         ]
         if score.fixed:
             env += [self.atom(c) for c in score.fixed]
@@ -113,11 +113,11 @@ class StageTrace(Trace):
 
     def atom(self, x: Any) -> Any:
         """The variable or literal for a value."""
-        if x.__class__ is StageTracer and x.trace is self:
-            return x.var
+        if x.__class__ is StageTracer and x._trace is self:
+            return x._var
         if x.__class__ is Array and not x.aval.ndim:
             return x
-        return self.capture(x).var
+        return self.capture(x)._var
 
     def finish(self, outputs: Sequence[Any], name: str = "main") -> Jaxpr:
         """The jaxpr from the inputs to `outputs`; the trace is closed."""
@@ -126,7 +126,7 @@ class StageTrace(Trace):
         self.close()
         captured = self.captured.values()
         jaxpr = Jaxpr(
-            [t.var for t, _ in captured],
+            [t._var for t, _ in captured],
             [x for _, x in captured],
             list(self.record[1]),
             equations or [],
@@ -141,21 +141,21 @@ class StageTrace(Trace):
     def close(self) -> None:
         """Ends the trace: its tracers can't be used from now on."""
         if self.equations is not None:
-            self.record = self.equations, [t.var for t in self.inputs]
+            self.record = self.equations, [t._var for t in self.inputs]
             self.equations, self.inputs = None, []  # no cycle of references: freed at once
 
     def origin(self, tracer: StageTracer) -> str:
         """Where a tracer came from, for the message when it is used too late."""
         equations, inputs = self.record
         for e in equations:
-            if tracer.var in e.outvars:
+            if tracer._var in e.outvars:
                 return f"by {e.primitive}, "
         names = self.names() if callable(self.names) else self.names
         return next(
             (
                 f"as the argument {names[i]}, "
                 for i, v in enumerate(inputs)
-                if v is tracer.var and i < len(names)
+                if v is tracer._var and i < len(names)
             ),
             "",
         )
@@ -179,7 +179,7 @@ class StageTrace(Trace):
 
     def depends_on(self, tracer: StageTracer) -> list[str]:
         """The names of the inputs that a value was computed from."""
-        wanted = {tracer.var}
+        wanted = {tracer._var}
         for equation in reversed(self.equations or []):
             if not wanted.isdisjoint(equation.outvars):
                 wanted.update(v for v in equation.inputs if type(v) is Var)
@@ -187,7 +187,7 @@ class StageTrace(Trace):
         return [
             names[i] if i < len(names) else f"#{i}"
             for i, t in enumerate(self.inputs)
-            if t.var in wanted
+            if t._var in wanted
         ]
 
 
@@ -225,13 +225,13 @@ class Score:
 def check_open(x: Any, user: Any, operation: str) -> None:
     """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
     if isinstance(x, Tracer):
-        trace = x.trace
+        trace = x._trace
         if not is_open(trace):
             raise leaked(trace, operation, x)
         while trace is not None:
             trace = getattr(trace, "outside", None)
             if trace is user:
-                raise leaked(x.trace, operation, x)
+                raise leaked(x._trace, operation, x)
 
 
 def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:

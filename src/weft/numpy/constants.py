@@ -158,7 +158,7 @@ def issubsctype(arg1: Any, arg2: Any) -> bool:
       >>> np.issubsctype(np.zeros(2), np.floating)
       True
     """
-    first, second = (getattr(a, "dtype", a) for a in (arg1, arg2))
+    first, second = (a if isinstance(a, type) else getattr(a, "dtype", a) for a in (arg1, arg2))
     return issubdtype(first, second)
 
 

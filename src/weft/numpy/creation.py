@@ -45,12 +45,23 @@ _base = current.base
 _SMALL = 1024  # elements of a constant that is copied from a template
 
 
+_wanted = plan_cache()
+_OPEN = (int, float, complex)
+
+
 def wanted_dtype(name: str, dtype: Any) -> Any:
     """The canonical dtype for what a user wrote; `None` for `None`."""
     if dtype is None:
         return None
     try:
-        return dtypes.requested_dtype(dtype, name)
+        return _wanted[dtype, thread.x64]
+    except (KeyError, TypeError):
+        pass
+    try:
+        found = dtypes.requested_dtype(dtype, name)
+        if dtype in _OPEN or dtypes.named_dtype(dtype) == found:  # else it warns each time
+            keep(_wanted, (dtype, thread.x64), found)
+        return found
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
 

@@ -139,7 +139,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     Example:
       >>> a = np.ones((2, 3))
       >>> np.einsum_path("ij,jk,kl->il", a, np.ones((3, 4)), np.ones((4, 5)))[0]
-      [(0, 1), (0, 1)]
+      [(1, 2), (0, 1)]
     """
     terms, output, arrays = parsed("einsum_path", (subscripts, *operands))
     sizes = sizes_of("einsum_path", terms, [np.shape(a) if not hasattr(a, "shape") else a.shape for a in arrays])

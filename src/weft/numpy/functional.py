@@ -385,8 +385,8 @@ def unwrap(
       period: that of the angles.
     Returns: array of the shape of `p`.
     Example:
-      >>> np.unwrap(np.array([0, 3, 1]), period=4)
-      Array([ 0, -1,  1], dtype=int32)
+      >>> np.unwrap(np.array([0, 3, 2]), period=4)
+      Array([ 0, -1, -2], dtype=int32)
     """
     x = value("unwrap", p, "p")
     if dtypes.is_complex(x.dtype) or dtypes.is_bool(x.dtype):

@@ -13,7 +13,7 @@ from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import array, wanted_dtype
 from .pieces import cut
-from .promotion import cast, no_out, noted, promote_values, value
+from .promotion import cast, composite, no_out, noted, promote_values, value
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 __all__ = [
@@ -99,14 +99,29 @@ def concatenate(
       >>> np.concatenate([np.arange(2), np.ones(1)])
       Array([0., 1., 1.], dtype=float32)
     """
-    parts = parts_of("concatenate", arrays, dtype)
+    if dtype is None and arrays.__class__ in (list, tuple):
+        for a in arrays:
+            if a.__class__ is not Array:
+                break
+        else:
+            if arrays:
+                return _concatenated(*arrays, axis=axis)  # type: ignore[no-any-return]
+    return _concatenate(parts_of("concatenate", arrays, dtype), axis)  # type: ignore[no-any-return]
+
+
+def _concatenate(parts: list[Any], axis: Any) -> Any:
     if axis is None:
-        return joined("concatenate", [ravel(p) for p in parts], 0)  # type: ignore[no-any-return]
+        return joined("concatenate", [ravel(p) for p in parts], 0)
     if not parts[0].aval.ndim:
         raise noted(
             ValueError("concatenate: arrays without axes can't be put one after the other\n  fix: np.stack")
         )
-    return joined("concatenate", parts, one_axis("concatenate", axis, parts[0].aval.ndim))  # type: ignore[no-any-return]
+    return joined("concatenate", parts, one_axis("concatenate", axis, parts[0].aval.ndim))
+
+
+@composite
+def _concatenated(*arrays: Any, axis: Any) -> Any:
+    return _concatenate(parts_of("concatenate", arrays), axis)
 
 
 def concat(arrays: Sequence[ArrayLike], /, *, axis: Axis = 0) -> Array:
@@ -140,7 +155,22 @@ def stack(
              [1, 1]], dtype=int32)
     """
     no_out("stack", out)
-    parts = parts_of("stack", arrays, dtype)
+    if dtype is None and arrays.__class__ in (list, tuple):
+        for a in arrays:
+            if a.__class__ is not Array:
+                break
+        else:
+            if arrays:
+                return _stacked_along(*arrays, axis=axis)  # type: ignore[no-any-return]
+    return _stack(parts_of("stack", arrays, dtype), axis)  # type: ignore[no-any-return]
+
+
+@composite
+def _stacked_along(*arrays: Any, axis: int) -> Any:
+    return _stack(parts_of("stack", arrays), axis)
+
+
+def _stack(parts: list[Any], axis: int) -> Any:
     shape = parts[0].aval.shape
     for i, p in enumerate(parts):
         if p.aval.shape != shape:
@@ -151,7 +181,7 @@ def stack(
             )
     at = one_axis("stack", axis, len(shape) + 1)
     row = (*shape[:at], 1, *shape[at:])
-    return joined("stack", [structural.reshape(p, shape=row) for p in parts], at)  # type: ignore[no-any-return]
+    return joined("stack", [structural.reshape(p, shape=row) for p in parts], at)
 
 
 def _stacked(name: str, arrays: Any, dtype: Any, shaped: Any, axis: int) -> Any:

@@ -107,6 +107,12 @@ def promote_values(
       to_inexact: integers and booleans become the default float.
       to_number: booleans become the default integer.
     """
+    if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
+        dtype = xs[0].aval.dtype  # the way of nearly every call while tracing
+        if dtype is xs[1].aval.dtype and (
+            dtypes.is_inexact(dtype) or not (to_inexact or to_number)
+        ):
+            return [*xs]
     xs = tuple([x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)])
     dtype, weak = operand_type(xs[0])
     try:
@@ -458,7 +464,7 @@ def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tu
     if plan.steps is None or plan.outputs[0][0]:
         return None, out, plan
     steps = plan.steps[0]
-    if len(steps) == 1 and steps[0][1] == tuple(range(len(avals))):
+    if len(steps) == 1 and not steps[0][2] and steps[0][1] == tuple(range(len(avals))):
         return steps[0][0], out, plan
     plan.generate()
     program = plan.function

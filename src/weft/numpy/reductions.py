@@ -14,7 +14,7 @@ from ..primitives import arithmetic, comparison, extremes, reduction, selection,
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
 from .creation import wanted_dtype
-from .promotion import cast, no_out, noted, plan_cache, planned_call, run_plan, value
+from .promotion import binary, cast, no_out, noted, plan_cache, planned_call, run_plan, value
 
 __all__ = [
     "all",
@@ -58,7 +58,10 @@ def truth(name: str, x: Any, argument: str = "a") -> Any:
     x = value(name, x, argument)
     if x.aval.dtype == dtypes.bool_:
         return x
-    return comparison.ne(x, literal(0, x.aval.dtype))
+    return _differs(x, 0)
+
+
+_differs = binary(comparison.ne, "not_equal")
 
 
 def constant(number: Any, dtype: Any) -> Any:

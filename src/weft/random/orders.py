@@ -4,19 +4,17 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..core.array import Array, literal
+from ..core.array import Array
 from ..core.aval import aval
 from ..core.source import located
-from ..lax.indexing import index_take
 from ..numpy.axes import one_axis, shape_tuple, whole_number
 from ..numpy.promotion import inexact, value
+from ..numpy.sorting import searchsorted
+from ..numpy.taking import take
 from ..primitives import (
-    arithmetic,
-    comparison,
     creation,
     cumulative,
     reduction,
-    selection,
     slicing,
     sorting,
     structural,
@@ -104,14 +102,6 @@ def _range(n: int) -> Any:
     return creation.iota(dtype=dtypes.default_int(), shape=(n,), dimension=0)
 
 
-def take(x: Any, indices: Any, axis: int) -> Any:
-    """The slices along an axis at indices, whose axes replace it."""
-    taken = index_take(x, (structural.reshape(indices, shape=(indices.size,)),), (axis,))
-    taken = structural.move_axis(taken, 0, axis)
-    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-    return structural.reshape(taken, shape=shape)
-
-
 @located
 def choice(
     key: ArrayLike | Key,
@@ -175,13 +165,7 @@ def weighted(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
         slicing.slice_(sums, start=(n - 1,), limit=(n,), strides=(1,)), shape=()
     )
     goals = total * (1.0 - unit(key, shape=(math.prod(shape),), dtype=p.dtype))
-    low = structural.zeros(aval(goals.shape, dtypes.int32))
-    high, two = low + n, literal(2, dtypes.int32)
-    for _ in range(n.bit_length()):  # halves the part of `sums` where the goal can be
-        middle = low + arithmetic.div(high - low, two)
-        beyond = comparison.lt(take(sums, middle, 0), goals)
-        low, high = selection.where(beyond, middle + 1, low), selection.where(beyond, high, middle)
-    return structural.reshape(low, shape=shape)
+    return structural.reshape(searchsorted(sums, goals), shape=shape)
 
 
 @sampler

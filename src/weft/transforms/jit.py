@@ -58,7 +58,7 @@ class Entry:
 
     def alive(self) -> bool:
         """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
-        return not self.open or all(is_open(c.trace) for c in self.jaxpr.consts if isinstance(c, Tracer))
+        return not self.open or all(is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer))
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for arrays."""
