@@ -14,28 +14,33 @@ from typing import Any
 
 
 def exports(
-    package: str, where: Mapping[str, Sequence[str]], modules: Sequence[str] = ()
+    package: str,
+    where: Mapping[str, Sequence[str]],
+    modules: Sequence[str] = (),
+    into: str | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package's `__init__`.
+    """`__getattr__` and `__dir__` for a package's `__init__` (or another module of it).
 
     Args:
       package: its name.
       where: the names that each of its modules gives to the package.
       modules: modules that are names of the package themselves.
+      into: the module that gets the names, if it isn't the package.
     """
+    owner = into or package
     home = {name: module for module, names in where.items() for name in names}
 
     def find(name: str) -> Any:
         if name in home:
             value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
-            setattr(sys.modules[package], name, value)
+            setattr(sys.modules[owner], name, value)
             return value
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise AttributeError(f"module {owner!r} has no attribute {name!r}")
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home, *modules})
+        return sorted({*vars(sys.modules[owner]), *home, *modules})
 
     return find, names
 

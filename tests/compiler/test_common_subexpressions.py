@@ -24,7 +24,9 @@ def lean(f, *args):
     result = without_repetition(jaxpr)
     check_jaxpr(result)
     values = [f32(a) for a in args]
-    for a, b in zip(run(jaxpr, values, current.trace), run(result, values, current.trace), strict=True):
+    for a, b in zip(
+        run(jaxpr, values, current.trace), run(result, values, current.trace), strict=True
+    ):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
     return result
 

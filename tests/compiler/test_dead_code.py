@@ -3,7 +3,12 @@
 import numpy as np
 
 import weft
-from weft.compiler.dead_code import has_effects, jaxpr_has_effects, live_equations, without_dead_code
+from weft.compiler.dead_code import (
+    has_effects,
+    jaxpr_has_effects,
+    live_equations,
+    without_dead_code,
+)
 from weft.core.jaxpr import Var
 from weft.core.primitive import Primitive, registry
 from weft.primitives.transcendental import cos, sin

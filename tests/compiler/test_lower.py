@@ -57,7 +57,7 @@ def test_a_missing_rule_is_an_error_that_names_the_primitive():
     bare = Primitive("bare_for_lowering", "No rules.")
     bare.type(lambda x: x)
     try:
-        with pytest.raises(weft.errors.MissingRuleError, match="bare_for_lowering.*no lower rule"):
+        with pytest.raises(weft.errors.MissingRuleError, match=r"bare_for_lowering.*no lower rule"):
             weft.jit(lambda x: bare(x))(1.0)
     finally:
         del registry["bare_for_lowering"]

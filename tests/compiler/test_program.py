@@ -25,7 +25,14 @@ def same(got, expected):
 def test_outputs_of_every_kind():
     w = f32([5.0, 6.0])
     p = program(lambda x, y: (x, x + y, w, 3.0, x + y, sin(y)), f32([1.0, 2.0]), f32([1.0, 1.0]))
-    assert [kind for kind, _ in p.outputs] == ["input", "result", "value", "value", "result", "result"]
+    assert [kind for kind, _ in p.outputs] == [
+        "input",
+        "result",
+        "value",
+        "value",
+        "result",
+        "result",
+    ]
     x, y = f32([1.0, 2.0]), f32([3.0, 4.0])
     a, b, c, d, e, f = p.run([x, y])
     assert a is x
@@ -106,7 +113,9 @@ def test_results_are_computed_anew_each_time():
     same(second, [4.0])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "float16", "complex64", "uint8", "int8"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "int32", "bool", "float16", "complex64", "uint8", "int8"]
+)
 def test_dtypes_pass_through_xla(dtype):
     x = weft.device_put(np.array([[0, 1], [1, 1]], dtype))
     p = program(lambda x: (x.T, x), x)

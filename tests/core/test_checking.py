@@ -56,7 +56,9 @@ def test_double_definition():
 
 def test_types():
     x, i, v = var(), var(I32), var(VECTOR)
-    refused(Jaxpr([], [], [x], [Equation(sin, [x], (), [v])], [v]), r"type float32\[\] .*float32\[3\]")
+    refused(
+        Jaxpr([], [], [x], [Equation(sin, [x], (), [v])], [v]), r"type float32\[\] .*float32\[3\]"
+    )
     wrong = Equation(add, [x, i], (), [var()])
     refused(Jaxpr([], [], [x, i], [wrong], []), "equation 0, add: its type rule refuses")
     two = Equation(mul, [x, x], (), [var(), var()])
@@ -72,7 +74,9 @@ def test_literals_and_constants():
     refused(Jaxpr([], [], [x], [], [big]), "neither a variable nor a literal")
     refused(Jaxpr([], [], [x], [], [3.0]), "neither a variable nor a literal")
     refused(Jaxpr([x], [], [], [], []), "1 constant variables have 0 values")
-    refused(Jaxpr([x], [big], [], [], []), r"constant variable of type float32\[\] has .*float32\[3\]")
+    refused(
+        Jaxpr([x], [big], [], [], []), r"constant variable of type float32\[\] has .*float32\[3\]"
+    )
 
 
 def test_programs_inside_are_checked():
@@ -90,7 +94,9 @@ def test_the_switch_checks_each_stage():
     def f(x):
         return sin(x)
 
-    broken = weft.core.primitive.Primitive("broken_for_checking", "A type rule that changes its mind.")
+    broken = weft.core.primitive.Primitive(
+        "broken_for_checking", "A type rule that changes its mind."
+    )
     turns = iter([F32, VECTOR, VECTOR, VECTOR])
 
     @broken.type
@@ -102,7 +108,10 @@ def test_the_switch_checks_each_stage():
         return weft.make_jaxpr(lambda x: (broken(x), broken.types.clear()))(np.float32(1.0))
 
     run()
-    with weft.config.temporarily(enable_checks=True), pytest.raises(InvalidJaxprError, match="broken"):
+    with (
+        weft.config.temporarily(enable_checks=True),
+        pytest.raises(InvalidJaxprError, match="broken"),
+    ):
         turns = iter([F32, VECTOR, VECTOR, VECTOR])
         run()
     del weft.core.primitive.registry["broken_for_checking"]

@@ -24,15 +24,31 @@ def test_what_a_value_keeps_hides_no_method(cls):
 
 X = np.array([[0.5, -1.25, 2.0], [3.0, 0.125, -0.75]], np.float32)
 METHODS = {
-    "sum": ("sum", (), {}), "mean": ("mean", (0,), {}), "var": ("var", (), {"axis": 1}),
-    "std": ("std", (), {}), "max": ("max", (1,), {}), "min": ("min", (), {}),
-    "prod": ("prod", (0,), {}), "cumsum": ("cumsum", (1,), {}), "trace": ("trace", (), {}),
-    "argmax": ("argmax", (1,), {}), "argmin": ("argmin", (), {}), "argsort": ("argsort", (1,), {}),
-    "reshape": ("reshape", (3, 2), {}), "ravel": ("ravel", (), {}), "transpose": ("transpose", (), {}),
-    "swapaxes": ("swapaxes", (0, 1), {}), "round": ("round", (1,), {}), "dot": ("dot", (X.T,), {}),
-    "diagonal": ("diagonal", (), {}), "astype": ("astype", ("int32",), {}), "clip": ("clip", (0, 1), {}),
-    "repeat": ("repeat", (2, 0), {}), "flatten": ("flatten", (), {}), "squeeze": ("squeeze", (), {}),
-}  # fmt: skip
+    "sum": ("sum", (), {}),
+    "mean": ("mean", (0,), {}),
+    "var": ("var", (), {"axis": 1}),
+    "std": ("std", (), {}),
+    "max": ("max", (1,), {}),
+    "min": ("min", (), {}),
+    "prod": ("prod", (0,), {}),
+    "cumsum": ("cumsum", (1,), {}),
+    "trace": ("trace", (), {}),
+    "argmax": ("argmax", (1,), {}),
+    "argmin": ("argmin", (), {}),
+    "argsort": ("argsort", (1,), {}),
+    "reshape": ("reshape", (3, 2), {}),
+    "ravel": ("ravel", (), {}),
+    "transpose": ("transpose", (), {}),
+    "swapaxes": ("swapaxes", (0, 1), {}),
+    "round": ("round", (1,), {}),
+    "dot": ("dot", (X.T,), {}),
+    "diagonal": ("diagonal", (), {}),
+    "astype": ("astype", ("int32",), {}),
+    "clip": ("clip", (0, 1), {}),
+    "repeat": ("repeat", (2, 0), {}),
+    "flatten": ("flatten", (), {}),
+    "squeeze": ("squeeze", (), {}),
+}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -40,23 +56,44 @@ def test_methods_are_numpys_outside_and_inside_transformations(name):
     method, args, kwargs = METHODS[name]
     f = lambda x: getattr(x, method)(*args, **kwargs)  # noqa: E731
     expected = f(X)
-    for g in (f, weft.jit(f), lambda x: weft.vmap(f)(x[None])[0], lambda x: weft.jvp(f, (x,), (x,))[0]):
+    for g in (
+        f,
+        weft.jit(f),
+        lambda x: weft.vmap(f)(x[None])[0],
+        lambda x: weft.jvp(f, (x,), (x,))[0],
+    ):
         got = g(weft.device_put(X))
         np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
         assert got.shape == expected.shape
 
 
 OPERATORS = {
-    "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
-    "/": lambda x, y: x / y, "//": lambda x, y: x // y, "%": lambda x, y: x % y,
-    "**": lambda x, y: abs(x) ** y, "@": lambda x, y: x @ (y * np.ones((3, 2), np.float32)),
-    "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y,
-    ">=": lambda x, y: x >= y, "==": lambda x, y: x == y, "!=": lambda x, y: x != y,
-    "neg": lambda x, y: -x, "pos": lambda x, y: +x, "abs": lambda x, y: abs(x),
-    "r+": lambda x, y: y + x, "r-": lambda x, y: y - x, "r/": lambda x, y: y / x,
-    "r**": lambda x, y: 1.5 ** x, "r%": lambda x, y: y % x, "r//": lambda x, y: y // x,
-    "getitem": lambda x, y: x[1, ::2], "divmod": lambda x, y: divmod(x, y)[1],
-}  # fmt: skip
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y,
+    "//": lambda x, y: x // y,
+    "%": lambda x, y: x % y,
+    "**": lambda x, y: abs(x) ** y,
+    "@": lambda x, y: x @ (y * np.ones((3, 2), np.float32)),
+    "<": lambda x, y: x < y,
+    "<=": lambda x, y: x <= y,
+    ">": lambda x, y: x > y,
+    ">=": lambda x, y: x >= y,
+    "==": lambda x, y: x == y,
+    "!=": lambda x, y: x != y,
+    "neg": lambda x, y: -x,
+    "pos": lambda x, y: +x,
+    "abs": lambda x, y: abs(x),
+    "r+": lambda x, y: y + x,
+    "r-": lambda x, y: y - x,
+    "r/": lambda x, y: y / x,
+    "r**": lambda x, y: 1.5**x,
+    "r%": lambda x, y: y % x,
+    "r//": lambda x, y: y // x,
+    "getitem": lambda x, y: x[1, ::2],
+    "divmod": lambda x, y: divmod(x, y)[1],
+}
 
 
 @pytest.mark.parametrize("name", OPERATORS)

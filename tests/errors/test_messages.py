@@ -1,7 +1,7 @@
 """The table of wrong programs: what each error says.
 
-A message has one form: the operation, what was expected, what came (argument's name or path, shapes,
-dtypes), the way out; and, as a note, the user's line. That line is marked with `# <-` here.
+A message has one form: the operation, what was expected, what came (argument's name or path,
+shapes, dtypes), the way out; and, as a note, the user's line. That line is marked with `# <-` here.
 """
 
 import inspect
@@ -89,7 +89,7 @@ def a_string_for_an_array():
 
 @wrong(TypeError, "list", "fix:")
 def a_list_for_an_array():
-    f32(3) + [1, 2, 3]  # <-
+    f32(3) * [1, 2, 3]  # <-
 
 
 # --- derivatives ---
@@ -103,7 +103,14 @@ def a_loss_that_is_no_scalar():
     weft.grad(f)(f32(3))  # <-
 
 
-@wrong(TypeError, "grad:", "floating-point", "got int32[3] for n of f (test_messages.py:", "fix:", "allow_int")
+@wrong(
+    TypeError,
+    "grad:",
+    "floating-point",
+    "got int32[3] for n of f (test_messages.py:",
+    "fix:",
+    "allow_int",
+)
 def grad_in_an_integer():
     def f(n):
         return np.sum(n * 1.0)
@@ -193,7 +200,9 @@ def a_while_on_a_tracer():
     f(1.0, {"a": 2.0}, 0.0)
 
 
-@wrong(weft.errors.ConcretizationTypeError, "int:", "argument n", "float32[]", "fix:", "static_argnums")
+@wrong(
+    weft.errors.ConcretizationTypeError, "int:", "argument n", "float32[]", "fix:", "static_argnums"
+)
 def int_of_a_tracer():
     @weft.jit
     def f(n):
@@ -356,7 +365,15 @@ def a_leaked_value_of_vmap():
 # --- arguments of transformations ---
 
 
-@wrong(ValueError, "jit:", "'shape' of f (test_messages.py:", "hashable", "list [2, 3]", "fix:", "tuple")
+@wrong(
+    ValueError,
+    "jit:",
+    "'shape' of f (test_messages.py:",
+    "hashable",
+    "list [2, 3]",
+    "fix:",
+    "tuple",
+)
 def an_unhashable_static_argument():
     def f(x, shape):
         return x
@@ -364,7 +381,9 @@ def an_unhashable_static_argument():
     weft.jit(f, static_argnums=1)(1.0, [2, 3])  # <-
 
 
-@wrong(TypeError, "jit:", "argument y['name'] of f (test_messages.py:", "str 'text'", "fix:", "static")
+@wrong(
+    TypeError, "jit:", "argument y['name'] of f (test_messages.py:", "str 'text'", "fix:", "static"
+)
 def an_argument_that_is_no_array():
     def f(x, y):
         return x
@@ -372,7 +391,9 @@ def an_argument_that_is_no_array():
     weft.jit(f)(1.0, {"name": "text"})  # <-
 
 
-@wrong(TypeError, "jit: f (test_messages.py:", "must return arrays", "leaf 1", "str: 'text'", "fix:")
+@wrong(
+    TypeError, "jit: f (test_messages.py:", "must return arrays", "leaf 1", "str: 'text'", "fix:"
+)
 def a_function_that_returns_no_array():
     def f(x):
         return x, "text"

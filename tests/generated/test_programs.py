@@ -71,34 +71,47 @@ def broadcasting(*names_and_functions):
 
 def unary_smooth():
     return elementwise(
-        ("sin", np.sin), ("cos", np.cos), ("tanh", np.tanh), ("negative", lambda x: -x),
-        ("exp", lambda x: np.exp(np.sin(x))), ("log", lambda x: np.log(2.0 + np.cos(x))),
-        ("sqrt", lambda x: np.sqrt(1.0 + x * x)), ("square", lambda x: 0.2 * x**2),
-        ("logistic", lambda x: 1.0 / (1.0 + np.exp(-x))), ("arctan", np.arctan),
-        ("scaled", lambda x: x * 0.5 - 1.0), ("constant", lambda x: x * 0.0 + 0.7),
+        ("sin", np.sin),
+        ("cos", np.cos),
+        ("tanh", np.tanh),
+        ("negative", lambda x: -x),
+        ("exp", lambda x: np.exp(np.sin(x))),
+        ("log", lambda x: np.log(2.0 + np.cos(x))),
+        ("sqrt", lambda x: np.sqrt(1.0 + x * x)),
+        ("square", lambda x: 0.2 * x**2),
+        ("logistic", lambda x: 1.0 / (1.0 + np.exp(-x))),
+        ("arctan", np.arctan),
+        ("scaled", lambda x: x * 0.5 - 1.0),
+        ("constant", lambda x: x * 0.0 + 0.7),
         ("stop", lambda x: lax.stop_gradient(x) * x),
-    )  # fmt: skip
+    )
 
 
 def unary_kinked():
     return elementwise(
-        ("abs", np.abs), ("relu", lambda x: np.maximum(x, 0.0)),
+        ("abs", np.abs),
+        ("relu", lambda x: np.maximum(x, 0.0)),
         ("where", lambda x: np.where(x > 0.1, np.sin(x), x * 0.3)),
-        ("clip", lambda x: np.clip(x, -0.71, 0.83)), ("floor", lambda x: x - np.floor(x)),
+        ("clip", lambda x: np.clip(x, -0.71, 0.83)),
+        ("floor", lambda x: x - np.floor(x)),
         ("sign", lambda x: x * np.sign(x - 0.05)),
-    )  # fmt: skip
+    )
 
 
 def binary_smooth():
     return broadcasting(
-        ("add", lambda x, y: x + y), ("subtract", lambda x, y: x - y),
-        ("multiply", lambda x, y: 0.4 * x * y), ("divide", lambda x, y: x / (1.5 + np.cos(y))),
+        ("add", lambda x, y: x + y),
+        ("subtract", lambda x, y: x - y),
+        ("multiply", lambda x, y: 0.4 * x * y),
+        ("divide", lambda x, y: x / (1.5 + np.cos(y))),
         ("arctan2", lambda x, y: np.arctan2(x, 2.0 + y * y)),
         ("power", lambda x, y: (1.0 + x * x) ** np.sin(y)),
-        ("maximum", np.maximum), ("minimum", np.minimum),
+        ("maximum", np.maximum),
+        ("minimum", np.minimum),
         ("select", lambda x, y: np.where(x > y, x, 0.5 * y)),
-        ("logaddexp", np.logaddexp), ("hypot", lambda x, y: np.sqrt(1.0 + x * x + y * y)),
-    )  # fmt: skip
+        ("logaddexp", np.logaddexp),
+        ("hypot", lambda x, y: np.sqrt(1.0 + x * x + y * y)),
+    )
 
 
 def reduction(draw, shapes):
@@ -137,8 +150,8 @@ def rearrangement(draw, shapes):
         "ravel": lambda x: np.reshape(x, (-1,)),
         "split": lambda x: np.reshape(x, (*x.shape[:axis], 1, n, *x.shape[axis + 1 :])),
         "expand": lambda x: np.expand_dims(x, axis),
-        "broadcast": lambda x: np.broadcast_to(x, (2, *x.shape)) * onp.array([1.0, -0.5]).reshape(
-            (2, *(1,) * x.ndim)
+        "broadcast": lambda x: (
+            np.broadcast_to(x, (2, *x.shape)) * onp.array([1.0, -0.5]).reshape((2, *(1,) * x.ndim))
         ),
         "flip": lambda x: np.flip(x, axis),
         "roll": lambda x: np.roll(x, 1, axis),
@@ -243,9 +256,16 @@ def structured(draw, shapes):
 
 
 FLOAT_STEPS = [
-    unary_smooth(), binary_smooth(), binary_smooth(), unary_kinked(), reduction, rearrangement,
-    indexing, product, structured,
-]  # fmt: skip
+    unary_smooth(),
+    binary_smooth(),
+    binary_smooth(),
+    unary_kinked(),
+    reduction,
+    rearrangement,
+    indexing,
+    product,
+    structured,
+]
 
 
 class Program:
@@ -309,7 +329,11 @@ def test_compiled_equals_eager(program):
         x, _ = program.numbers()
         expected = program(*map(np.asarray, x))
         agree(weft.jit(program)(*x), expected, 1e-12)
-        agree(weft.vmap(program)(*[v[None] for v in x]), [onp.asarray(e)[None] for e in expected], 1e-12)
+        agree(
+            weft.vmap(program)(*[v[None] for v in x]),
+            [onp.asarray(e)[None] for e in expected],
+            1e-12,
+        )
         shapes = weft.eval_shape(program, *x)
         assert [(s.shape, s.dtype) for s in shapes] == [(e.shape, e.dtype) for e in expected]
 
@@ -326,7 +350,9 @@ def test_jvp_equals_finite_differences(program):
         up = program(*[np.asarray(a + e * b) for a, b in zip(x, v, strict=True)])
         down = program(*[np.asarray(a - e * b) for a, b in zip(x, v, strict=True)])
         if not stopped(program):
-            slopes = [(onp.asarray(a) - onp.asarray(b)) / (2 * e) for a, b in zip(up, down, strict=True)]
+            slopes = [
+                (onp.asarray(a) - onp.asarray(b)) / (2 * e) for a, b in zip(up, down, strict=True)
+            ]
             agree(t, slopes, 1e-5)
         agree(weft.linearize(program, *x)[1](*v), t, 1e-12)
 
@@ -356,11 +382,17 @@ def test_vjp_is_the_transpose_of_jvp(program):
 @given(programs(), st.data())
 def test_vmap_equals_a_loop(program, data):
     with weft.enable_x64():
-        mapped = data.draw(st.lists(st.booleans(), min_size=len(program.shapes),
-                                    max_size=len(program.shapes)).filter(any))  # fmt: skip
+        mapped = data.draw(
+            st.lists(
+                st.booleans(), min_size=len(program.shapes), max_size=len(program.shapes)
+            ).filter(any)
+        )
         many, _ = program.numbers((3,))
         args = [a if m else a[0] for a, m in zip(many, mapped, strict=True)]
-        axes = [data.draw(st.integers(0, a.ndim - 1)) if m else None for a, m in zip(args, mapped, strict=True)]
+        axes = [
+            data.draw(st.integers(0, a.ndim - 1)) if m else None
+            for a, m in zip(args, mapped, strict=True)
+        ]
         rows = [
             program(*[np.asarray(a[k] if m else a) for a, m in zip(args, mapped, strict=True)])
             for k in range(3)
@@ -405,7 +437,9 @@ def test_second_order(program):
             e = 1e-5
             up = gradient(*[np.asarray(a + e * b) for a, b in zip(x, v, strict=True)])
             down = gradient(*[np.asarray(a - e * b) for a, b in zip(x, v, strict=True)])
-            curves = [(onp.asarray(a) - onp.asarray(b)) / (2 * e) for a, b in zip(up, down, strict=True)]
+            curves = [
+                (onp.asarray(a) - onp.asarray(b)) / (2 * e) for a, b in zip(up, down, strict=True)
+            ]
             agree(forward, curves, 1e-4)
         agree(weft.jit(lambda *x: weft.jvp(gradient, x, tuple(v))[1])(*x), forward, 1e-9)
 
@@ -414,21 +448,35 @@ def test_second_order(program):
 
 INTEGER_STEPS = [
     elementwise(
-        ("negative", lambda x: -x), ("invert", lambda x: ~x), ("abs", np.abs),
-        ("cube", lambda x: x * x * x), ("shift", lambda x: x >> 2), ("double", lambda x: x << 1),
-        ("sign", np.sign), ("positive", lambda x: np.where(x > 0, x, 7)),
+        ("negative", lambda x: -x),
+        ("invert", lambda x: ~x),
+        ("abs", np.abs),
+        ("cube", lambda x: x * x * x),
+        ("shift", lambda x: x >> 2),
+        ("double", lambda x: x << 1),
+        ("sign", np.sign),
+        ("positive", lambda x: np.where(x > 0, x, 7)),
         ("float", lambda x: np.floor(x.astype(np.float32) * 0.5).astype(np.int32)),
-        ("bool", lambda x: (x > 1).astype(np.int32)), ("byte", lambda x: x.astype(np.int8).astype(np.int32)),
+        ("bool", lambda x: (x > 1).astype(np.int32)),
+        ("byte", lambda x: x.astype(np.int8).astype(np.int32)),
     ),
     broadcasting(
-        ("add", lambda x, y: x + y), ("subtract", lambda x, y: x - y), ("multiply", lambda x, y: x * y),
-        ("floor_divide", lambda x, y: x // y), ("remainder", lambda x, y: x % y),
-        ("and", lambda x, y: x & y), ("or", lambda x, y: x | y), ("xor", lambda x, y: x ^ y),
-        ("left_shift", lambda x, y: x << (y & 31)), ("maximum", np.maximum),
-        ("select", lambda x, y: np.where(x < y, x, y + 1)), ("equal", lambda x, y: (x == y) * 1),
-        ("div", lambda x, y: lax.div(*np.broadcast_arrays(x, y))), ("rem", lambda x, y: lax.rem(*np.broadcast_arrays(x, y))),
+        ("add", lambda x, y: x + y),
+        ("subtract", lambda x, y: x - y),
+        ("multiply", lambda x, y: x * y),
+        ("floor_divide", lambda x, y: x // y),
+        ("remainder", lambda x, y: x % y),
+        ("and", lambda x, y: x & y),
+        ("or", lambda x, y: x | y),
+        ("xor", lambda x, y: x ^ y),
+        ("left_shift", lambda x, y: x << (y & 31)),
+        ("maximum", np.maximum),
+        ("select", lambda x, y: np.where(x < y, x, y + 1)),
+        ("equal", lambda x, y: (x == y) * 1),
+        ("div", lambda x, y: lax.div(*np.broadcast_arrays(x, y))),
+        ("rem", lambda x, y: lax.rem(*np.broadcast_arrays(x, y))),
     ),
-]  # fmt: skip
+]
 
 
 def integer_reduction(draw, shapes):
@@ -437,8 +485,16 @@ def integer_reduction(draw, shapes):
     if not shape:
         return None
     axis = draw(st.integers(0, len(shape) - 1))
-    name = draw(st.sampled_from(["sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "argmax", "argsort"]))
-    out = shape if name in ("cumsum", "cumprod", "sort", "argsort") else shape[:axis] + shape[axis + 1 :]
+    name = draw(
+        st.sampled_from(
+            ["sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "argmax", "argsort"]
+        )
+    )
+    out = (
+        shape
+        if name in ("cumsum", "cumprod", "sort", "argsort")
+        else shape[:axis] + shape[axis + 1 :]
+    )
     return Step(name, (i,), lambda x: getattr(np, name)(x, axis=axis).astype(np.int32), out)
 
 

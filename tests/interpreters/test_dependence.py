@@ -31,7 +31,9 @@ def test_calls():
 
 def test_loops_and_branches():
     def scanned(x, y):
-        return lax.scan(lambda c, _: ((c[1], c[1] * 2.0, c[2]), None), (x, y, 1.0), None, length=3)[0]
+        return lax.scan(lambda c, _: ((c[1], c[1] * 2.0, c[2]), None), (x, y, 1.0), None, length=3)[
+            0
+        ]
 
     # what depends on y goes from the second place to the first
     assert depends(scanned, [False, True], 1.0, 2.0) == [True, True, False]
@@ -54,7 +56,9 @@ def test_taking_a_joint_program_apart():
     check_jaxpr(apart)
     args = [np.float32(0.3), np.float32(2.0)]
     values = [weft.device_put(a) for a in args]
-    for a, b in zip(run(jaxpr, values, current.trace), run(apart, values, current.trace), strict=True):
+    for a, b in zip(
+        run(jaxpr, values, current.trace), run(apart, values, current.trace), strict=True
+    ):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6)
 
 

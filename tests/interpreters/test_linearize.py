@@ -29,7 +29,7 @@ def test_push_and_pull():
 
 
 def test_zero_is_none():
-    outs, linear = linearize(lambda x, y: [x * 2.0, f32(3.0)], [f32(1.0), f32(1.0)])
+    _outs, linear = linearize(lambda x, y: [x * 2.0, f32(3.0)], [f32(1.0), f32(1.0)])
     assert linear.outputs[1] is None
     assert linear.push([f32(1.0), f32(1.0)])[1] is None
     assert linear.pull([f32(1.0), None])[1] is None
@@ -64,7 +64,9 @@ def test_concrete_values_are_known_while_linearizing():
 
 
 def test_transpose_of_a_program():
-    jaxpr = weft.make_jaxpr(lambda w, x: reduce_sum(w * x, axes=(0,)) * 2.0)(f32([1, 2]), f32([3, 4]))
+    jaxpr = weft.make_jaxpr(lambda w, x: reduce_sum(w * x, axes=(0,)) * 2.0)(
+        f32([1, 2]), f32([3, 4])
+    )
     back, nonzero = transpose(jaxpr, 1, (True,))
     assert nonzero == (True,)
     from weft.core.jaxpr import run
@@ -75,7 +77,7 @@ def test_transpose_of_a_program():
 
 def test_transpose_of_what_is_not_linear():
     jaxpr = weft.make_jaxpr(sin)(1.0)
-    with pytest.raises(weft.errors.MissingRuleError, match="sin: .*not linear"):
+    with pytest.raises(weft.errors.MissingRuleError, match=r"sin: .*not linear"):
         transpose(jaxpr, 0, (True,))
     jaxpr = weft.make_jaxpr(lambda x: x * x)(1.0)
     with pytest.raises(TypeError, match="must be linear"):

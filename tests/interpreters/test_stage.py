@@ -81,7 +81,9 @@ def test_a_value_of_an_inner_trace_is_refused_by_the_outer_one():
         stage(lambda y: [kept.append(y * 2.0) or y], [F32])
         return [x * kept[0]]
 
-    with pytest.raises(weft.errors.UnexpectedTracerError, match="mul: .*after that trace has ended"):
+    with pytest.raises(
+        weft.errors.UnexpectedTracerError, match=r"mul: .*after that trace has ended"
+    ):
         stage(outer, [F32])
 
 

@@ -60,7 +60,9 @@ def test_values_and_derivatives_agree_between_tiers(name):
     for tier in ("host", "xla"):
         with weft.config.temporarily(eager_tier=tier):
             y, t = weft.jvp(f, (x,), (v,))
-            g = [weft.vjp(f, x)[1](v)[0] for _ in range(15)]  # plans become functions after some runs
+            g = [
+                weft.vjp(f, x)[1](v)[0] for _ in range(15)
+            ]  # plans become functions after some runs
             h = weft.hessian(lambda x: reduce_sum(f(x), axes=(0,)))(x)
             results.append([y, t, g[0], g[-1], h])
     for a, b in zip(*results, strict=True):

@@ -25,11 +25,12 @@ MOMENTS = {
     "logistic": (lambda k: random.logistic(k, (N,)), 0.0, math.pi**2 / 3),
     "maxwell": (lambda k: random.maxwell(k, (N,)), math.sqrt(8 / math.pi), 3 - 8 / math.pi),
     "double_sided_maxwell": (lambda k: random.double_sided_maxwell(k, 1.0, 2.0, (N,)), 1.0, 12.0),
-    "weibull_min": (lambda k: random.weibull_min(k, 2.0, 2.0, (N,)), math.sqrt(math.pi), 4 - math.pi),
+    "weibull_min": (lambda k: random.weibull_min(k, 2, 2, (N,)), math.sqrt(math.pi), 4 - math.pi),
     "pareto": (lambda k: random.pareto(k, 5.0, (N,)), 5 / 4, 5 / 48),
     "rayleigh": (lambda k: random.rayleigh(k, 1.0, (N,)), math.sqrt(math.pi / 2), 2 - math.pi / 2),
     "lognormal": (
-        lambda k: random.lognormal(k, 0.5, (N,)), math.exp(1 / 8), (math.exp(0.25) - 1) * math.exp(0.25)
+        lambda k: random.lognormal(k, 0.5, (N,)), math.exp(1 / 8),
+        (math.exp(0.25) - 1) * math.exp(0.25),
     ),
     "triangular": (lambda k: random.triangular(k, 0.0, 1.0, 2.0, (N,)), 1.0, 1 / 6),
     "wald": (lambda k: random.wald(k, 1.0, (N,)), 1.0, 1.0),

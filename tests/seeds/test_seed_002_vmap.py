@@ -80,7 +80,7 @@ def test_mapped_and_unmapped_results():
     prints(out[0], "[4., 5.]")
     prints(out[1], "[8., 8.]")
     assert out[1].weak_type
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="out_axes is None"):
         vmap(f, in_axes=(0, None), out_axes=None)(jnp.arange(2.0), 4.0)
 
 

@@ -94,8 +94,10 @@ def test_under_jit_vmap_and_grad_in_all_orders(make):
         same(g(xs, ys), slope)
     same(weft.grad(lambda x: total(weft.vmap(f, (0, None))(x, 2.0)))(xs), 3 * np.cos(a) * 2)
     same(weft.grad(lambda y: total(weft.vmap(f, (0, None))(xs, y)))(2.0), 3 * np.sum(np.sin(a)))
-    same(weft.grad(lambda y: total(weft.jit(weft.vmap(f, (0, None)))(xs, y)))(2.0),
-         3 * np.sum(np.sin(a)))  # fmt: skip
+    same(
+        weft.grad(lambda y: total(weft.jit(weft.vmap(f, (0, None)))(xs, y)))(2.0),
+        3 * np.sum(np.sin(a)),
+    )
     same(weft.vmap(weft.vmap(f, (None, 0)), (0, None))(xs, ys), np.outer(np.sin(a), b))
 
 
@@ -127,8 +129,10 @@ def test_forward_mode_of_custom_jvp():
         same(weft.jacfwd(g)(X, Y), 3 * np.cos(X) * Y)
         same(weft.jacfwd(weft.jacfwd(g))(X, Y), -3 * np.sin(X) * Y)
         same(weft.jvp(weft.grad(g), (X, Y), (1.0, 0.0))[1], -3 * np.sin(X) * Y)
-        same(weft.jvp(weft.vmap(g), (f32([X]), f32([Y])), (f32([1]), f32([0])))[1],
-             [3 * np.cos(X) * Y])  # fmt: skip
+        same(
+            weft.jvp(weft.vmap(g), (f32([X]), f32([Y])), (f32([1]), f32([0])))[1],
+            [3 * np.cos(X) * Y],
+        )
 
 
 def test_forward_mode_of_custom_vjp_is_refused():
@@ -202,7 +206,7 @@ def test_nondiff_argnums_of_custom_jvp():
     @apply.defjvp
     def _(g, text, primals, tangents):
         assert text == "text"
-        (x, y), (dx, dy) = primals, tangents
+        (x, y), (dx, _dy) = primals, tangents
         return apply(g, x, text, y), 5.0 * dx * y
 
     for call in (
@@ -232,7 +236,7 @@ def test_nondiff_argnums_of_custom_vjp():
 def test_nondiff_argnums_out_of_range():
     f = weft.custom_jvp(lambda x: x, nondiff_argnums=(3,))
     f.defjvp(lambda p, t: (p[0], t[0]))
-    with pytest.raises(TypeError, match="nondiff_argnums names position 3.*1 arguments"):
+    with pytest.raises(TypeError, match=r"nondiff_argnums names position 3.*1 arguments"):
         f(1.0)
 
 
@@ -275,7 +279,7 @@ def test_trees_of_custom_jvp():
         ((d,), (t,)) = primals, tangents
         return f(d), Pair(t["x"] * 20, (t["y"],))
 
-    out, t = weft.jvp(f, ({"x": 1.0, "y": 2.0},), ({"x": 1.0, "y": 1.0},))
+    _out, t = weft.jvp(f, ({"x": 1.0, "y": 2.0},), ({"x": 1.0, "y": 1.0},))
     same(t.a, 20.0)
     same(t.b[0], 1.0)
     same(weft.grad(lambda d: f(d).a)({"x": 1.0, "y": 2.0})["x"], 20.0)
@@ -416,7 +420,7 @@ def test_closure_convert():
         return f(x, *values)
 
     def fwd(f, x, *values):
-        y, pull = weft.vjp(f, x, *values)
+        y, _pull = weft.vjp(f, x, *values)
         return y, pull_parts(f, x, values)
 
     def pull_parts(f, x, values):
@@ -492,11 +496,14 @@ def broken_jvp(rule):
     [
         (lambda p, t: p[0], "must return a pair .output, output tangent."),
         (lambda p, t: (p[0], (t[0],)), "one structure"),
-        (lambda p, t: (p[0], f32([1.0, 2.0]) * t[0]), r"tangent like the output, float32\[\]; got float32\[2\]"),
+        (
+            lambda p, t: (p[0], f32([1.0, 2.0]) * t[0]),
+            r"tangent like the output, float32\[\]; got float32\[2\]",
+        ),
         (lambda p, t: (p[0], t[0] * t[0]), "must be linear"),
         (lambda p, t: (p[0], sin(t[0])), "sin.*linear|linear in the tangents; sin isn't"),
     ],
-)  # fmt: skip
+)
 def test_broken_jvp_rules(rule, message, wrap):
     with pytest.raises((TypeError, weft.errors.MissingRuleError), match=message):
         weft.grad(wrap(broken_jvp(rule)))(1.0)
@@ -515,10 +522,14 @@ def broken_vjp(fwd, bwd):
         (lambda x: x, lambda r, ct: (ct,), "forward rule .* must return a pair"),
         (lambda x: (x, None), lambda r, ct: ct, "tuple of 1 cotangents"),
         (lambda x: (x, None), lambda r, ct: (ct, ct), "tuple of 1 cotangents.*got 2"),
-        (lambda x: (x, None), lambda r, ct: (f32([1.0, 2.0]),), r"shapes; got float32\[2\] for float32\[\]"),
+        (
+            lambda x: (x, None),
+            lambda r, ct: (f32([1.0, 2.0]),),
+            r"shapes; got float32\[2\] for float32\[\]",
+        ),
         (lambda x: (x, None), lambda r, ct: ({"a": ct, "b": ct},), "structure"),
     ],
-)  # fmt: skip
+)
 def test_broken_vjp_rules(fwd, bwd, message, wrap):
     with pytest.raises(TypeError, match=message):
         weft.grad(wrap(broken_vjp(fwd, bwd)))(1.0)
@@ -536,7 +547,7 @@ def test_positional_arguments_are_checked():
     f = tripled_jvp()
     with pytest.raises(TypeError, match="missing the argument 'y'"):
         f(1.0)
-    with pytest.raises(TypeError, match="unexpected keyword arguments .'z'."):
+    with pytest.raises(TypeError, match=r"unexpected keyword arguments .'z'."):
         f(1.0, 2.0, z=3.0)
 
 

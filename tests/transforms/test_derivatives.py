@@ -141,8 +141,13 @@ def test_aux_is_a_value_of_the_enclosing_transformation():
 
 
 def test_has_aux_needs_a_pair():
-    for bad in (lambda x: x, lambda x: (x, 1, 2), lambda x: [x, 1]):
-        with pytest.raises(TypeError, match=r"grad: with has_aux=True <lambda> .*a pair \(output, auxiliary data\); got (float32|a tuple of 3|a list of 2)"):
+    expected = r"grad: with has_aux=True <lambda> .*a pair \(output, auxiliary data\); got "
+    for bad, got in (
+        (lambda x: x, "float32"),
+        (lambda x: (x, 1, 2), "a tuple of 3"),
+        (lambda x: [x, 1], "a list of 2"),
+    ):
+        with pytest.raises(TypeError, match=expected + got):
             weft.grad(bad, has_aux=True)(1.0)
 
 
@@ -181,7 +186,9 @@ def test_output_must_be_a_real_scalar():
     x = f32([1.0, 2.0])
     with pytest.raises(TypeError, match=r"grad: <lambda> .*must return a scalar.*got float32\[2\]"):
         weft.grad(lambda x: x * 2)(x)
-    with pytest.raises(TypeError, match=r"(?s)must return one scalar; got a structure.*has_aux=True"):
+    with pytest.raises(
+        TypeError, match=r"(?s)must return one scalar; got a structure.*has_aux=True"
+    ):
         weft.grad(lambda x: (x, x))(1.0)
     with pytest.raises(TypeError, match=r"real floating-point scalar; got int32\[\]"):
         weft.grad(lambda x: 3)(1.0)
@@ -228,7 +235,14 @@ def test_name_and_doc_are_kept():
         """The loss."""
         return x
 
-    for transform in (weft.grad, weft.value_and_grad, weft.jacfwd, weft.jacrev, weft.vmap, weft.jit):
+    for transform in (
+        weft.grad,
+        weft.value_and_grad,
+        weft.jacfwd,
+        weft.jacrev,
+        weft.vmap,
+        weft.jit,
+    ):
         assert transform(loss).__name__ == "loss"
         assert transform(loss).__doc__ == "The loss."
 
@@ -280,7 +294,9 @@ def test_jacobian_options(transform):
     same(transform(lambda z: z * z, holomorphic=True)(z), np.diag([2 + 4j, 6 - 2j]))
     with pytest.raises(TypeError, match=r"got complex64\[2\].*\n.*holomorphic=True"):
         transform(lambda z: z * z)(z)
-    with pytest.raises(TypeError, match=r"floating-point or complex arguments only; got int32\[\] for n"):
+    with pytest.raises(
+        TypeError, match=r"floating-point or complex arguments only; got int32\[\] for n"
+    ):
         transform(lambda n: n * 1.0)(3)
 
 
@@ -315,7 +331,7 @@ def test_hessian_of_trees_and_argnums():
     h = weft.hessian(f, (0, 1))(p, 5.0)
     same(h[0]["a"][1], 12.0)
     same(h[1][0]["b"], 4.0)
-    h, aux = weft.hessian(lambda x: (x * x * x, cos(x)), has_aux=True)(2.0)
+    h, _aux = weft.hessian(lambda x: (x * x * x, cos(x)), has_aux=True)(2.0)
     same(h, 12.0)
 
 
@@ -335,6 +351,8 @@ def test_against_finite_differences_in_double_precision():
         slope = (float(f(x + e * v)) - float(f(x - e * v))) / (2 * e)
         same(total(weft.grad(f)(x) * v), slope, 1e-7)
         same(weft.jvp(f, (x,), (v,))[1], slope, 1e-7)
-        curve = (np.asarray(weft.grad(f)(x + e * v)) - np.asarray(weft.grad(f)(x - e * v))) / (2 * e)
+        curve = (np.asarray(weft.grad(f)(x + e * v)) - np.asarray(weft.grad(f)(x - e * v))) / (
+            2 * e
+        )
         same(weft.jvp(weft.grad(f), (x,), (v,))[1], curve, 1e-6)
         same(np.asarray(weft.hessian(f)(x)) @ v, curve, 1e-6)

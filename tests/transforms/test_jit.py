@@ -119,9 +119,13 @@ def test_static_out_of_range_and_unknown_names():
 
 def test_unhashable_static_argument_names_it():
     f = weft.jit(lambda x, shape: x, static_argnames="shape")
-    with pytest.raises(ValueError, match=r"static argument 'shape' of <lambda>.*hashable; got list"):
+    with pytest.raises(
+        ValueError, match=r"static argument 'shape' of <lambda>.*hashable; got list"
+    ):
         f(1.0, shape=[2, 3])
-    with pytest.raises(ValueError, match=r"static argument 'shape' of <lambda>.*hashable; got list"):
+    with pytest.raises(
+        ValueError, match=r"static argument 'shape' of <lambda>.*hashable; got list"
+    ):
         f(1.0, [2, 3])
 
 

@@ -152,7 +152,10 @@ def test_jit_of_transformations():
 
 def test_gradient_through_an_argument_used_twice_and_one_unused():
     f = weft.jit(lambda x, y, z: (x * x, y))
-    (gx, gy), gz = weft.grad(lambda x, y, z: f(x, y, z)[0] + f(x, y, z)[1], (0, 1))(3.0, 2.0, 1.0), 0
+    (gx, gy), gz = (
+        weft.grad(lambda x, y, z: f(x, y, z)[0] + f(x, y, z)[1], (0, 1))(3.0, 2.0, 1.0),
+        0,
+    )
     same(gx, 6.0)
     same(gy, 1.0)
     same(weft.grad(lambda x, y, z: f(x, y, z)[0], 2)(3.0, 2.0, 1.0), gz)
@@ -161,7 +164,7 @@ def test_gradient_through_an_argument_used_twice_and_one_unused():
 def test_jit_with_integer_arguments_under_grad():
     f = weft.jit(lambda x, n: x * n)
     same(weft.grad(f)(2.0, 3), 3.0)
-    value, pull = weft.vjp(f, 2.0, 3)
+    _value, pull = weft.vjp(f, 2.0, 3)
     gx, gn = pull(1.0)
     same(gx, 3.0)
     assert gn.dtype == weft.dtypes.float0

@@ -105,7 +105,9 @@ def through_scan_carry(f):
 
 def through_scan_slices(f):
     def g(x):
-        return reshape(lax.scan(lambda c, s: (c, f(s)), 0.0, reshape(x, shape=(1, 3)))[1], shape=(3,))
+        return reshape(
+            lax.scan(lambda c, s: (c, f(s)), 0.0, reshape(x, shape=(1, 3)))[1], shape=(3,)
+        )
 
     return g
 
@@ -232,7 +234,8 @@ def test_the_reference_agrees_with_finite_differences(names, function):
     with weft.enable_x64():
         e = 1e-6
         rows = [
-            (np.asarray(f(POINT + e * v)) - np.asarray(f(POINT - e * v))) / (2 * e) for v in np.eye(3)
+            (np.asarray(f(POINT + e * v)) - np.asarray(f(POINT - e * v))) / (2 * e)
+            for v in np.eye(3)
         ]
         jacobian = np.stack(rows, 1)
         expected = jacobian @ DIRECTION if names[0] in FORWARD else jacobian.T @ WEIGHTS

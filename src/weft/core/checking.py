@@ -61,7 +61,9 @@ def _use(defined: set[Var], atoms: Iterable[Any], where: str) -> None:
             if v not in defined:
                 raise _Wrong(f"{where}: {v} is used and not defined before")
         elif not hasattr(v, "host") or v.aval.ndim:
-            raise _Wrong(f"{where}: {v!r} is neither a variable nor a literal (an array of no axes)")
+            raise _Wrong(
+                f"{where}: {v!r} is neither a variable nor a literal (an array of no axes)"
+            )
 
 
 def _check_types(e: Equation, where: str) -> None:

@@ -9,29 +9,34 @@ from ..core.value import Value
 from .promotion import noted
 
 
-def one_axis(name: str, axis: Any, ndim: int, argument: str = "axis") -> int:
-    """An axis counted from the front."""
+def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
+    """An axis of an array (or of so many axes) counted from the front."""
     i = whole_number(name, axis, argument)
+    ndim = of if of.__class__ is int else of.ndim
     if not -ndim <= i < ndim:
+        what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
         raise noted(
             ValueError(
-                f"{name}: {argument} {i} is out of range for an array with {ndim} "
+                f"{name}: {argument} {i} is out of range for {what} {ndim} "
                 f"ax{'i' if ndim == 1 else 'e'}s"
+                f"\n  fix: an axis from {-ndim} to {ndim - 1}"
+                if ndim
+                else f"{name}: {argument} {i} is out of range for {what} no axes"
             )
         )
     return i + ndim if i < 0 else i
 
 
-def all_axes(name: str, axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int, ...]:
     """Several axes counted from the front: one, a sequence of them, or all for `None`."""
     if axis is None:
-        return tuple(range(ndim))
+        return tuple(range(of if of.__class__ is int else of.ndim))
     if isinstance(axis, (tuple, list)):
-        axes = tuple([one_axis(name, a, ndim, argument) for a in axes_of(axis)])
+        axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
         if len(set(axes)) != len(axes):
             raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
-    return (one_axis(name, axis, ndim, argument),)
+    return (one_axis(name, axis, of, argument),)
 
 
 def axes_of(axis: Any) -> Any:
@@ -73,5 +78,7 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
         lengths = (whole_number(name, shape, argument),)
     for n in lengths:
         if n < 0:
-            raise noted(ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}"))
+            raise noted(
+                ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}")
+            )
     return lengths

@@ -49,8 +49,12 @@ bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", XOR)
 invert = bitwise_not = bitwise_invert = unary(bitwise.bitwise_not, "invert", NOT)
 
 _SHIFT = "np.array([1, -4]), 1)"
-LEFT = two("x1 * 2 ** x2, modulo the width.", f"np.left_shift({_SHIFT}", "Array([ 2, -8], dtype=int32)")
-RIGHT = two("x1 / 2 ** x2, rounded down.", f"np.right_shift({_SHIFT}", "Array([ 0, -2], dtype=int32)")
+LEFT = two(
+    "x1 * 2 ** x2, modulo the width.", f"np.left_shift({_SHIFT}", "Array([ 2, -8], dtype=int32)"
+)
+RIGHT = two(
+    "x1 / 2 ** x2, rounded down.", f"np.right_shift({_SHIFT}", "Array([ 0, -2], dtype=int32)"
+)
 
 
 def _right_shift(x: Any, y: Any) -> Any:
@@ -170,7 +174,7 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
     x = cast(flags, dtypes.uint8)
     if axis is None:
         x, axis = structural.reshape(x, shape=(x.size,)), 0
-    i = one_axis("packbits", axis, x.ndim)
+    i = one_axis("packbits", axis, x)
     x = structural.move_axis(x, i, x.ndim - 1)
     missing = -x.shape[-1] % 8
     if missing:
@@ -204,11 +208,13 @@ def unpackbits(
         raise TypeError(f"unpackbits: expected a uint8 array; got {x.aval}")
     if axis is None:
         x, axis = structural.reshape(x, shape=(x.size,)), 0
-    i = one_axis("unpackbits", axis, x.ndim)
+    i = one_axis("unpackbits", axis, x)
     x = structural.move_axis(x, i, x.ndim - 1)
     column = structural.reshape(x, shape=(*x.shape, 1))
     shifts = from_numpy(_bit_order("unpackbits", bitorder).copy())
-    bits = bitwise.bitwise_and(bitwise.shift_right_logical(column, shifts), literal(1, dtypes.uint8))
+    bits = bitwise.bitwise_and(
+        bitwise.shift_right_logical(column, shifts), literal(1, dtypes.uint8)
+    )
     bits = structural.reshape(bits, shape=(*x.shape[:-1], x.shape[-1] * 8))
     if count is not None:
         n = bits.shape[-1]

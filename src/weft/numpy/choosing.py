@@ -117,7 +117,7 @@ def piecewise(
         whole = value("piecewise", condlist, "condlist")
         conditions: list[Any] = [whole] if whole.ndim in (0, v.ndim) else list(whole)
     else:
-        conditions = list(condlist)
+        conditions = list(condlist)  # type: ignore[arg-type]
     flags = [structural.widen(truth("piecewise", c, "condlist"), v.shape) for c in conditions]
     functions = list(funclist)
     if len(functions) == len(flags) + 1:
@@ -126,7 +126,8 @@ def piecewise(
         functions = [0, *functions]
     else:
         raise ValueError(
-            f"piecewise: {len(flags)} conditions need {len(flags)} or {len(flags) + 1} functions; got "
+            f"piecewise: {len(flags)} conditions need {len(flags)} or {len(flags) + 1} functions; "
+            "got "
             f"{len(functions)}"
         )
     result = None

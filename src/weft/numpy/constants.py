@@ -117,7 +117,9 @@ class ScalarType(type):
 def scalar_type(name: str) -> Any:
     """The scalar type of a dtype."""
     dtype = np.dtype(getattr(dtypes, name))
-    return ScalarType(name, (), {"dtype": dtype, "__doc__": f"The dtype {dtype}; makes scalars of it."})
+    return ScalarType(
+        name, (), {"dtype": dtype, "__doc__": f"The dtype {dtype}; makes scalars of it."}
+    )
 
 
 # fmt: off
@@ -212,5 +214,3 @@ def can_cast(from_: Any, to: DTypeLike, casting: str = "safe") -> bool:
     """
     first = dtypes.named_dtype(getattr(from_, "dtype", from_))
     return np.can_cast(first, dtypes.named_dtype(to), casting=casting)  # type: ignore[arg-type]
-
-

@@ -1,6 +1,6 @@
 """Arrays from Python data, NumPy arrays, buffers and constants. Knows nothing of operators."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
-from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..primitives import comparison, selection, slicing, structural
@@ -27,12 +26,6 @@ __all__ = [
     "copy",
     "empty",
     "empty_like",
-    "from_dlpack",
-    "frombuffer",
-    "fromfile",
-    "fromfunction",
-    "fromiter",
-    "fromstring",
     "full",
     "full_like",
     "ones",
@@ -104,15 +97,18 @@ def array(
     """
     wanted = None if dtype is None else wanted_dtype("array", dtype)
     kind = object.__class__
+    result: Any
     if kind is np.ndarray:
-        result = _from_numpy(object, wanted, copy)
+        result = from_numpy_array(object, wanted, copy)
     elif isinstance(object, Value):
         result = object if wanted is None else cast(object, wanted)
         if copy and result is object:
-            result = _copied(object)
+            result = copied(object)
     elif kind in SCALARS:
         result = as_value(object)
-        result = _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
+        result = (
+            _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
+        )
     elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
         result = _from_nested(object, wanted)
     else:
@@ -129,14 +125,13 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     if dtypes.is_integer(dtype):
         try:
             host = np.asarray(x)
-            if host.dtype.kind in "iuO":
-                host = np.asarray(x, dtype)  # refuses what does not fit
-            else:
-                host = host.astype(dtype)
+            # asarray refuses integers that don't fit
+            host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
         except OverflowError:
             raise noted(
                 OverflowError(
-                    f"array: a Python integer does not fit {dtype.name}\n  fix: a wider dtype, such as "
+                    f"array: a Python integer does not fit {dtype.name}\n  fix: a wider dtype, "
+                    "such as "
                     f"float32, or 64-bit types: config.update('enable_x64', True)"
                 )
             ) from None
@@ -152,7 +147,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     return Array(host, aval_of(host.shape, dtype))
 
 
-def _from_numpy(x: np.ndarray, dtype: Any, copy: bool) -> Array:
+def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
     if dtype is None:
         try:
             dtype = dtypes.canonicalize_dtype(x.dtype)
@@ -287,7 +282,7 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
                 f"{type(x).__name__}"
             )
         )
-    return _from_numpy(host, dtype, copy)
+    return from_numpy_array(host, dtype, copy)
 
 
 def asarray(
@@ -319,11 +314,14 @@ def asarray(
             raise noted(
                 ValueError(
                     f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
-                    f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where needed"
+                    f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where "
+                    "needed"
                 )
             )
         return array(a, wanted, copy=False, device=device)
-    return array(a, dtype, copy=copy is not False and (copy or not isinstance(a, Value)), device=device)
+    return array(
+        a, dtype, copy=copy is not False and (copy or not isinstance(a, Value)), device=device
+    )
 
 
 asanyarray = asarray
@@ -337,10 +335,10 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
       >>> np.copy(np.arange(3))
       Array([0, 1, 2], dtype=int32)
     """
-    return _copied(value("copy", a, "a"))
+    return copied(value("copy", a, "a"))
 
 
-def _copied(x: Any) -> Any:
+def copied(x: Any) -> Any:
     return current.trace.process(selection.copy, (x,), (), x.aval)
 
 
@@ -359,15 +357,15 @@ def astype(
       >>> np.astype(np.array([1.7, -1.7]), int)
       Array([ 1, -1], dtype=int32)
     """
-    x = value("astype", x)
+    v = value("astype", x)
     wanted = wanted_dtype("astype", float if dtype is None else dtype)
-    if wanted == dtypes.bool_ and x.aval.dtype != wanted:
-        zero = structural.zeros(x.aval.update(shape=(), weak_type=True))
-        result = comparison.ne(x, zero)
+    if wanted == dtypes.bool_ and v.aval.dtype != wanted:
+        zero = structural.zeros(v.aval.update(shape=(), weak_type=True))
+        result = comparison.ne(v, zero)
     else:
-        result = cast(x, wanted)
-    if copy and result is x:
-        result = _copied(x)
+        result = cast(v, wanted)
+    if copy and result is v:
+        result = copied(v)
     return on_device(result, device)
 
 
@@ -466,7 +464,11 @@ def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = F
         if dtype is None:
             x = as_value(fill_value)
         else:
-            x = _as_dtype(fill_value, dtype) if not weak else cast(as_value(fill_value), dtype, True)
+            x = (
+                _as_dtype(fill_value, dtype)
+                if not weak
+                else cast(as_value(fill_value), dtype, True)
+            )
         if current.trace is _base and not weak:
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):
@@ -487,7 +489,8 @@ def broadcast(name: str, x: Any, shape: Shape) -> Any:
     ):
         raise noted(
             ValueError(
-                f"{name}: {x.aval} does not broadcast to shape {shape}\n  fix: axes are aligned from "
+                f"{name}: {x.aval} does not broadcast to shape {shape}\n  fix: axes are aligned "
+                "from "
                 "the right, and must be equal or 1"
             )
         )
@@ -578,114 +581,6 @@ def full_like(
     """
     lengths, found, weak = _like("full_like", a, dtype, shape)
     return on_device(_filled("full_like", lengths, fill_value, found, weak), device)
-
-
-# --- from buffers, files and functions ---
-
-
-@located
-def frombuffer(
-    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0
-) -> Array:
-    """An array of one axis with the bytes of a buffer, which are copied.
-
-    Args:
-      buffer: bytes, or anything with the buffer protocol.
-      dtype: that of the bytes.
-      count: how many elements to read; -1 is all.
-      offset: bytes to skip.
-    Returns: array [count].
-    Example:
-      >>> np.frombuffer(b"abc", dtype="uint8")
-      Array([97, 98, 99], dtype=uint8)
-    """
-    read: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
-    return _from_numpy(read, None, True)
-
-
-def _read_dtype(dtype: Any) -> Any:
-    """The dtype of data outside; Python's float, int and complex have their default widths."""
-    return dtypes.canonicalize_dtype(dtype) if dtype in (float, int, complex) else dtypes.named_dtype(dtype)
-
-
-@located
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array that shares memory with one of another library, by DLPack.
-
-    Args:
-      x: anything with `__dlpack__`, on the CPU.
-      device: where to put it.
-      copy: True copies; otherwise memory is shared where it can be, and must not be written to.
-    Returns: array.
-    Example:
-      >>> np.from_dlpack(np.arange(3.0))
-      Array([0., 1., 2.], dtype=float32)
-    """
-    if isinstance(x, Array):
-        return on_device(_copied(x) if copy else x, device)
-    host = np.from_dlpack(x)
-    return on_device(_from_numpy(host, None, bool(copy)), device)
-
-
-@located
-def fromfile(file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
-    """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
-
-    Returns: array [count].
-    """
-    return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
-
-
-@located
-def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
-    """An array of one axis with the items of an iterable.
-
-    Args:
-      dtype: that of the items.
-      count: how many to read; -1 is all.
-    Returns: array [count].
-    Example:
-      >>> np.fromiter(range(3), dtype=int)
-      Array([0, 1, 2], dtype=int32)
-    """
-    return array(np.fromiter(iter, _read_dtype(dtype), count))
-
-
-@located
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """An array of one axis with the numbers in a text.
-
-    Args:
-      sep: what is between numbers.
-      count: how many to read; -1 is all.
-    Returns: array [count].
-    Example:
-      >>> np.fromstring("1 2 3", dtype=int, sep=" ")
-      Array([1, 2, 3], dtype=int32)
-    """
-    return array(np.fromstring(string, _read_dtype(dtype), count, sep=sep))
-
-
-@located
-def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: DTypeLike = float, **kwargs: Any
-) -> Array:
-    """An array made by a function of its indices.
-
-    Args:
-      function: called once, with an array of indices for each axis.
-      shape: the lengths of the axes.
-      dtype: that of the indices.
-      kwargs: passed on to the function.
-    Example:
-      >>> np.fromfunction(lambda i, j: i + 10 * j, (2, 2), dtype=int)
-      Array([[ 0, 10],
-             [ 1, 11]], dtype=int32)
-    """
-    lengths = shape_tuple("fromfunction", shape)
-    found = wanted_dtype("fromfunction", dtype)
-    grids = np.indices(lengths)
-    return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)  # type: ignore[no-any-return]
 
 
 def from_numpy(x: Any) -> Array:

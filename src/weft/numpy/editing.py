@@ -57,7 +57,7 @@ def delete(
     x = value("delete", arr, "arr")
     if axis is None:
         x, axis = ravel(x), 0
-    i = one_axis("delete", axis, x.ndim)
+    i = one_axis("delete", axis, x)
     n = x.shape[i]
     if isinstance(obj, Value) and obj.concrete() is None and obj.ndim == 0:
         line = from_numpy(np.arange(n - 1, dtype=obj.dtype))
@@ -66,7 +66,9 @@ def delete(
     places, _ = _places("delete", obj, n)
     places = np.atleast_1d(places)
     if ((places < -n) | (places >= n)).any():
-        raise IndexError(f"delete: index {places.tolist()} is out of range for axis {i} of {x.aval}")
+        raise IndexError(
+            f"delete: index {places.tolist()} is out of range for axis {i} of {x.aval}"
+        )
     keep = np.ones(n, bool)
     keep[places] = False
     return take_fixed(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
@@ -90,13 +92,17 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     x = value("insert", arr, "arr")
     if axis is None:
         x, axis = ravel(x), 0
-    i = one_axis("insert", axis, x.ndim)
+    i = one_axis("insert", axis, x)
     n = x.shape[i]
     places, single = _places("insert", obj, n)
     if ((places < -n) | (places > n)).any():
-        raise IndexError(f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}")
+        raise IndexError(
+            f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}"
+        )
     places = np.where(places < 0, places + n, places)
-    new: Any = array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
+    new: Any = (
+        array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
+    )
     new = cast(new, x.dtype)
     if new.ndim < x.ndim:
         new = structural.reshape(new, shape=(1,) * (x.ndim - new.ndim) + new.shape)

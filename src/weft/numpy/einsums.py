@@ -33,7 +33,9 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
-        raise ValueError(f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}")
+        raise ValueError(
+            f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}"
+        )
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
     free = [c for c in _LETTERS if c not in text]
     dots = 0
@@ -46,20 +48,31 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
         if "..." in term:
             count = rank - len(term.replace("...", ""))
             if count < 0:
-                raise ValueError(f"{name}: subscripts {term!r} have more letters than operand {i} has axes ({rank})")
+                raise ValueError(
+                    f"{name}: subscripts {term!r} have more letters than operand {i} has axes "
+                    f"({rank})"
+                )
             term = term.replace("...", spelled[dots - count :] if count else "")
         if not all(c in _LETTERS for c in term):
-            raise ValueError(f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}")
+            raise ValueError(
+                f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}"
+            )
         if len(term) != rank:
-            raise ValueError(f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}")
+            raise ValueError(
+                f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}"
+            )
         full.append(term)
     if arrow:
         output = right.replace("...", spelled)
     else:
         counts = {c: "".join(full).count(c) for c in "".join(full)}
-        output = spelled + "".join(sorted(c for c, n in counts.items() if n == 1 and c not in spelled))
+        output = spelled + "".join(
+            sorted(c for c, n in counts.items() if n == 1 and c not in spelled)
+        )
     if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
-        raise ValueError(f"{name}: the output {output!r} must name letters of the operands, once each")
+        raise ValueError(
+            f"{name}: the output {output!r} must name letters of the operands, once each"
+        )
     return full, output, arrays
 
 
@@ -83,7 +96,9 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
         for c, n in zip(term, shape, strict=True):
             known = sizes.get(c, 1)
             if known != 1 and n not in (1, known):
-                raise ValueError(f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}")
+                raise ValueError(
+                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}"
+                )
             sizes[c] = max(known, n)
     return sizes
 
@@ -125,13 +140,24 @@ def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> li
             path.append((0, 1) if not path else (0, count - 1))
             count -= 1
         return [*path, tuple(range(count))]
-    if optimize is True or optimize in ("auto", "greedy", "optimal", "auto-hq", "random-greedy", "dp"):
+    if optimize is True or optimize in (
+        "auto",
+        "greedy",
+        "optimal",
+        "auto-hq",
+        "random-greedy",
+        "dp",
+    ):
         return greedy(terms, output, sizes)
-    raise ValueError(f"{name}: optimize must be a bool, 'greedy', 'optimal', 'auto' or a path; got {optimize!r}")
+    raise ValueError(
+        f"{name}: optimize must be a bool, 'greedy', 'optimal', 'auto' or a path; got {optimize!r}"
+    )
 
 
 @located
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[Any], Any]:
+def einsum_path(
+    subscripts: Any, /, *operands: Any, optimize: Any = "auto"
+) -> tuple[list[Any], Any]:
     """The order in which `einsum` multiplies.
 
     Args: as in `einsum`.
@@ -142,7 +168,9 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
       [(1, 2), (0, 1)]
     """
     terms, output, arrays = parsed("einsum_path", (subscripts, *operands))
-    sizes = sizes_of("einsum_path", terms, [np.shape(a) if not hasattr(a, "shape") else a.shape for a in arrays])
+    sizes = sizes_of(
+        "einsum_path", terms, [np.shape(a) if not hasattr(a, "shape") else a.shape for a in arrays]
+    )
     path = _path("einsum_path", optimize, terms, output, sizes)
     text = [f"  {','.join(terms)}->{output}"]
     left = list(terms)
@@ -150,8 +178,13 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
         chosen = [left[k] for k in step]
         left = [t for k, t in enumerate(left) if k not in step]
         kept = set(output).union(*left)
-        joint = output if not left else "".join(dict.fromkeys(c for c in "".join(chosen) if c in kept))
-        text.append(f"  {','.join(chosen)}->{joint}: {math.prod(sizes[c] for c in set(''.join(chosen)))} products")
+        joint = (
+            output if not left else "".join(dict.fromkeys(c for c in "".join(chosen) if c in kept))
+        )
+        text.append(
+            f"  {','.join(chosen)}->{joint}: {math.prod(sizes[c] for c in set(''.join(chosen)))} "
+            "products"
+        )
         left.append(joint)
     return path, "\n".join(text)
 
@@ -185,7 +218,9 @@ def einsum(
     """
     no_out("einsum", out)
     terms, output, arrays = parsed("einsum", (subscripts, *operands))
-    values = promote_values("einsum", *(value("einsum", a, f"operand {i}") for i, a in enumerate(arrays)))
+    values = promote_values(
+        "einsum", *(value("einsum", a, f"operand {i}") for i, a in enumerate(arrays))
+    )
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     path = tuple(_path("einsum", optimize, terms, output, sizes))
     wanted = wanted_dtype("einsum", preferred_element_type)
@@ -201,7 +236,7 @@ def _contracted(
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     pairs = list(zip(values, terms, strict=True))
     for step in path:
-        chosen = [pairs[k] for k in step]
+        chosen: list[Any] = [pairs[k] for k in step]
         pairs = [p for k, p in enumerate(pairs) if k not in step]
         kept = set(output).union(*(t for _, t in pairs))
         while len(chosen) > 1:
@@ -238,7 +273,14 @@ def _reduced(x: Any, term: str, kept: set[str]) -> tuple[Any, str]:
 
 
 def _product(
-    x: Any, p: str, y: Any, q: str, kept: set[str], sizes: dict[str, int], precision: Any, dtype: Any
+    x: Any,
+    p: str,
+    y: Any,
+    q: str,
+    kept: set[str],
+    sizes: dict[str, int],
+    precision: Any,
+    dtype: Any,
 ) -> tuple[Any, str]:
     """The product of two operands, summed over what they alone share."""
     x, p = _reduced(x, p, kept | set(q))

@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.source import located
 from ..core.trace import current
 from ..primitives import (
     arithmetic,
@@ -16,7 +15,6 @@ from ..primitives import (
     comparison,
     complex_numbers,
     selection,
-    special,
     structural,
 )
 from ..primitives import transcendental as t
@@ -40,47 +38,18 @@ from .promotion import (
 __all__ = [
     "abs",
     "absolute",
-    "acos",
-    "acosh",
     "add",
-    "angle",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
     "cbrt",
     "conj",
     "conjugate",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "degrees",
     "divide",
     "divmod",
-    "exp",
-    "exp2",
-    "expm1",
     "fabs",
     "float_power",
     "floor_divide",
     "fmod",
     "hypot",
-    "i0",
     "imag",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logaddexp2",
     "maximum",
     "minimum",
     "mod",
@@ -89,20 +58,13 @@ __all__ = [
     "positive",
     "pow",
     "power",
-    "rad2deg",
-    "radians",
     "real",
     "reciprocal",
     "remainder",
     "sign",
-    "sin",
-    "sinc",
-    "sinh",
     "sqrt",
     "square",
     "subtract",
-    "tan",
-    "tanh",
     "true_divide",
 ]
 
@@ -360,7 +322,11 @@ def _power(name: str, x: Any, y: Any) -> Any:
         vx, vy = strong(vx), strong(vy)
     if dtypes.is_inexact(vx.aval.dtype):
         given = getattr(y, "dtype", None)
-        if given is not None and dtypes.is_integer(given) and vx.aval.dtype == getattr(x, "dtype", None):
+        if (
+            given is not None
+            and dtypes.is_integer(given)
+            and vx.aval.dtype == getattr(x, "dtype", None)
+        ):
             return t.pow_(vx, y)  # exact for whole exponents
         return _inexact_power(vx, vy)
     return _whole_power(vx, vy)
@@ -372,7 +338,9 @@ def _whole_power(x: Any, y: Any) -> Any:
     for 0, 1 and -1."""
     dtype = x.aval.dtype
     zero, unit = literal(0, dtype), literal(1, dtype)
-    shift = bitwise.shift_right_arithmetic if dtypes.is_signed(dtype) else bitwise.shift_right_logical
+    shift = (
+        bitwise.shift_right_arithmetic if dtypes.is_signed(dtype) else bitwise.shift_right_logical
+    )
     vanishes = comparison.eq(x, zero) & comparison.ne(y, zero)
     result = selection.select_n(vanishes, unit, zero)
     for k in range(min(6, dtypes.bit_width(dtype))):
@@ -431,195 +399,6 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return _hypot(x, y)  # type: ignore[no-any-return]
 
 
-# --- exponentials and logarithms ---
-
-_ZERO = "np.zeros(2)"
-_ZEROS, _ONES = "Array([0., 0.], dtype=float32)", "Array([1., 1.], dtype=float32)"
-
-exp = unary(t.exp, "exp", one("e to the power x.", f"np.exp({_ZERO})", _ONES), to_inexact=True)
-exp2 = unary(t.exp2, "exp2", one("2 to the power x.", f"np.exp2({_ZERO})", _ONES), to_inexact=True)
-expm1 = unary(t.expm1, "expm1", one(
-    "exp(x) - 1, exact for small x.", f"np.expm1({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-log = unary(t.log, "log", one(
-    "Natural logarithm.", "np.log(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
-log1p = unary(t.log1p, "log1p", one(
-    "log(1 + x), exact for small x.", f"np.log1p({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-
-
-@composite
-def _log_base(x: Any, *, base: float) -> Any:
-    return arithmetic.div(t.log(x), literal(math.log(base), x.aval.dtype))
-
-
-def log2(x: ArrayLike, /) -> Array:
-    """Logarithm to base 2.
-
-    Args:
-      x: array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.log2(np.array([1.0, 8.0]))
-      Array([0., 3.], dtype=float32)
-    """
-    return _log_base(inexact("log2", x), base=2.0)  # type: ignore[no-any-return]
-
-
-def log10(x: ArrayLike, /) -> Array:
-    """Logarithm to base 10.
-
-    Args:
-      x: array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.log10(np.array([1.0, 100.0]))
-      Array([0., 2.], dtype=float32)
-    """
-    return _log_base(inexact("log10", x), base=10.0)  # type: ignore[no-any-return]
-
-
-def _logaddexp(x: Any, y: Any) -> Any:
-    dtype = x.aval.dtype
-    if dtypes.is_complex(dtype):
-        return _complex_logaddexp(x, y)
-    large, distance = arithmetic.max_(x, y), arithmetic.sub(x, y)
-    undefined = comparison.ne(distance, distance)  # equal infinities, or NaN
-    safe = selection.select_n(undefined, distance, literal(0.0, dtype))
-    result = structural.add(large, t.log1p(t.exp(arithmetic.neg(arithmetic.abs_(safe)))))
-    return selection.select_n(undefined, result, structural.add(x, y))
-
-
-def _complex_logaddexp(x: Any, y: Any) -> Any:
-    larger = comparison.gt(complex_numbers.real(x), complex_numbers.real(y))
-    large, small = selection.select_n(larger, y, x), selection.select_n(larger, x, y)
-    result = structural.add(large, t.log1p(t.exp(arithmetic.sub(small, large))))
-    turns = complex_numbers.imag(result)
-    turns = turns - (2 * math.pi) * arithmetic.round_(
-        turns / literal(2 * math.pi, turns.aval.dtype), rounding_method=EVEN
-    )
-    return complex_numbers.complex_(complex_numbers.real(result), turns)
-
-
-logaddexp = derived(_logaddexp, "logaddexp", two(
-    "log(exp(x1) + exp(x2)), without overflow.", "np.logaddexp(np.array([1000.0]), 1000.0)",
-    "Array([1000.6932], dtype=float32)"), to_inexact=True)  # fmt: skip
-
-
-def _logaddexp2(x: Any, y: Any) -> Any:
-    dtype = x.aval.dtype
-    scale = literal(math.log(2), dtype)
-    return arithmetic.div(_logaddexp(arithmetic.mul(x, scale), arithmetic.mul(y, scale)), scale)
-
-
-logaddexp2 = derived(_logaddexp2, "logaddexp2", two(
-    "log2(2 ** x1 + 2 ** x2), without overflow.", "np.logaddexp2(np.array([3.0]), 3.0)",
-    "Array([4.], dtype=float32)"), to_inexact=True)  # fmt: skip
-
-# --- trigonometry ---
-
-sin = unary(t.sin, "sin", one("Sine.", f"np.sin({_ZERO})", _ZEROS), to_inexact=True)
-cos = unary(t.cos, "cos", one("Cosine.", f"np.cos({_ZERO})", _ONES), to_inexact=True)
-tan = unary(t.tan, "tan", one("Tangent.", f"np.tan({_ZERO})", _ZEROS), to_inexact=True)
-arcsin = asin = unary(t.asin, "arcsin", one(
-    "Inverse of sin, from -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-arccos = acos = unary(t.acos, "arccos", one(
-    "Inverse of cos, from 0 to π.", "np.arccos(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
-arctan = atan = unary(t.atan, "arctan", one(
-    "Inverse of tan, from -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-sinh = unary(t.sinh, "sinh", one(
-    "Hyperbolic sine.", f"np.sinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-cosh = unary(t.cosh, "cosh", one(
-    "Hyperbolic cosine.", f"np.cosh({_ZERO})", _ONES), to_inexact=True)  # fmt: skip
-tanh = unary(t.tanh, "tanh", one(
-    "Hyperbolic tangent.", f"np.tanh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-arcsinh = asinh = unary(t.asinh, "arcsinh", one(
-    "Inverse of sinh.", f"np.arcsinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-arccosh = acosh = unary(t.acosh, "arccosh", one(
-    "Inverse of cosh, not negative.", "np.arccosh(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
-arctanh = atanh = unary(t.atanh, "arctanh", one(
-    "Inverse of tanh.", f"np.arctanh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
-arctan2 = atan2 = binary(t.atan2, "arctan2", two(
-    "The angle of the point (x2, x1), from -π to π.", "np.arctan2(np.zeros(2), 1.0)", _ZEROS),
-    to_inexact=True)  # fmt: skip
-
-
-def deg2rad(x: ArrayLike, /) -> Array:
-    """Degrees to radians.
-
-    Args:
-      x: array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.deg2rad(np.array([0.0, 180.0]))
-      Array([0.       , 3.1415927], dtype=float32)
-    """
-    return multiply(inexact("deg2rad", x), math.pi / 180)  # type: ignore[no-any-return]
-
-
-def rad2deg(x: ArrayLike, /) -> Array:
-    """Radians to degrees.
-
-    Args:
-      x: array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.rad2deg(np.array([0.0, np.pi]))
-      Array([  0., 180.], dtype=float32)
-    """
-    return multiply(inexact("rad2deg", x), 180 / math.pi)  # type: ignore[no-any-return]
-
-
-radians, degrees = deg2rad, rad2deg
-
-
-@composite
-def _sinc(x: Any) -> Any:
-    dtype = x.aval.dtype
-    angle = arithmetic.mul(x, literal(math.pi, dtype))
-    size = arithmetic.abs_(angle)
-    limit = 0.1 if dtypes.real_of(dtype) != dtypes.float64 else 1e-2
-    small = comparison.lt(size, literal(limit, size.aval.dtype))
-    safe = selection.select_n(small, angle, literal(1.0, dtype))
-    # near 0 a polynomial, whose derivatives are right too
-    z = arithmetic.mul(angle, angle)
-    series = 1 - z / 6 * (1 - z / 20 * (1 - z / 42))
-    return selection.select_n(small, arithmetic.div(t.sin(safe), safe), series)
-
-
-def sinc(x: ArrayLike, /) -> Array:
-    """sin(πx) / (πx), and 1 at 0.
-
-    Args:
-      x: array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.sinc(np.array([0.0, 0.5]))
-      Array([1.        , 0.63661975], dtype=float32)
-    """
-    return _sinc(inexact("sinc", x))  # type: ignore[no-any-return]
-
-
-@composite
-def _i0(x: Any) -> Any:
-    size = arithmetic.abs_(x)
-    return arithmetic.mul(t.exp(size), special.bessel_i0e(size))
-
-
-def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and order 0.
-
-    Args:
-      x: real array of any shape; integers become float32.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.i0(np.zeros(2))
-      Array([1., 1.], dtype=float32)
-    """
-    v = inexact("i0", x)
-    if dtypes.is_complex(v.aval.dtype):
-        raise noted(ValueError(f"i0: expected a real operand; got {v.aval}"))
-    return _i0(v)  # type: ignore[no-any-return]
-
-
 # --- complex numbers ---
 
 
@@ -668,20 +447,3 @@ def conjugate(x: ArrayLike, /) -> Array:
 
 
 conj = conjugate
-
-
-@located
-def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """The angle of complex numbers, from -π to π.
-
-    Args:
-      z: array of any shape; real numbers have the angle 0 or π.
-      deg: in degrees.
-    Returns: real array of the shape of `z`.
-    Example:
-      >>> np.angle(np.array([1j, -1.0]), deg=True)
-      Array([ 90., 180.], dtype=float32)
-    """
-    z = inexact("angle", z)
-    result = t.atan2(imag(z), real(z))
-    return rad2deg(result) if deg else result  # type: ignore[no-any-return]

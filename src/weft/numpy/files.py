@@ -58,7 +58,9 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       kwds: arrays by name.
     """
     named = {k: _plain(value("savez", v, k)) for k, v in kwds.items()}
-    np.savez(file, *(_plain(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named)
+    np.savez(  # type: ignore[misc]
+        file, *(_plain(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named
+    )
 
 
 @located
@@ -73,7 +75,9 @@ def load(file: File, *args: Any, **kwargs: Any) -> Any:
     """
     if kwargs.pop("allow_pickle", False) or (len(args) > 1 and args[1]):
         raise ValueError(
-            "load: allow_pickle=True is refused: a pickle can run any code\n  fix: save plain arrays"
+            "load: allow_pickle=True is refused: a pickle can run any code\n  fix: save plain "
+            "arrays"
         )
-    out = np.load(file, *args, allow_pickle=False, **kwargs)
+    options: Any = {**kwargs, "allow_pickle": False}
+    out = np.load(file, *args, **options)
     return _restored(out) if isinstance(out, np.ndarray) else out

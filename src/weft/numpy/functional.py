@@ -55,7 +55,7 @@ def apply_along_axis(
       Array([3., 3.], dtype=float32)
     """
     x = value("apply_along_axis", arr, "arr")
-    i = one_axis("apply_along_axis", axis, x.ndim)
+    i = one_axis("apply_along_axis", axis, x)
 
     def mapped(v: Any) -> Any:
         return func1d(v, *args, **kwargs)
@@ -81,18 +81,23 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
     """
     x = value("apply_over_axes", a, "a")
     for axis in axes_of(axes):
-        i = one_axis("apply_over_axes", axis, x.ndim)
+        i = one_axis("apply_over_axes", axis, x)
         result = func(x, i)
         if result.ndim == x.ndim - 1:
             result = expand_dims(result, i)
         if result.ndim != x.ndim:
-            raise ValueError(f"apply_over_axes: the function must give {x.ndim} or {x.ndim - 1} axes; got {result.ndim}")
+            raise ValueError(
+                f"apply_over_axes: the function must give {x.ndim} or {x.ndim - 1} axes; got "
+                f"{result.ndim}"
+            )
         x = result
     return x  # type: ignore[no-any-return]
 
 
 _LABELS = r"\((?:\s*\w+\s*(?:,\s*\w+\s*)*)?\)"
-_SIGNATURE = re.compile(rf"^\s*{_LABELS}(?:\s*,\s*{_LABELS})*\s*->\s*{_LABELS}(?:\s*,\s*{_LABELS})*\s*$")
+_SIGNATURE = re.compile(
+    rf"^\s*{_LABELS}(?:\s*,\s*{_LABELS})*\s*->\s*{_LABELS}(?:\s*,\s*{_LABELS})*\s*$"
+)
 
 
 def _labels(text: str) -> list[tuple[str, ...]]:
@@ -130,7 +135,8 @@ def vectorize(
         if given:
             raise ValueError(
                 f"vectorize: keyword arguments must be excluded; got {', '.join(given)}\n"
-                f"  fix: vectorize(f, excluded={{{', '.join(map(repr, given))}}}), or pass them by position"
+                f"  fix: vectorize(f, excluded={{{', '.join(map(repr, given))}}}), or pass them "
+                "by position"
             )
         places = [i for i in range(len(args)) if i not in left_out]
         values = [value("vectorize", args[i], f"argument {i}") for i in places]
@@ -141,17 +147,25 @@ def vectorize(
             left, right = signature.split("->")
             cores, outs = _labels(left), _labels(right)
             if len(cores) != len(values):
-                raise TypeError(f"vectorize: signature {signature} has {len(cores)} arguments; got {len(values)}")
+                raise TypeError(
+                    f"vectorize: signature {signature} has {len(cores)} arguments; got "
+                    f"{len(values)}"
+                )
         lengths: dict[str, int] = {}
         fronts = []
         for v, core in zip(values, cores, strict=True):
             if v.ndim < len(core):
-                raise ValueError(f"vectorize: signature {signature} needs {len(core)} axes; got {v.aval}")
+                raise ValueError(
+                    f"vectorize: signature {signature} needs {len(core)} axes; got {v.aval}"
+                )
             at = v.ndim - len(core)
             for label, n in zip(core, v.shape[at:], strict=True):
                 wanted = int(label) if label.isdigit() else lengths.setdefault(label, n)
                 if wanted != n:
-                    raise ValueError(f"vectorize: axis {label} of signature {signature} has lengths {wanted} and {n}")
+                    raise ValueError(
+                        f"vectorize: axis {label} of signature {signature} has lengths {wanted} "
+                        f"and {n}"
+                    )
             fronts.append(v.shape[:at])
         shape = joint_shape("vectorize", fronts)
 
@@ -171,17 +185,13 @@ def vectorize(
         ]
         kept_axes = []  # axes from the last to the first: which arguments have them
         for k in range(len(shape)):
-            kept = [
-                len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts
-            ]
+            kept = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
             kept_axes.append(kept)
             if any(kept):
                 mapped = vmap(mapped, in_axes=tuple(0 if has else None for has in kept))
         result = mapped(*squeezed)
         single = not isinstance(result, tuple)
-        results = [
-            _restored(r, shape, kept_axes) for r in ((result,) if single else result)
-        ]
+        results = [_restored(r, shape, kept_axes) for r in ((result,) if single else result)]
         return results[0] if single else tuple(results)
 
     return vectorized
@@ -196,14 +206,21 @@ def _restored(r: Any, shape: tuple[int, ...], kept_axes: Any) -> Any:
 def _check_outputs(result: Any, outs: Any, lengths: dict[str, int], signature: Any) -> None:
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
-        raise TypeError(f"vectorize: signature {signature} has {len(outs)} results; got {len(results)}")
+        raise TypeError(
+            f"vectorize: signature {signature} has {len(outs)} results; got {len(results)}"
+        )
     for r, core in zip(results, outs, strict=True):
         shape = value("vectorize", r, "a result").shape
         if len(shape) != len(core):
-            raise ValueError(f"vectorize: signature {signature} gives {len(core)} axes; got shape {shape}")
+            raise ValueError(
+                f"vectorize: signature {signature} gives {len(core)} axes; got shape {shape}"
+            )
         for label, n in zip(core, shape, strict=True):
             if not label.isdigit() and lengths.setdefault(label, n) != n:
-                raise ValueError(f"vectorize: axis {label} of signature {signature} has lengths {lengths[label]} and {n}")
+                raise ValueError(
+                    f"vectorize: axis {label} of signature {signature} has lengths "
+                    f"{lengths[label]} and {n}"
+                )
 
 
 # --- differences and integrals ---
@@ -237,13 +254,15 @@ def diff(
         raise ValueError(f"diff: n must not be negative; got {n}")
     if not x.ndim:
         raise ValueError(f"diff: expected at least one axis; got {x.aval}")
-    i = one_axis("diff", axis, x.ndim)
+    i = one_axis("diff", axis, x)
     parts = [x]
     for at, given in ((0, prepend), (1, append)):
         if given is not None:
             edge = value("diff", given, "append" if at else "prepend")
             if not edge.ndim:
-                edge = structural.widen(edge, tuple([1 if k == i else m for k, m in enumerate(x.shape)]))
+                edge = structural.widen(
+                    edge, tuple([1 if k == i else m for k, m in enumerate(x.shape)])
+                )
             parts.insert(at * len(parts), edge)
     if len(parts) > 1:
         x = concatenate(parts, i)
@@ -299,7 +318,7 @@ def gradient(
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient: edge_order must be 1; got {edge_order}")
     x = inexact("gradient", f)
-    axes = all_axes("gradient", axis, x.ndim)
+    axes = all_axes("gradient", axis, x)
     if not varargs:
         steps: list[Any] = [1.0] * len(axes)
     elif len(varargs) == 1:
@@ -307,7 +326,9 @@ def gradient(
     elif len(varargs) == len(axes):
         steps = list(varargs)
     else:
-        raise TypeError(f"gradient: needs a distance for each of {len(axes)} axes; got {len(varargs)}")
+        raise TypeError(
+            f"gradient: needs a distance for each of {len(axes)} axes; got {len(varargs)}"
+        )
     results = [_slope(x, i, h) for i, h in zip(axes, steps, strict=True)]
     return results[0] if len(results) == 1 else results
 
@@ -391,7 +412,7 @@ def unwrap(
     x = value("unwrap", p, "p")
     if dtypes.is_complex(x.dtype) or dtypes.is_bool(x.dtype):
         raise ValueError(f"unwrap: expected real numbers; got {x.aval}")
-    i = one_axis("unwrap", axis, x.ndim)
+    i = one_axis("unwrap", axis, x)
     x = promote_values("unwrap", x, period)[0]
     whole = not dtypes.is_inexact(x.dtype)
     turn = cast(value("unwrap", period, "period"), x.dtype)
@@ -468,7 +489,9 @@ def convolve(
     x, y = _two_lines("convolve", a, v)
     if x.size < y.size:
         x, y = y, x
-    return _slide("convolve", x, slicing.rev(y, dimensions=(0,)), mode, precision, preferred_element_type)  # type: ignore[no-any-return]
+    return _slide(
+        "convolve", x, slicing.rev(y, dimensions=(0,)), mode, precision, preferred_element_type
+    )  # type: ignore[no-any-return]
 
 
 @located

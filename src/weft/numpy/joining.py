@@ -1,5 +1,6 @@
 """Arrays put together, taken apart, repeated and padded. Knows shapes, and promotion of parts."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,11 +74,14 @@ def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
     for i, p in enumerate(parts[1:], 1):
         other = p.aval
         if other.ndim != first.ndim or any(
-            n != m for k, (n, m) in enumerate(zip(first.shape, other.shape, strict=True)) if k != axis
+            n != m
+            for k, (n, m) in enumerate(zip(first.shape, other.shape, strict=True))
+            if k != axis
         ):
             raise noted(
                 TypeError(
-                    f"{name}: arrays must have the same shape but for axis {axis}; array 0 is {first}, "
+                    f"{name}: arrays must have the same shape but for axis {axis}; array 0 is "
+                    f"{first}, "
                     f"array {i} is {other}"
                 )
             )
@@ -114,7 +118,9 @@ def _concatenate(parts: list[Any], axis: Any) -> Any:
         return joined("concatenate", [ravel(p) for p in parts], 0)
     if not parts[0].aval.ndim:
         raise noted(
-            ValueError("concatenate: arrays without axes can't be put one after the other\n  fix: np.stack")
+            ValueError(
+                "concatenate: arrays without axes can't be put one after the other\n  fix: np.stack"
+            )
         )
     return joined("concatenate", parts, one_axis("concatenate", axis, parts[0].aval.ndim))
 
@@ -176,7 +182,8 @@ def _stack(parts: list[Any], axis: int) -> Any:
         if p.aval.shape != shape:
             raise noted(
                 ValueError(
-                    f"stack: arrays must be of one shape; array 0 is {parts[0].aval}, array {i} is {p.aval}"
+                    f"stack: arrays must be of one shape; array 0 is {parts[0].aval}, array {i} "
+                    f"is {p.aval}"
                 )
             )
     at = one_axis("stack", axis, len(shape) + 1)
@@ -300,12 +307,16 @@ def _blocks(arrays: Any, ndim: int, depth: int, level: int) -> Any:
 # --- taking apart ---
 
 
-def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, uneven: bool = False) -> list[Any]:
+def _split(
+    name: str, ary: Any, indices_or_sections: Any, axis: Any, uneven: bool = False
+) -> list[Any]:
     x = value(name, ary, "ary")
-    i = one_axis(name, axis, x.aval.ndim)
+    i = one_axis(name, axis, x)
     n = x.aval.shape[i]
     if isinstance(indices_or_sections, (tuple, list)) or getattr(indices_or_sections, "ndim", 0):
-        places = [whole_number(name, k, "an index in indices_or_sections") for k in indices_or_sections]
+        places = [
+            whole_number(name, k, "an index in indices_or_sections") for k in indices_or_sections
+        ]
         bounds = [0, *(max(k + n, 0) if k < 0 else min(k, n) for k in places), n]
     else:
         sections = whole_number(name, indices_or_sections, "indices_or_sections")
@@ -320,7 +331,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any, uneven: boo
                 )
             )
         bounds = [k * size + min(k, more) for k in range(sections + 1)]
-    return [cut(x, i, a, max(a, b)) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [cut(x, i, a, max(a, b)) for a, b in itertools.pairwise(bounds)]
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:

@@ -17,7 +17,6 @@ from .promotion import (
     SCALARS,
     binary,
     composite,
-    derived,
     noted,
     promote_values,
     unary,
@@ -71,14 +70,29 @@ def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool
 _NOTE = " Complex numbers are ordered by real part, then imaginary part."
 _PAIR = "np.arange(3), 1)"
 EQUAL = two("Whether x1 == x2.", f"np.equal({_PAIR}", "Array([False,  True, False], dtype=bool)")
-NOT_EQUAL = two("Whether x1 != x2.", f"np.not_equal({_PAIR}", "Array([ True, False,  True], dtype=bool)")
-GREATER = two("Whether x1 > x2.", f"np.greater({_PAIR}", "Array([False, False,  True], dtype=bool)", note=_NOTE)
-GREATER_EQUAL = two(
-    "Whether x1 >= x2.", f"np.greater_equal({_PAIR}", "Array([False,  True,  True], dtype=bool)", note=_NOTE
+NOT_EQUAL = two(
+    "Whether x1 != x2.", f"np.not_equal({_PAIR}", "Array([ True, False,  True], dtype=bool)"
 )
-LESS = two("Whether x1 < x2.", f"np.less({_PAIR}", "Array([ True, False, False], dtype=bool)", note=_NOTE)
+GREATER = two(
+    "Whether x1 > x2.",
+    f"np.greater({_PAIR}",
+    "Array([False, False,  True], dtype=bool)",
+    note=_NOTE,
+)
+GREATER_EQUAL = two(
+    "Whether x1 >= x2.",
+    f"np.greater_equal({_PAIR}",
+    "Array([False,  True,  True], dtype=bool)",
+    note=_NOTE,
+)
+LESS = two(
+    "Whether x1 < x2.", f"np.less({_PAIR}", "Array([ True, False, False], dtype=bool)", note=_NOTE
+)
 LESS_EQUAL = two(
-    "Whether x1 <= x2.", f"np.less_equal({_PAIR}", "Array([ True,  True, False], dtype=bool)", note=_NOTE
+    "Whether x1 <= x2.",
+    f"np.less_equal({_PAIR}",
+    "Array([ True,  True, False], dtype=bool)",
+    note=_NOTE,
 )
 
 equal = binary(comparison.eq, "equal", EQUAL)
@@ -98,7 +112,6 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
         return combine(truth(name, x1, "x1"), truth(name, x2, "x2"))
 
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "weft.numpy"
     function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
     return function
 
@@ -256,7 +269,9 @@ def isscalar(element: Any) -> bool:
         return element.ndim == 0
     if isinstance(element, (str, bytes)):
         return True
-    return element.__class__ in SCALARS or (hasattr(element, "dtype") and getattr(element, "ndim", 1) == 0)
+    return element.__class__ in SCALARS or (
+        hasattr(element, "dtype") and getattr(element, "ndim", 1) == 0
+    )
 
 
 # --- equality of arrays ---
@@ -268,7 +283,9 @@ def _isclose(x: Any, y: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Any:
     if not dtypes.is_inexact(dtype):
         return comparison.eq(x, y)
     size = arithmetic.abs_(y)
-    near = comparison.le(arithmetic.abs_(arithmetic.sub(x, y)), structural.add(atol, arithmetic.mul(rtol, size)))
+    near = comparison.le(
+        arithmetic.abs_(arithmetic.sub(x, y)), structural.add(atol, arithmetic.mul(rtol, size))
+    )
     finite = _isfinite(x) & _isfinite(y)
     result = selection.select_n(finite, comparison.eq(x, y), near)
     if equal_nan:
@@ -300,7 +317,9 @@ def isclose(
         x, y = promote_values("isclose", x, y, to_inexact=True)
     real = dtypes.real_of(x.dtype)
     limits = [
-        literal(float(v), real) if v.__class__ in SCALARS else promote_values("isclose", v, to_inexact=True)[0].astype(real)
+        literal(float(v), real)  # type: ignore[arg-type]
+        if v.__class__ in SCALARS
+        else promote_values("isclose", v, to_inexact=True)[0].astype(real)
         for v in (rtol, atol)
     ]
     return _isclose(x, y, *limits, equal_nan=bool(equal_nan))  # type: ignore[no-any-return]

@@ -187,7 +187,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     x = value("diagonal", a, "a")
     if x.ndim < 2:
         raise ValueError(f"diagonal: expected at least two axes; got {x.aval}")
-    i, j = one_axis("diagonal", axis1, x.ndim, "axis1"), one_axis("diagonal", axis2, x.ndim, "axis2")
+    i, j = (
+        one_axis("diagonal", axis1, x, "axis1"),
+        one_axis("diagonal", axis2, x, "axis2"),
+    )
     if i == j:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; got {axis1} and {axis2}")
     order = (*(k for k in range(x.ndim) if k not in (i, j)), i, j)
@@ -267,7 +270,9 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 
 
 @located
-def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+def fill_diagonal(
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+) -> Array:
     """A copy of an array with its main diagonal replaced.
 
     Args:
@@ -283,7 +288,8 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     """
     if inplace:
         raise NotImplementedError(
-            "fill_diagonal: arrays are immutable\n  fix: y = np.fill_diagonal(x, val, inplace=False)"
+            "fill_diagonal: arrays are immutable\n  fix: y = np.fill_diagonal(x, val, "
+            "inplace=False)"
         )
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap=True is not supported")
@@ -299,7 +305,9 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     line = broadcast("fill_diagonal", v, (n,))
     rows = x.shape[0]
     if rows > n:
-        line = concatenate(line, structural.full(line.aval.update(shape=(rows - n,)), 0), dimension=0)
+        line = concatenate(
+            line, structural.full(line.aval.update(shape=(rows - n,)), 0), dimension=0
+        )
     column = structural.broadcast_in_dim(line, shape=x.shape, dims=(0,))
     return selection.select_n(from_numpy(mask), x, column)  # type: ignore[no-any-return]
 
@@ -392,7 +400,9 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 
 @located
-def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> tuple[Array, Array]:
+def mask_indices(
+    n: int, mask_func: Any, k: Any = 0, *, size: int | None = None
+) -> tuple[Array, Array]:
     """Indices of the elements of an [n, n] matrix that a function leaves.
 
     Args:
@@ -410,4 +420,3 @@ def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None)
             line[: min(size, found.size)] = found[:size]
         rows, columns = filled
     return _index_arrays((rows, columns))  # type: ignore[return-value]
-

@@ -19,6 +19,7 @@ __all__ = ["mean", "std", "var"]
 _base = current.base
 _means, _vars, _stds = plan_cache(), plan_cache(), plan_cache()
 
+
 def number_of(x: Any, axes: tuple[int, ...]) -> int:
     """How many elements come together in a reduction."""
     return math.prod([x.aval.shape[i] for i in axes])
@@ -35,7 +36,7 @@ def mean_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
 
 def _mean(x: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     found, wide = mean_dtypes("mean", x, dtype)
-    axes = all_axes("mean", axis, x.aval.ndim)
+    axes = all_axes("mean", axis, x)
     weak = x.aval.weak_type and dtype is None
     total = folded(
         "mean", structural.reduce_sum, None, 0, x if x.aval.dtype == wide else cast(x, wide, weak),
@@ -46,7 +47,11 @@ def _mean(x: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
     else:
         count = counted("mean", x, axes, where, keepdims, wide)
     result = arithmetic.div(total, count)
-    return result if result.aval.dtype == found and result.aval.weak_type == weak else cast(result, found, weak)
+    return (
+        result
+        if result.aval.dtype == found and result.aval.weak_type == weak
+        else cast(result, found, weak)
+    )
 
 
 def counted(name: str, x: Any, axes: Any, where: Any, keepdims: Any, dtype: Any) -> Any:
@@ -113,9 +118,11 @@ def deviation(
     real = dtypes.real_of(found)
     wide = wide_of(found)
     weak = x.aval.weak_type and dtype is None
-    axes = all_axes(name, axis, x.aval.ndim)
+    axes = all_axes(name, axis, x)
     x = x if x.aval.dtype == wide else cast(x, wide, weak)
-    middle = _mean(x, axes, None, True, where) if mean is None else cast(value(name, mean, "mean"), wide)
+    middle = (
+        _mean(x, axes, None, True, where) if mean is None else cast(value(name, mean, "mean"), wide)
+    )
     centred = arithmetic.sub(x, middle)
     if dtypes.is_complex(wide):
         parts = complex_numbers.real(centred), complex_numbers.imag(centred)
@@ -129,11 +136,17 @@ def deviation(
     if where is None:
         count = literal(float(number_of(x, axes) - ddof), dtype)
     else:
-        count = arithmetic.sub(counted(name, x, axes, where, keepdims, dtype), literal(float(ddof), dtype))
+        count = arithmetic.sub(
+            counted(name, x, axes, where, keepdims, dtype), literal(float(ddof), dtype)
+        )
     result = arithmetic.div(total, count)
     if root:
         result = arithmetic.sqrt(result)
-    return result if result.aval.dtype == real and result.aval.weak_type == weak else cast(result, real, weak)
+    return (
+        result
+        if result.aval.dtype == real and result.aval.weak_type == weak
+        else cast(result, real, weak)
+    )
 
 
 def var(

@@ -77,7 +77,17 @@ def nanprod(
     return prod(replaced("nanprod", a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
-def _extreme(name: str, function: Any, number: float, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _extreme(
+    name: str,
+    function: Any,
+    number: float,
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
     x, nans = replaced(name, a, number)
     result = function(x, axis, out, keepdims, initial, where)
     if nans is None or initial is not None:
@@ -124,7 +134,9 @@ def nanmin(
     return _extreme("nanmin", min, math.inf, a, axis, out, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
-def _place(name: str, function: Any, number: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _place(
+    name: str, function: Any, number: float, a: Any, axis: Any, out: Any, keepdims: Any
+) -> Any:
     no_out(name, out)
     x, nans = replaced(name, a, number)
     result = function(x, axis, None, keepdims)
@@ -168,7 +180,9 @@ def _mask(name: str, a: Any, where: Any) -> tuple[Any, Any]:
     if nans is None:
         return x, where
     numbers = bitwise.bitwise_not(nans)
-    return x, numbers if where is None else bitwise.bitwise_and(numbers, value(name, where, "where"))
+    return x, numbers if where is None else bitwise.bitwise_and(
+        numbers, value(name, where, "where")
+    )
 
 
 @located
@@ -261,5 +275,3 @@ def nancumprod(
     """
     no_out("nancumprod", out)
     return running("nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype)  # type: ignore[no-any-return]
-
-

@@ -1,46 +1,53 @@
 """What operators and methods of arrays mean. Fills the second hook: `Value.operators`.
 
 Operators give way (`NotImplemented`) to operands that are no arrays, as Python's should; the
-functions of the same names in other modules refuse them.
+functions of the same names in other modules refuse them. The operators are here; methods are found
+in the modules of the functions they are, when first used.
 """
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import dtypes
 from ..core.value import Value
-from ..primitives import arithmetic, bitwise, comparison, conversion, structural
-from . import elementwise, logic
-from .at import At as at
-from .bits import _right_shift, invert as invert
-from .creation import astype as astype, copy as copy, wanted_dtype
+from ..lazy import exports
+from ..primitives import arithmetic, bitwise, comparison, structural
+from . import logic
+from .bits import _right_shift
 from .elementwise import (
     _divmod,
     _floor_divide,
     _power,
     _remainder,
-    absolute as absolute,
-    conjugate as conjugate,
-    imag as imag,
-    negative as negative,
-    positive as positive,
-    real as real,
 )
-from .indexing import getitem as getitem, nonzero as nonzero, unstack as unstack
-from .joining import concatenate
-from .matrices import diagonal as diagonal, trace as trace
-from .means import mean as mean, std as std, var as var
-from .printing import array_repr as array_repr, array_str as array_str
-from .products import dot as dot
-from .products import matmul as _matmul
-from .promotion import binary, cast, derived, is_operand, noted
-from .reductions import all as all, any as any, max as max, min as min, prod as prod, ptp as ptp, sum as sum
-from .repeating import repeat as repeat
-from .rounding import clip as clip, round as round
-from .running import argmax as argmax, argmin as argmin, cumprod as cumprod, cumsum as cumsum
-from .shapes import matrix_transpose as matrix_transpose, ravel as ravel, reshape as reshape, squeeze as squeeze, swapaxes as swapaxes, transpose as transpose
-from .taking import choose as choose, compress as compress, take as take
-from .sorting import argsort as argsort, searchsorted as searchsorted, sort as sort
+from .elementwise import (
+    absolute as absolute,
+)
+from .elementwise import (
+    negative as negative,
+)
+from .elementwise import (
+    positive as positive,
+)
+from .promotion import binary, derived, is_operand
+
+if TYPE_CHECKING:
+    from .at import At as at
+    from .bits import invert
+    from .creation import astype, copy
+    from .elementwise import conjugate, imag, real
+    from .indexing import getitem, nonzero, unstack
+    from .matrices import diagonal, trace
+    from .means import mean, std, var
+    from .printing import array_repr, array_str
+    from .products import dot, multiply_matrices
+    from .reductions import all, any, max, min, prod, ptp, sum
+    from .repeating import repeat
+    from .rounding import clip, round
+    from .running import argmax, argmin, cumprod, cumsum
+    from .shapes import matrix_transpose, ravel, reshape, squeeze, swapaxes, transpose
+    from .sorting import argsort, searchsorted, sort
+    from .taking import choose, compress, take
+    from .views import view
 
 add = binary(structural.add, "add", operator=True)
 subtract = binary(arithmetic.sub, "subtract", operator=True)
@@ -73,55 +80,7 @@ def matmul(x: Any, y: Any) -> Any:
     """x @ y."""
     if not isinstance(y, Value) and not (is_operand(x) and is_operand(y)):
         return NotImplemented
-    return _matmul(x, y)
-
-
-def view(x: Any, dtype: Any = None) -> Any:
-    """The bits of an array read as another dtype."""
-    if dtype is None:
-        return x
-    wanted = wanted_dtype("view", dtype)
-    found = x.aval.dtype
-    if wanted == found:
-        return x
-    if not x.aval.ndim and wanted.itemsize != found.itemsize:
-        raise noted(ValueError(f"view: {x.aval} without axes can't be read as {wanted.name}, of another width"))
-    if dtypes.is_bool(wanted):
-        if found.itemsize != 1:
-            raise noted(ValueError(f"view: {x.aval} can't be read as bool\n  fix: x != 0"))
-        return comparison.ne(x, structural.zeros(x.aval))
-    if dtypes.is_bool(found):
-        x = cast(x, dtypes.uint8)
-    if dtypes.is_complex(found) or dtypes.is_complex(wanted):
-        return _complex_view(x, wanted)
-    old, new = dtypes.bit_width(x.aval.dtype), dtypes.bit_width(wanted)
-    shape = x.aval.shape
-    if new > old:
-        ratio = new // old
-        if shape[-1] % ratio:
-            raise noted(
-                ValueError(f"view: the last axis of {x.aval} can't be read as {wanted.name}: its length must be a multiple of {ratio}")
-            )
-        x = structural.reshape(x, shape=(*shape[:-1], shape[-1] // ratio, ratio))
-    out = conversion.bitcast_convert_type(x, dtype=wanted)
-    if new < old:
-        out = structural.reshape(out, shape=(*shape[:-1], shape[-1] * (old // new)))
-    return out
-
-
-def _complex_view(x: Any, wanted: Any) -> Any:
-    """Complex numbers as pairs of real ones, and the reverse."""
-    found = x.aval.dtype
-    if dtypes.is_complex(found):
-        real_dtype = dtypes.real_of(found)
-        parts = [structural.reshape(p, shape=(*p.shape, 1)) for p in (real(x), imag(x))]
-        pairs = concatenate(parts, -1)
-        flat = structural.reshape(pairs, shape=(*x.shape[:-1], x.shape[-1] * 2))
-        return view(flat, wanted) if wanted != real_dtype else flat
-    real_dtype = dtypes.real_of(wanted)
-    flat = view(x, real_dtype)
-    pairs = structural.reshape(flat, shape=(*flat.shape[:-1], flat.shape[-1] // 2, 2))
-    return elementwise.complex_numbers.complex_(pairs[..., 0], pairs[..., 1])
+    return Value.operators.multiply_matrices(x, y)
 
 
 def namespace(api_version: str | None = None) -> Any:
@@ -130,5 +89,29 @@ def namespace(api_version: str | None = None) -> Any:
         raise ValueError(f"__array_namespace__: unknown version of the array API {api_version!r}")
     return sys.modules[__name__.rpartition(".")[0]]
 
+
+__getattr__, __dir__ = exports(
+    "weft.numpy",
+    {
+        "at": ("at",),
+        "bits": ("invert",),
+        "creation": ("astype", "copy"),
+        "elementwise": ("conjugate", "imag", "real"),
+        "indexing": ("getitem", "nonzero", "unstack"),
+        "matrices": ("diagonal", "trace"),
+        "means": ("mean", "std", "var"),
+        "printing": ("array_repr", "array_str"),
+        "products": ("dot", "multiply_matrices"),
+        "reductions": ("all", "any", "max", "min", "prod", "ptp", "sum"),
+        "repeating": ("repeat",),
+        "rounding": ("clip", "round"),
+        "running": ("argmax", "argmin", "cumprod", "cumsum"),
+        "shapes": ("matrix_transpose", "ravel", "reshape", "squeeze", "swapaxes", "transpose"),
+        "sorting": ("argsort", "searchsorted", "sort"),
+        "taking": ("choose", "compress", "take"),
+        "views": ("view",),
+    },
+    into=__name__,
+)
 
 Value.operators = sys.modules[__name__]

@@ -71,7 +71,9 @@ def pad(
         return _constant(x, widths, kwargs.get("constant_values", 0))  # type: ignore[no-any-return]
     for axis, (before, after) in enumerate(widths):
         if not x.shape[axis] and (before or after):
-            raise ValueError(f"pad: mode {mode!r} can't make elements for the empty axis {axis} of {x.aval}")
+            raise ValueError(
+                f"pad: mode {mode!r} can't make elements for the empty axis {axis} of {x.aval}"
+            )
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         kind = kwargs.get("reflect_type", "even")
         if kind not in ("even", "odd"):
@@ -97,7 +99,9 @@ def _pairs(name: str, given: Any, ndim: int) -> list[Any]:
     if isinstance(given, dict):
         pairs: list[Any] = [(0, 0)] * ndim
         for axis, pair in given.items():
-            pairs[one_axis("pad", axis, ndim)] = (pair, pair) if not isinstance(pair, (tuple, list)) else tuple(pair)
+            pairs[one_axis("pad", axis, ndim)] = (
+                (pair, pair) if not isinstance(pair, (tuple, list)) else tuple(pair)
+            )
         return pairs
     if isinstance(given, np.ndarray):
         given = given.tolist()
@@ -116,7 +120,9 @@ def _pairs(name: str, given: Any, ndim: int) -> list[Any]:
         pairs = [tuple(p) if len(p) == 2 else (p[0], p[0]) for p in items if len(p) in (1, 2)]
         if len(pairs) == len(items):
             return pairs * ndim if len(pairs) == 1 else pairs
-    raise ValueError(f"pad: {name} must be a number, a pair, or a pair for each of {ndim} axes; got {given!r}")
+    raise ValueError(
+        f"pad: {name} must be a number, a pair, or a pair for each of {ndim} axes; got {given!r}"
+    )
 
 
 def _constant(x: Any, widths: Any, constants: Any) -> Any:
@@ -185,7 +191,9 @@ def _ramp(x: Any, axis: int, pair: Any, ends: Any) -> Any:
         if not count:
             continue
         edge = cut(x, axis, 0, 1) if at_start else cut(x, axis, n - 1, n)
-        flat = structural.reshape(edge, shape=tuple(m for i, m in enumerate(edge.shape) if i != axis))
+        flat = structural.reshape(
+            edge, shape=tuple(m for i, m in enumerate(edge.shape) if i != axis)
+        )
         line = linspace(_scalar(end, x), flat, count, endpoint=False, axis=axis)
         if not dtypes.is_inexact(x.dtype):
             line = arithmetic.floor(line) if dtypes.is_inexact(line.dtype) else line
@@ -233,7 +241,9 @@ def _by_function(x: Any, widths: Any, function: Any, kwargs: Any) -> Any:
     x = _constant(x, widths, 0)
     for axis, pair in enumerate(widths):
         rows = structural.move_axis(x, axis, x.ndim - 1)
-        flat = structural.reshape(rows, shape=(-1 if not rows.size else rows.size // rows.shape[-1], rows.shape[-1]))
+        flat = structural.reshape(
+            rows, shape=(-1 if not rows.size else rows.size // rows.shape[-1], rows.shape[-1])
+        )
         results = [function(row, pair, axis, kwargs) for row in flat]
         parts = [structural.reshape(value("pad", r), shape=(1, rows.shape[-1])) for r in results]
         rows = structural.reshape(slicing.concatenate(*parts, dimension=0), shape=rows.shape)

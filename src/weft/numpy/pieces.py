@@ -28,7 +28,9 @@ def take_fixed(x: Any, indices: Any, axis: int) -> Any:
             part = cut(x, axis, start, start + 1)
             lengths = list(part.shape)
             lengths[axis] = length
-            part = structural.broadcast_in_dim(part, shape=tuple(lengths), dims=tuple(range(x.ndim)))
+            part = structural.broadcast_in_dim(
+                part, shape=tuple(lengths), dims=tuple(range(x.ndim))
+            )
         elif step == -1 and length > 1:
             part = slicing.rev(cut(x, axis, start - length + 1, start + 1), dimensions=(axis,))
         else:

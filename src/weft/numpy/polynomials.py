@@ -66,9 +66,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 def _aligned(name: str, a1: Any, a2: Any) -> Any:
     x, y = promote_values(name, _coefficients(name, a1, "a1"), _coefficients(name, a2, "a2"))
     n = max(x.size, y.size)
-    return [
-        concatenate([zeros(n - v.size, v.dtype), v]) if v.size < n else v for v in (x, y)
-    ]
+    return [concatenate([zeros(n - v.size, v.dtype), v]) if v.size < n else v for v in (x, y)]
 
 
 @located
@@ -174,11 +172,15 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     if m < 0:
         raise ValueError(f"polyint: m must not be negative; got {m}")
     constants = _coefficients("polyint", 0.0 if k is None else k, "k")
-    x, constants = promote_values("polyint", _coefficients("polyint", p), constants, to_inexact=True)
+    x, constants = promote_values(
+        "polyint", _coefficients("polyint", p), constants, to_inexact=True
+    )
     if constants.size == 1:
         constants = structural.widen(constants, (m,))
     if constants.size != m:
-        raise ValueError(f"polyint: needs a constant for each of {m} integrals; got {constants.size}")
+        raise ValueError(
+            f"polyint: needs a constant for each of {m} integrals; got {constants.size}"
+        )
     for i in range(m):
         powers = from_numpy(np.arange(x.size, 0, -1).astype(x.dtype))
         x = concatenate([arithmetic.div(x, powers), cut(constants, 0, i, i + 1)])

@@ -49,9 +49,7 @@ def contracted(
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
-    fits = (
-        x.ndim >= 1 and y.ndim >= 1 and y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]
-    )
+    fits = x.ndim >= 1 and y.ndim >= 1 and y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]
     return noted(
         TypeError(
             f"{name}: axis {i} of {x.aval} and axis {j} of {y.aval} must be of equal length"
@@ -184,10 +182,15 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
     only_x = [k for k in range(rank) if k not in shared and front_x[k] != 1]
     only_y = [k for k in range(rank) if k not in shared and front_y[k] != 1]
     x = structural.reshape(
-        x, shape=(*(shape[k] for k in range(rank) if k in shared or k in only_x), *x.aval.shape[-2:][-min(n, 2):])
+        x,
+        shape=(
+            *(shape[k] for k in range(rank) if k in shared or k in only_x),
+            *x.aval.shape[-2:][-min(n, 2) :],
+        ),
     )
     y = structural.reshape(
-        y, shape=(*(shape[k] for k in range(rank) if k in shared or k in only_y), *y.aval.shape[-2:])
+        y,
+        shape=(*(shape[k] for k in range(rank) if k in shared or k in only_y), *y.aval.shape[-2:]),
     )
     places_x = [k for k in range(rank) if k in shared or k in only_x]
     places_y = [k for k in range(rank) if k in shared or k in only_y]
@@ -200,7 +203,10 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
     # out: shared, only_x, (rows), only_y, columns -> front axes in order, rows, columns
     rows = 1 if n > 1 else 0
     made = [*shared, *only_x, *["row"] * rows, *only_y, "column"]
-    order = [made.index(k) for k in [*sorted(k for k in made if isinstance(k, int)), *["row"] * rows, "column"]]
+    order = [
+        made.index(k)
+        for k in [*sorted(k for k in made if isinstance(k, int)), *["row"] * rows, "column"]
+    ]
     if order != list(range(len(order))):
         out = structural.transpose(out, permutation=tuple(order))
     final = (*shape, *out.aval.shape[len(out.aval.shape) - 1 - rows :])
@@ -246,7 +252,9 @@ def vdot(
     x, y = (structural.reshape(v, shape=(v.size,)) for v in (x, y))
     if x.size != y.size:
         raise TypeError(f"vdot: arrays must have equally many elements; got {x.size} and {y.size}")
-    return contracted("vdot", _conjugated(x), y, (((0,), (0,)), ((), ())), precision, preferred_element_type)  # type: ignore[no-any-return]
+    return contracted(
+        "vdot", _conjugated(x), y, (((0,), (0,)), ((), ())), precision, preferred_element_type
+    )  # type: ignore[no-any-return]
 
 
 @located
@@ -269,7 +277,7 @@ def vecdot(
       Array([3., 3.], dtype=float32)
     """
     x, y = promote_values("vecdot", x1, x2)
-    i, j = one_axis("vecdot", axis, x.ndim), one_axis("vecdot", axis, y.ndim)
+    i, j = one_axis("vecdot", axis, x), one_axis("vecdot", axis, y)
     if x.shape[i] != y.shape[j]:
         raise _mismatch("vecdot", x, y, i, j)
     x = structural.move_axis(_conjugated(x), i, x.ndim - 1)
@@ -382,14 +390,16 @@ def tensordot(
     if not isinstance(axes, (tuple, list)):
         count = whole_number("tensordot", axes, "axes")
         if not 0 <= count <= min(x.ndim, y.ndim):
-            raise ValueError(f"tensordot: {count} axes are more than {x.aval} and {y.aval} have in common")
+            raise ValueError(
+                f"tensordot: {count} axes are more than {x.aval} and {y.aval} have in common"
+            )
         axes_x = tuple(range(x.ndim - count, x.ndim))
         axes_y = tuple(range(count))
     else:
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an int or a pair; got {axes!r}")
-        axes_x = all_axes("tensordot", axes[0], x.ndim, "axes[0]")
-        axes_y = all_axes("tensordot", axes[1], y.ndim, "axes[1]")
+        axes_x = all_axes("tensordot", axes[0], x, "axes[0]")
+        axes_y = all_axes("tensordot", axes[1], y, "axes[1]")
     if len(axes_x) != len(axes_y):
         raise ValueError(f"tensordot: axes come in pairs; got {axes!r}")
     for i, j in zip(axes_x, axes_y, strict=True):
@@ -470,11 +480,14 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = promote_values("cross", a, b)
-    x = structural.move_axis(x, one_axis("cross", axisa, x.ndim, "axisa"), x.ndim - 1)
-    y = structural.move_axis(y, one_axis("cross", axisb, y.ndim, "axisb"), y.ndim - 1)
+    x = structural.move_axis(x, one_axis("cross", axisa, x, "axisa"), x.ndim - 1)
+    y = structural.move_axis(y, one_axis("cross", axisb, y, "axisb"), y.ndim - 1)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ValueError(f"cross: vectors must have length 2 or 3; got {x.aval} and {y.aval}")
     out = _cross(x, y)
     if x.shape[-1] == y.shape[-1] == 2:
         return out  # type: ignore[no-any-return]
     return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))  # type: ignore[no-any-return]
+
+
+multiply_matrices = matmul  # what `x @ y` is, once its operands are known to be arrays

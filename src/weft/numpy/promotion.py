@@ -5,6 +5,7 @@ nothing of operators.
 """
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +41,8 @@ def value(name: str, x: Any, argument: str = "x") -> Any:
             raise noted(
                 TypeError(
                     f"{name}: expected an array or a scalar for {argument}; got a "
-                    f"{type(x).__name__}\n  fix: {name}(np.array({argument})): lists are never made "
+                    f"{type(x).__name__}\n  fix: {name}(np.array({argument})): lists are never "
+                    "made "
                     "into arrays silently, as that is slow"
                 )
             ) from None
@@ -113,7 +115,9 @@ def promote_values(
             dtypes.is_inexact(dtype) or not (to_inexact or to_number)
         ):
             return [*xs]
-    xs = tuple([x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)])
+    xs = tuple(
+        [x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)]
+    )
     dtype, weak = operand_type(xs[0])
     try:
         for x in xs[1:]:
@@ -300,7 +304,7 @@ def is_operand(x: Any) -> bool:
 def described(function: Any, name: str, doc: str) -> Any:
     """Gives a made function its name and docstring."""
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "weft.numpy"
+    function.__module__ = sys._getframe(2).f_globals["__name__"]  # that of the maker's caller
     if doc:
         function.__doc__ = doc
     return function
@@ -314,7 +318,8 @@ def check_ranks(name: str, *xs: Any) -> None:
     ranks = {getattr(v, "ndim", 0) for v in xs} - {0}
     if len(ranks) > 1:
         message = (
-            f"{name}: operands of different ranks: {', '.join(str(getattr(v, 'aval', v)) for v in xs)} "
+            f"{name}: operands of different ranks: "
+            f"{', '.join(str(getattr(v, 'aval', v)) for v in xs)} "
             f"(numpy_rank_promotion is {mode!r})\n  fix: add the missing axes with x[None]"
         )
         if mode == "raise":

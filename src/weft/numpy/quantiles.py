@@ -47,9 +47,7 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
     (x,) = primitive.sort(x, dimension=1, is_stable=False, num_keys=1)
     flat = structural.reshape(x, shape=(rows * n,))
     index = dtypes.int32
-    first = arithmetic.mul(
-        made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index)
-    )
+    first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
     qs = structural.reshape(q, shape=(1, q.size))
     if ignore_nan:
         numbers = sum(cast(comparison.eq(x, x), index), 1, keepdims=True)
@@ -73,7 +71,8 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
         if method == "linear":
             share = arithmetic.sub(place, low)
             result = structural.add(
-                arithmetic.mul(a, arithmetic.sub(literal(1.0, wide), share)), arithmetic.mul(b, share)
+                arithmetic.mul(a, arithmetic.sub(literal(1.0, wide), share)),
+                arithmetic.mul(b, share),
             )
         else:
             result = arithmetic.mul(structural.add(a, b), literal(0.5, wide))
@@ -93,11 +92,21 @@ def _inside(place: Any, last: Any) -> Any:
 
 
 def _quantiles(
-    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, ignore_nan: bool, percent: bool
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    ignore_nan: bool,
+    percent: bool,
 ) -> Any:
     no_out(name, out)
     if method not in _METHODS:
-        raise ValueError(f"{name}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}")
+        raise ValueError(
+            f"{name}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}"
+        )
     x, qs = inexact(name, a), inexact(name, q)
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(qs.dtype):
         raise ValueError(f"{name}: complex numbers have no order; got {x.aval}")
@@ -105,7 +114,7 @@ def _quantiles(
         raise ValueError(f"{name}: q must be a scalar or have one axis; got {qs.aval}")
     if percent:
         qs = arithmetic.div(qs, literal(100.0, qs.aval.dtype))
-    axes = all_axes(name, axis, x.ndim)
+    axes = all_axes(name, axis, x)
     if not x.size:
         raise ValueError(f"{name}: an empty {x.aval} has no quantiles")
     return _quantile(

@@ -49,7 +49,8 @@ def known(name: str, x: Any, argument: str) -> Any:
             raise noted(
                 ConcretizationTypeError(
                     f"{name}: {argument} decides the shape and must be known when the function is "
-                    f"traced; got a traced {x.aval}\n  fix: make it a static argument, or compute it "
+                    f"traced; got a traced {x.aval}\n  fix: make it a static argument, or compute "
+                    "it "
                     "from shapes"
                 )
             )
@@ -86,7 +87,9 @@ def arange(
     given = [v for v in (start, stop, step) if v is not None]
     for v in given:
         if np.ndim(v):
-            raise noted(ValueError(f"arange: expected scalars; got an array of shape {np.shape(v)}"))
+            raise noted(
+                ValueError(f"arange: expected scalars; got an array of shape {np.shape(v)}")
+            )
     if wanted is None:
         wanted = dtypes.result_type(*given)
     step = 1 if step is None else step
@@ -150,7 +153,9 @@ def linspace(
     wanted = wanted_dtype("linspace", dtype)
     if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         value("linspace", start, "start"), value("linspace", stop, "stop")
-    found = dtypes.result_type(*(v if v.__class__ in SCALARS else value("linspace", v) for v in (start, stop)))
+    found = dtypes.result_type(
+        *(v if v.__class__ in SCALARS else value("linspace", v) for v in (start, stop))
+    )
     if not dtypes.is_inexact(found):
         found = dtypes.default_float()
     out_dtype = found if wanted is None else wanted
@@ -179,7 +184,9 @@ def _traced_linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any
     if pieces < 1:
         distance = structural.full(low.aval.update(shape=shape), math.nan)
         row = structural.widen(low, (1, *shape))
-        result = structural.broadcast_in_dim(row, shape=(num, *shape), dims=tuple(range(len(shape) + 1)))
+        result = structural.broadcast_in_dim(
+            row, shape=(num, *shape), dims=tuple(range(len(shape) + 1))
+        )
     else:
         distance = (high - low) / pieces
         # both ends are exact: low at the first, high at the last
@@ -214,7 +221,8 @@ def logspace(
         given = [v if v.__class__ in SCALARS else value("logspace", v) for v in (start, stop)]
         found = dtypes.result_type(*given)
         found = found if dtypes.is_inexact(found) else dtypes.default_float()
-        host = np.logspace(*map(_host, (start, stop)), num, endpoint, _host(base), axis=axis)
+        low, high = _host(start), _host(stop)
+        host = np.logspace(low, high, num, endpoint, _host(base), axis=axis)
         return from_numpy(host.astype(found if wanted is None else wanted))
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = t.pow_(*promote_values("logspace", base, exponents, to_inexact=True))
@@ -244,7 +252,8 @@ def geomspace(
     found = dtypes.result_type(*given)
     found = found if dtypes.is_inexact(found) else dtypes.default_float()
     if _is_static(start) and _is_static(stop):
-        host = np.geomspace(*(np.asarray(_host(v)) for v in (start, stop)), num, endpoint, axis=axis)
+        ends = [np.asarray(_host(v)) for v in (start, stop)]
+        host = np.geomspace(ends[0], ends[1], num, endpoint, axis=axis)
         return from_numpy(host.astype(found if wanted is None else wanted))
     low, high = (cast(value("geomspace", v), found) for v in (start, stop))
     signs = arithmetic.sign(low)
@@ -279,7 +288,9 @@ def meshgrid(
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij'; got {indexing!r}")
     xs = [value("meshgrid", x, f"argument {i}") for i, x in enumerate(xi)]
     if any(x.ndim > 1 for x in xs):
-        raise ValueError(f"meshgrid: expected arrays of one axis; got {', '.join(str(x.aval) for x in xs)}")
+        raise ValueError(
+            f"meshgrid: expected arrays of one axis; got {', '.join(str(x.aval) for x in xs)}"
+        )
     places = list(range(len(xs)))
     if indexing == "xy" and len(xs) > 1:
         places[:2] = 1, 0
@@ -309,7 +320,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
     """
     shape = shape_tuple("indices", dimensions, "dimensions")
     found = wanted_dtype("indices", dtype) or dtypes.default_int()
-    grids: Any = np.indices(shape, sparse=sparse)
+    grids: Any = np.indices(shape, sparse=True) if sparse else np.indices(shape)
     if sparse:
         return tuple(from_numpy(g.astype(found)) for g in grids)
     return from_numpy(grids.astype(found))
@@ -331,7 +342,9 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
         if x.ndim != 1:
             raise ValueError(f"ix_: expected arrays of one axis; got {x.aval}")
         if dtypes.is_bool(x.dtype):
-            x = from_numpy(np.flatnonzero(known("ix_", x, f"argument {i}")).astype(dtypes.default_int()))
+            x = from_numpy(
+                np.flatnonzero(known("ix_", x, f"argument {i}")).astype(dtypes.default_int())
+            )
         result.append(reshape(x, tuple([x.size if k == i else 1 for k in range(len(args))])))
     return tuple(result)
 
@@ -387,7 +400,9 @@ class _Rows:
             try:
                 numbers = [int(n) for n in items.pop(0).split(",")]
             except ValueError:
-                raise ValueError(f"{self.name}: expected up to three numbers as in '0,2,1'; got {key[0]!r}") from None
+                raise ValueError(
+                    f"{self.name}: expected up to three numbers as in '0,2,1'; got {key[0]!r}"
+                ) from None
             axis, ndmin, trans = (*numbers, *(axis, ndmin, trans)[len(numbers) :])
         parts = []
         for item in items:
@@ -403,11 +418,14 @@ class _Rows:
 
 def _part(item: Any) -> Any:
     if isinstance(item, (list, tuple)):
-        return stack([_part(i) for i in item]) if any(np.ndim(i) for i in item) else concatenate([_part(i) for i in item])
+        return (
+            stack([_part(i) for i in item])
+            if any(np.ndim(i) for i in item)
+            else concatenate([_part(i) for i in item])
+        )
     x = value("r_", item, "an item")
     return reshape(x, (1,)) if not x.ndim else x
 
 
 r_ = _Rows("r_", 0, 1, -1)
 c_ = _Rows("c_", -1, 2, 0)
-

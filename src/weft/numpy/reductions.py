@@ -109,7 +109,7 @@ def folded(
     if x.aval.dtype != wide:
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)
-    axes = all_axes(name, axis, x.aval.ndim)
+    axes = all_axes(name, axis, x)
     result = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
@@ -236,7 +236,7 @@ def _extreme(
                 f"  fix: {name}(x, where=mask, initial={'-np.inf' if largest else 'np.inf'})"
             )
         )
-    axes = all_axes(name, axis, x.aval.ndim)
+    axes = all_axes(name, axis, x)
     if initial is None and not math.prod(x.aval.shape[i] for i in axes):
         raise noted(
             ValueError(
@@ -360,7 +360,7 @@ def _logic(name: str, a: Any, axis: Any, out: Any, keepdims: Any, where: Any, ca
 
     def compute(x: Any) -> Any:
         flags = masked(name, truth(name, x), where, name == "all")
-        axes = all_axes(name, axis, flags.aval.ndim)
+        axes = all_axes(name, axis, flags)
         result = primitive(flags, axes=axes) if axes else flags
         return keep_axes(result, flags, axes, keepdims)
 

@@ -76,7 +76,7 @@ def repeat(
     x = value("repeat", a, "a")
     if axis is None:
         x, axis = ravel(x), 0
-    i = one_axis("repeat", axis, x.ndim)
+    i = one_axis("repeat", axis, x)
     n = x.shape[i]
     if isinstance(repeats, (list, tuple)):
         repeats = np.asarray(repeats, int)  # type: ignore[assignment]
@@ -90,7 +90,10 @@ def repeat(
     if counts.dtype.kind not in "iu":
         raise TypeError(f"repeat: repeats must be integers; got {counts.dtype}")
     if counts.ndim > 1 or counts.size not in (1, n):
-        raise ValueError(f"repeat: repeats must be one number or one for each of the {n} elements; got shape {counts.shape}")
+        raise ValueError(
+            f"repeat: repeats must be one number or one for each of the {n} elements; got shape "
+            f"{counts.shape}"
+        )
     if (counts < 0).any():
         raise ValueError("repeat: repeats must not be negative")
     if counts.size == 1 and total_repeat_length is None:
@@ -106,7 +109,9 @@ def repeat(
     places = np.repeat(np.arange(n), counts)
     if total_repeat_length is not None:
         missing = total_repeat_length - len(places)
-        places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[:total_repeat_length]
+        places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[
+            :total_repeat_length
+        ]
     return take_fixed(x, places, i)  # type: ignore[no-any-return]
 
 
@@ -140,19 +145,25 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
     x = value("roll", a, "a")
     if axis is None:
         return structural.reshape(_rolled(ravel(x), shift, 0), shape=x.shape)  # type: ignore[no-any-return]
-    axes = all_axes("roll", axis, x.ndim) if not isinstance(axis, (tuple, list)) else tuple(
-        one_axis("roll", k, x.ndim) for k in axis
+    axes = all_axes("roll", axis, x) if not isinstance(axis, (tuple, list)) else tuple(
+        one_axis("roll", k, x) for k in axis
     )  # fmt: skip
     if isinstance(shift, Value) and shift.ndim:
         shifts = list(shift)
     else:
-        shifts = list(shift) if isinstance(shift, (tuple, list, np.ndarray)) and np.ndim(shift) else [shift]
+        shifts = (
+            list(shift)
+            if isinstance(shift, (tuple, list, np.ndarray)) and np.ndim(shift)
+            else [shift]
+        )
     if len(shifts) == 1:
         shifts = shifts * len(axes)
     if len(axes) == 1:
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll: shift and axis must be equally many; got {len(shifts)} and {len(axes)}")
+        raise ValueError(
+            f"roll: shift and axis must be equally many; got {len(shifts)} and {len(axes)}"
+        )
     for s, i in zip(shifts, axes, strict=True):
         x = _rolled(x, s, i)
     return x  # type: ignore[no-any-return]

@@ -26,7 +26,6 @@ from .promotion import (
     inexact,
     no_out,
     noted,
-    promote_values,
     unary,
     value,
 )
@@ -232,10 +231,11 @@ def clip(
       >>> np.clip(np.arange(5), 1, 3)
       Array([1, 1, 2, 3, 3], dtype=int32)
     """
-    arr = a if arr is None else arr
+    given: Any = a if arr is None else arr
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    x = value("clip", arr, "arr")
-    for bound in (x, low, high):
+    x = value("clip", given, "arr")
+    bounds: Any = (x, low, high)
+    for bound in bounds:
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
     # a weak bound stays one: the dtype is that of `arr` then
@@ -302,10 +302,10 @@ def signbit(x: ArrayLike, /) -> Array:
       >>> np.signbit(np.array([-1.0, -0.0, 0.0]))
       Array([ True,  True, False], dtype=bool)
     """
-    x = value("signbit", x)
-    if dtypes.is_complex(x.dtype):
-        raise noted(ValueError(f"signbit: expected a real operand; got {x.aval}"))
-    return _signbit(x)  # type: ignore[no-any-return]
+    v = value("signbit", x)
+    if dtypes.is_complex(v.dtype):
+        raise noted(ValueError(f"signbit: expected a real operand; got {v.aval}"))
+    return _signbit(v)  # type: ignore[no-any-return]
 
 
 def _copysign(x: Any, y: Any) -> Any:
@@ -416,7 +416,9 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, e = inexact("ldexp", x1), value("ldexp", x2, "x2")
     if is_complex_or_not_whole(x, e):
         raise noted(
-            ValueError(f"ldexp: expected a real operand and integer exponents; got {x.aval} and {e.aval}")
+            ValueError(
+                f"ldexp: expected a real operand and integer exponents; got {x.aval} and {e.aval}"
+            )
         )
     return _ldexp(x, e)  # type: ignore[no-any-return]
 

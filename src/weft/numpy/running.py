@@ -30,7 +30,9 @@ _argmaxs, _argmins = plan_cache(), plan_cache()
 # --- places of extremes ---
 
 
-def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any, primitive: Any, cache: Any) -> Any:
+def _place(
+    name: str, a: Any, axis: Any, out: Any, keepdims: Any, primitive: Any, cache: Any
+) -> Any:
     no_out(name, out)
     x = value(name, a, "a")
 
@@ -105,7 +107,7 @@ def running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, promote: b
     if axis is None:
         x = structural.reshape(x, shape=(x.aval.size,)) if x.aval.ndim != 1 else x
         axis = 0
-    i = one_axis(name, axis, x.aval.ndim)
+    i = one_axis(name, axis, x)
     weak = x.aval.weak_type and wanted is None
     found = summed_dtype(x.aval.dtype, promote) if wanted is None else wanted
     if x.aval.dtype != found or x.aval.weak_type != weak:
@@ -197,7 +199,7 @@ def _cumulative(
     x = value(name, x)
     if axis is None and x.ndim != 1:
         raise ValueError(f"{name}: axis is needed for an array with {x.ndim} axes: {x.aval}")
-    i = 0 if axis is None else one_axis(name, axis, x.ndim)
+    i = 0 if axis is None else one_axis(name, axis, x)
     result = running(name, primitive, x, i, dtype, promote=True)
     if include_initial:
         edge = result.aval.update(shape=[1 if k == i else n for k, n in enumerate(result.shape)])

@@ -68,7 +68,11 @@ def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     index = dtypes.int32
     places = made.iota(dtype=index, shape=(n,), dimension=0)
     columns = [reshape(cut(rows, 1, k, k + 1), (n,)) for k in range(m)]
-    *_, order = primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1)) if m else (places,)
+    *_, order = (
+        primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1))
+        if m
+        else (places,)
+    )
     ordered = look_up(rows, order)
     if n < 1:
         return order, ordered, zeros((0,), bool)
@@ -99,8 +103,10 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
     slot = number - literal(1, index)  # the place of each in the result
     inverse = zeros(n, index).at[order].set(slot)
     counts = zeros(size, index).at[slot].add(1, mode="drop")
-    starts = structural.full(counts.aval, max(n - 1, 0)).at[slot].min(
-        made.iota(dtype=index, shape=(n,), dimension=0), mode="drop"
+    starts = (
+        structural.full(counts.aval, max(n - 1, 0))
+        .at[slot]
+        .min(made.iota(dtype=index, shape=(n,), dimension=0), mode="drop")
     )
     found = look_up(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
     where_from = look_up(order, starts) if n else zeros(size, index)
@@ -111,10 +117,16 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
     else:
         fill = cast(value("unique", fill_value, "fill_value"), rows.dtype)
         if fill.ndim == 1 and fill.size not in (1, rows.shape[1]):
-            raise noted(ValueError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}"))
-    found = selection.select_n(reshape(beyond, (size, 1)), found, structural.widen(fill, found.shape))
+            raise noted(
+                ValueError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}")
+            )
+    found = selection.select_n(
+        reshape(beyond, (size, 1)), found, structural.widen(fill, found.shape)
+    )
     if size and n:
-        where_from = selection.select_n(beyond, where_from, structural.widen(cut(where_from, 0, 0, 1), (size,)))
+        where_from = selection.select_n(
+            beyond, where_from, structural.widen(cut(where_from, 0, 0, 1), (size,))
+        )
     return _Found(found, where_from, inverse, counts)
 
 
@@ -164,7 +176,7 @@ def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value
     if axis is None:
         rows, i = reshape(x, (x.size, 1)), None
     else:
-        i = one_axis(name, axis, x.ndim)
+        i = one_axis(name, axis, x)
         moved = structural.move_axis(x, i, 0)
         rows = reshape(moved, (shape[i], x.size // shape[i] if shape[i] else 0))
     if size is None:
@@ -281,7 +293,9 @@ def isin(
       Array([ True, False,  True], dtype=bool)
     """
     if method not in ("auto", "compare_all", "binary_search", "sort"):
-        raise ValueError(f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}")
+        raise ValueError(
+            f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}"
+        )
     x, others = promote_values("isin", element, test_elements)
     others = ravel(others)
     n = others.size

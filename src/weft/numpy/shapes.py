@@ -47,9 +47,7 @@ _base = current.base
 _reshapes, _transposes = plan_cache(), plan_cache()
 
 
-def reshape(
-    a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None
-) -> Array:
+def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Array:
     """The same elements in another shape.
 
     Args:
@@ -92,7 +90,9 @@ def reshape(
         x = reshape(transpose(x), target[::-1])
         return transpose(x)
     if order == "A":
-        raise noted(NotImplementedError("reshape: order='A' has no meaning: arrays have no memory order"))
+        raise noted(
+            NotImplementedError("reshape: order='A' has no meaning: arrays have no memory order")
+        )
     raise noted(ValueError(f"reshape: order must be 'C' or 'F'; got {order!r}"))
 
 
@@ -104,7 +104,9 @@ def _target(name: str, aval: Any, shape: Any) -> Shape:
             lengths = tuple(shape)
         except TypeError:
             lengths = (shape,)
-    lengths = tuple([n if n.__class__ is int else whole_number(name, n, "a length in shape") for n in lengths])
+    lengths = tuple(
+        [n if n.__class__ is int else whole_number(name, n, "a length in shape") for n in lengths]
+    )
     unknown = lengths.count(-1)
     if unknown == 1:
         known = -math.prod(lengths)
@@ -133,7 +135,9 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
       Array([1., 1., 1., 1.], dtype=float32)
     """
     if order == "K":
-        raise noted(NotImplementedError("ravel: order='K' has no meaning: arrays have no memory order"))
+        raise noted(
+            NotImplementedError("ravel: order='K' has no meaning: arrays have no memory order")
+        )
     return reshape(a, -1, order)
 
 
@@ -169,7 +173,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         order = tuple([one_axis("transpose", i, n, "axes") for i in axes_of(axes)])
         if sorted(order) != list(range(n)):
             raise noted(
-                ValueError(f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}")
+                ValueError(
+                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}"
+                )
             )
     if n < 2 or order == tuple(range(n)):
         return x  # type: ignore[no-any-return]
@@ -194,10 +200,10 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
       >>> np.matrix_transpose(np.ones((5, 2, 3))).shape
       (5, 3, 2)
     """
-    x = value("matrix_transpose", x)
-    if x.ndim < 2:
-        raise noted(ValueError(f"matrix_transpose: expected at least two axes; got {x.aval}"))
-    return swapaxes(x, -1, -2)
+    v = value("matrix_transpose", x)
+    if v.ndim < 2:
+        raise noted(ValueError(f"matrix_transpose: expected at least two axes; got {v.aval}"))
+    return swapaxes(v, -1, -2)
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
@@ -208,16 +214,14 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
       (4, 3, 2)
     """
     x = value("swapaxes", a, "a")
-    i = one_axis("swapaxes", axis1, x.ndim, "axis1")
-    j = one_axis("swapaxes", axis2, x.ndim, "axis2")
+    i = one_axis("swapaxes", axis1, x, "axis1")
+    j = one_axis("swapaxes", axis2, x, "axis2")
     order = list(range(x.ndim))
     order[i], order[j] = j, i
     return transpose(x, tuple(order))
 
 
-def moveaxis(
-    a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
-) -> Array:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Axes moved to other places; the others keep their order.
 
     Args:
@@ -228,12 +232,13 @@ def moveaxis(
       (3, 4, 2)
     """
     x = value("moveaxis", a, "a")
-    froms = all_axes("moveaxis", source, x.ndim, "source")
-    tos = all_axes("moveaxis", destination, x.ndim, "destination")
+    froms = all_axes("moveaxis", source, x, "source")
+    tos = all_axes("moveaxis", destination, x, "destination")
     if len(froms) != len(tos):
         raise noted(
             ValueError(
-                f"moveaxis: source and destination must be of one length; got {source} and {destination}"
+                f"moveaxis: source and destination must be of one length; got {source} and "
+                f"{destination}"
             )
         )
     order = [i for i in range(x.ndim) if i not in froms]
@@ -250,7 +255,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
       (4, 2, 3)
     """
     x = value("rollaxis", a, "a")
-    i = one_axis("rollaxis", axis, x.ndim)
+    i = one_axis("rollaxis", axis, x)
     start = whole_number("rollaxis", start, "start")
     if not -x.ndim <= start <= x.ndim:
         raise noted(ValueError(f"rollaxis: start {start} is out of range for {x.aval}"))
@@ -272,7 +277,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     lengths = x.aval.shape
     if axis is None:
         return reshape(x, tuple([n for n in lengths if n != 1]))
-    drop = all_axes("squeeze", axis, x.ndim)
+    drop = all_axes("squeeze", axis, x)
     for i in drop:
         if lengths[i] != 1:
             raise noted(ValueError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
@@ -419,7 +424,7 @@ def flip(m: ArrayLike, axis: Axes = None) -> Array:
 
 def reversed_along(name: str, x: Any, axis: Any) -> Any:
     """Elements in reverse order; nothing is done where there is a single one."""
-    axes = tuple([i for i in sorted(all_axes(name, axis, x.ndim)) if x.shape[i] > 1])
+    axes = tuple([i for i in sorted(all_axes(name, axis, x)) if x.shape[i] > 1])
     return slicing.rev(x, dimensions=axes) if axes else x
 
 

@@ -43,7 +43,10 @@ def _unsupported(name: str, **options: Any) -> None:
     for option, given in options.items():
         if given is not None:
             raise noted(
-                TypeError(f"{name}: {option} is not supported; got {given!r}\n  fix: stable=False for speed")
+                TypeError(
+                    f"{name}: {option} is not supported; got {given!r}\n  fix: stable=False for "
+                    "speed"
+                )
             )
 
 
@@ -77,7 +80,7 @@ def sort(
     """
     _unsupported("sort", kind=kind, order=order)
     x, axis = _flat(value("sort", a, "a"), axis)
-    at = one_axis("sort", axis, x.ndim)
+    at = one_axis("sort", axis, x)
     return _sorted(x, axis=at, stable=bool(stable), descending=bool(descending))  # type: ignore[no-any-return]
 
 
@@ -133,7 +136,7 @@ def argsort(
     """
     _unsupported("argsort", kind=kind, order=order)
     x, axis = _flat(value("argsort", a, "a"), axis)
-    at = one_axis("argsort", axis, x.ndim)
+    at = one_axis("argsort", axis, x)
     found = wanted_dtype("argsort", dtype) or dtypes.default_int()
     return _order(  # type: ignore[no-any-return]
         x, axis=at, stable=bool(stable), descending=bool(descending), dtype=found
@@ -156,7 +159,9 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
     if not parts:
         raise TypeError("lexsort: needs at least one key")
     if any(p.shape != parts[0].shape for p in parts):
-        raise ValueError(f"lexsort: keys must be of one shape; got {', '.join(str(p.aval) for p in parts)}")
+        raise ValueError(
+            f"lexsort: keys must be of one shape; got {', '.join(str(p.aval) for p in parts)}"
+        )
     if not parts[0].ndim:
         return from_numpy(np.zeros((), dtypes.default_int()))
     at = one_axis("lexsort", axis, parts[0].ndim)
@@ -188,7 +193,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
       Array(2, dtype=int32)
     """
     x = value("partition", a, "a")
-    _kth("partition", kth, x, one_axis("partition", axis, x.ndim))
+    _kth("partition", kth, x, one_axis("partition", axis, x))
     return sort(x, axis=axis)
 
 
@@ -201,7 +206,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
       Array(2, dtype=int32)
     """
     x = value("argpartition", a, "a")
-    _kth("argpartition", kth, x, one_axis("argpartition", axis, x.ndim))
+    _kth("argpartition", kth, x, one_axis("argpartition", axis, x))
     return argsort(x, axis=axis)
 
 
@@ -272,7 +277,10 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right'; got {side!r}")
     if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
-        raise ValueError(f"searchsorted: method must be 'scan', 'scan_unrolled', 'sort' or 'compare_all'; got {method!r}")
+        raise ValueError(
+            "searchsorted: method must be 'scan', 'scan_unrolled', 'sort' or 'compare_all'; got "
+            f"{method!r}"
+        )
     x, y = promote_values("searchsorted", a, v)
     if x.ndim != 1:
         raise ValueError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
@@ -280,4 +288,3 @@ def searchsorted(
         x = look_up(x, value("searchsorted", sorter, "sorter"))
     run = _counted if method == "compare_all" or dtypes.is_complex(x.dtype) else _searched
     return run(x, y, right=side == "right", dtype=dtypes.default_int())  # type: ignore[no-any-return]
-

@@ -66,15 +66,16 @@ def average(
     x = value("average", a, "a")
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
-        count = math.prod([x.shape[i] for i in all_axes("average", axis, x.ndim)])
+        count = math.prod([x.shape[i] for i in all_axes("average", axis, x)])
         total: Any = structural.full(result.aval.strong(), count)
     else:
         x, w = promote_values("average", x, weights, to_inexact=True)
         if w.shape != x.shape:
-            axes = all_axes("average", axis, x.ndim)
+            axes = all_axes("average", axis, x)
             if axis is None or w.ndim != len(axes) or w.shape != tuple(x.shape[i] for i in axes):
                 raise TypeError(
-                    f"average: weights must be of the shape of `a`, or of its axes; got {w.aval} for {x.aval}"
+                    f"average: weights must be of the shape of `a`, or of its axes; got {w.aval} "
+                    f"for {x.aval}"
                 )
             order = sorted(range(len(axes)), key=lambda k: axes[k])
             if order != list(range(len(axes))):
@@ -260,7 +261,9 @@ def histogram(
     else:
         w = ravel(value("histogram", weights, "weights"))
         if w.shape != x.shape:
-            raise ValueError(f"histogram: weights must be of the shape of `a`; got {w.aval} for {x.aval}")
+            raise ValueError(
+                f"histogram: weights must be of the shape of `a`; got {w.aval} for {x.aval}"
+            )
     edges = histogram_bin_edges(x, bins, range, weights)
     count = edges.size - 1
     places = bin_places(x, edges)
@@ -346,7 +349,10 @@ def histogramdd(
     sides = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     ranges = [None] * d if range is None else list(range)
     if len(sides) != d or len(ranges) != d:
-        raise ValueError(f"histogramdd: needs bins and range for each of {d} axes; got {len(sides)} and {len(ranges)}")
+        raise ValueError(
+            f"histogramdd: needs bins and range for each of {d} axes; got {len(sides)} and "
+            f"{len(ranges)}"
+        )
     edges, place, lengths = [], None, []
     outside: Any = None
     for k, (side, limits) in enumerate(zip(sides, ranges, strict=True)):
@@ -411,7 +417,9 @@ def bincount(
     else:
         w = value("bincount", weights, "weights")
         if w.shape != v.shape:
-            raise ValueError(f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}")
+            raise ValueError(
+                f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}"
+            )
         dtype = w.dtype
     return zeros(size, dtype).at[arithmetic.max_(v, zero)].add(w, mode="drop")  # type: ignore[no-any-return]
 
@@ -422,7 +430,9 @@ def builtin_max(a: int, b: int) -> int:
 
 
 @located
-def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
+def digitize(
+    x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
+) -> Array:
     """Which of a row of bins each element is in.
 
     Args:
@@ -478,10 +488,15 @@ def interp(
     points, coordinates = promote_values("interp", x, xp, to_inexact=True)
     values = inexact("interp", fp)
     if coordinates.ndim != 1 or coordinates.shape != values.shape:
-        raise ValueError(f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and {values.aval}")
+        raise ValueError(
+            f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and "
+            f"{values.aval}"
+        )
     for name, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
-            raise ValueError(f"interp: {name} must be a number, None or 'extrapolate'; got {given!r}")
+            raise ValueError(
+                f"interp: {name} must be a number, None or 'extrapolate'; got {given!r}"
+            )
     if period is not None:
         span = arithmetic.abs_(cast(value("interp", period, "period"), points.dtype))
         points, coordinates = points % span, coordinates % span
@@ -508,7 +523,9 @@ def interp(
 
 
 def _outside(flag: Any, result: Any, edge: Any) -> Any:
-    return selection.select_n(flag, result, cast(value("interp", edge, "left or right"), result.dtype))
+    return selection.select_n(
+        flag, result, cast(value("interp", edge, "left or right"), result.dtype)
+    )
 
 
 def sorted_pairs(keys: Any, values: Any) -> tuple[Any, Any]:

@@ -143,7 +143,7 @@ def take(
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
-        d = one_axis("take", axis, x.ndim)
+        d = one_axis("take", axis, x)
     if mode is None or mode in ("fill", "clip", "wrap"):
         done = on_host(np.take, x, i, d, mode="raise" if mode in (None, "fill") else mode)
         if done is not None:
@@ -213,7 +213,7 @@ def take_along_axis(
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
-        d = one_axis(name, axis, x.ndim)
+        d = one_axis(name, axis, x)
     if mode in (None, "fill") and i.ndim == x.ndim:
         done = on_host(np.take_along_axis, x, i, d)
         if done is not None:
@@ -278,7 +278,7 @@ def put_along_axis(
     refuse_in_place(name, inplace, "x.at[index].set(values)")
     whole, i = value(name, arr, "arr"), integers(name, indices)
     x = reshape(whole, shape=(whole.size,)) if axis is None else whole
-    d = 0 if axis is None else one_axis(name, axis, x.ndim)
+    d = 0 if axis is None else one_axis(name, axis, x)
     shape = x.shape
     x, i = _along(name, x, i, d)
     if x.shape != shape:
@@ -417,7 +417,7 @@ def compress(
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
-        d = one_axis("compress", axis, x.ndim)
+        d = one_axis("compress", axis, x)
     n = x.shape[d]
     if flags.size > n:
         known = flags.concrete()

@@ -11,7 +11,7 @@ from ..core.value import Value
 from ..primitives import arithmetic
 from .axes import whole_number
 from .creation import from_numpy
-from .elementwise import i0
+from .transcendental import i0
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
@@ -76,10 +76,11 @@ def kaiser(M: int, beta: Any) -> Array:
       Array([1., 1., 1.], dtype=float32)
     """
     n = whole_number("kaiser", M, "M")
+    shape: Any = beta
     if not isinstance(beta, Value):
         return _window("kaiser", M, lambda m: np.kaiser(m, beta))
     if n == 1:
         return from_numpy(np.ones(1, dtypes.default_float()))
     line = (2 * np.arange(n) / (n - 1) - 1) ** 2
     curve = from_numpy(np.sqrt(np.maximum(1 - line, 0)).astype(dtypes.default_float()))
-    return arithmetic.div(i0(beta * curve), i0(beta))  # type: ignore[no-any-return]
+    return arithmetic.div(i0(shape * curve), i0(shape))  # type: ignore[no-any-return]

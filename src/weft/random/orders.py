@@ -128,7 +128,7 @@ def choice(
     """
     data, x = one_key("choice", key), _elements("choice", a, "a")
     shape = shape_tuple("choice", shape)
-    axis = one_axis("choice", axis, x.ndim)
+    axis = one_axis("choice", axis, x)
     n, draws = x.shape[axis], math.prod(shape)
     if not draws:
         empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
@@ -197,7 +197,7 @@ def categorical(
     """
     data = one_key("categorical", key)
     x = inexact("categorical", value("categorical", logits, "logits"))
-    axis = one_axis("categorical", axis, x.ndim)
+    axis = one_axis("categorical", axis, x)
     rest = (*x.shape[:axis], *x.shape[axis + 1 :])
     wanted = rest if shape is None else shape_tuple("categorical", shape)
     if wanted[len(wanted) - len(rest) :] != rest:

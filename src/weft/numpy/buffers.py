@@ -1,0 +1,131 @@
+"""Arrays from buffers, files, iterables, and functions of their indices."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, from_host
+from ..core.source import located
+from ..typing import DTypeLike
+from .axes import shape_tuple
+from .creation import array, copied, from_numpy_array, on_device, wanted_dtype
+
+__all__ = [
+    "from_dlpack",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+]
+
+
+@located
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
+    """An array of one axis with the bytes of a buffer, which are copied.
+
+    Args:
+      buffer: bytes, or anything with the buffer protocol.
+      dtype: that of the bytes.
+      count: how many elements to read; -1 is all.
+      offset: bytes to skip.
+    Returns: array [count].
+    Example:
+      >>> np.frombuffer(b"abc", dtype="uint8")
+      Array([97, 98, 99], dtype=uint8)
+    """
+    read: Any = np.frombuffer(buffer, _read_dtype(dtype), count, offset)
+    return from_numpy_array(read, None, True)
+
+
+def _read_dtype(dtype: Any) -> Any:
+    """The dtype of data outside; Python's float, int and complex have their default widths."""
+    return (
+        dtypes.canonicalize_dtype(dtype)
+        if dtype in (float, int, complex)
+        else dtypes.named_dtype(dtype)
+    )
+
+
+@located
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array that shares memory with one of another library, by DLPack.
+
+    Args:
+      x: anything with `__dlpack__`, on the CPU.
+      device: where to put it.
+      copy: True copies; otherwise memory is shared where it can be, and must not be written to.
+    Returns: array.
+    Example:
+      >>> np.from_dlpack(np.arange(3.0))
+      Array([0., 1., 2.], dtype=float32)
+    """
+    if isinstance(x, Array):
+        return on_device(copied(x) if copy else x, device)
+    host = np.from_dlpack(x)
+    return on_device(from_numpy_array(host, None, bool(copy)), device)
+
+
+@located
+def fromfile(
+    file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0
+) -> Array:
+    """An array of one axis with the contents of a binary or text file; see `numpy.fromfile`.
+
+    Returns: array [count].
+    """
+    return array(np.fromfile(file, _read_dtype(dtype), count, sep, offset))
+
+
+@located
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
+    """An array of one axis with the items of an iterable.
+
+    Args:
+      dtype: that of the items.
+      count: how many to read; -1 is all.
+    Returns: array [count].
+    Example:
+      >>> np.fromiter(range(3), dtype=int)
+      Array([0, 1, 2], dtype=int32)
+    """
+    return array(np.fromiter(iter, _read_dtype(dtype), count))
+
+
+@located
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
+    """An array of one axis with the numbers in a text.
+
+    Args:
+      sep: what is between numbers.
+      count: how many to read; -1 is all.
+    Returns: array [count].
+    Example:
+      >>> np.fromstring("1 2 3", dtype=int, sep=" ")
+      Array([1, 2, 3], dtype=int32)
+    """
+    return array(np.fromstring(string, _read_dtype(dtype), count, sep=sep))
+
+
+@located
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: DTypeLike = float, **kwargs: Any
+) -> Array:
+    """An array made by a function of its indices.
+
+    Args:
+      function: called once, with an array of indices for each axis.
+      shape: the lengths of the axes.
+      dtype: that of the indices.
+      kwargs: passed on to the function.
+    Example:
+      >>> np.fromfunction(lambda i, j: i + 10 * j, (2, 2), dtype=int)
+      Array([[ 0, 10],
+             [ 1, 11]], dtype=int32)
+    """
+    lengths = shape_tuple("fromfunction", shape)
+    found = wanted_dtype("fromfunction", dtype)
+    grids = np.indices(lengths)
+    return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)  # type: ignore[no-any-return]

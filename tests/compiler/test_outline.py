@@ -1,0 +1,109 @@
+"""Repeated blocks become calls of one function, and the program computes what it did."""
+
+import numpy as onp
+import pytest
+
+import weft
+import weft.numpy as np
+from weft.compiler.dead_code import without_dead_code
+from weft.compiler.lower import lower
+from weft.compiler.outline import FEWEST, SMALLEST, find_runs, outlined
+from weft.core.jaxpr import run
+from weft.core.trace import current
+
+
+def layer(x, w):
+    """Some 40 equations, with a residual sum."""
+    h = x
+    for i in range(9):
+        h = np.tanh(h * (1.0 + i)) + np.sin(h) * 0.5 - h / 3.0
+    return x + np.dot(h, w)
+
+
+def network(ws, x):
+    for w in ws:
+        x = layer(x, w)
+    return np.sum(x * x)
+
+
+def arguments(depth, width=4):
+    r = onp.random.RandomState(0)
+    ws = [np.array(r.randn(width, width).astype("float32")) * 0.1 for _ in range(depth)]
+    return ws, np.array(r.randn(3, width).astype("float32"))
+
+
+def lean_jaxpr(function, *args):
+    return without_dead_code(weft.make_jaxpr(function)(*args))[0].without_consts()
+
+
+@pytest.mark.parametrize("function", [network, weft.grad(network)], ids=["value", "gradient"])
+def test_the_outlined_program_computes_the_same(function):
+    ws, x = arguments(8)
+    jaxpr = lean_jaxpr(function, ws, x)
+    short = outlined(jaxpr)
+    assert len(short.equations) < len(jaxpr.equations) / 2
+    inlined = []
+    for e in short.equations:
+        inlined += e.params[0][1].equations if e.primitive.name == "block_call" else [e]
+    assert len(inlined) == len(jaxpr.equations)
+    flat = run(jaxpr, [*ws, x], current.base)
+    compiled = weft.jit(function)(ws, x)
+    for a, b in zip(weft.tree_util.tree_leaves(compiled), flat, strict=True):
+        onp.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+
+
+def test_blocks_share_one_function():
+    ws, x = arguments(8)
+    short = outlined(lean_jaxpr(network, ws, x))
+    calls = [e for e in short.equations if e.primitive.name == "block_call"]
+    assert len(calls) >= 6
+    assert len({id(e.params[0][1]) for e in calls}) == 1
+    text, _ = lower(short)
+    assert text.count("func.func private") == 1
+    assert text.count('inlineable = "false"') == len(calls)
+
+
+def test_layers_of_two_kinds_are_found_as_pairs():
+    ws, x = arguments(12)
+
+    def alternating(ws, x):
+        for i, w in enumerate(ws):
+            x = layer(x, w) if i % 2 else np.exp(-layer(x, w))
+        return np.sum(x)
+
+    jaxpr = lean_jaxpr(alternating, ws, x)
+    short = outlined(jaxpr)
+    assert any(e.primitive.name == "block_call" for e in short.equations)
+    onp.testing.assert_allclose(
+        weft.jit(alternating)(ws, x), run(jaxpr, [*ws, x], current.base)[0], rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_few_repetitions_stay_as_they_are(depth):
+    assert depth < FEWEST
+    jaxpr = lean_jaxpr(network, *arguments(depth))
+    assert outlined(jaxpr) is jaxpr
+
+
+def test_small_blocks_stay_as_they_are():
+    def chain(x):
+        for _ in range(60):
+            x = np.tanh(x) * 2.0
+        return x
+
+    jaxpr = lean_jaxpr(chain, np.ones(3))
+    assert outlined(jaxpr) is jaxpr
+
+
+@pytest.mark.parametrize("period", [SMALLEST, SMALLEST + 7])
+@pytest.mark.parametrize("count", [FEWEST, 10])
+@pytest.mark.parametrize("margin", [0, 5])
+def test_runs_are_found_wherever_they_lie(period, count, margin):
+    prefix = [10_000 + i for i in range(margin)]
+    sequence = prefix + list(range(period)) * count + [20_000 + i for i in range(margin)]
+    assert find_runs(sequence) == [(margin, period, period * count)]
+
+
+def test_a_sequence_without_repetition_has_no_runs():
+    assert find_runs(list(range(500))) == []

@@ -1,0 +1,45 @@
+"""Namespaces load their modules when a name is asked for, and not before."""
+
+import subprocess
+import sys
+
+import pytest
+
+import weft
+import weft.numpy as np
+from weft.lazy import Deferred, exports
+
+
+def test_every_exported_name_is_there():
+    for package in (weft, weft.lax, weft.numpy, weft.random):
+        for name in package.__all__:
+            assert getattr(package, name) is not None or name == "newaxis"
+        assert set(package.__all__) <= set(dir(package))
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_the_module():
+    with pytest.raises(AttributeError, match=r"'weft\.numpy' has no attribute 'no_such_thing'"):
+        _ = np.no_such_thing
+
+
+def test_a_found_name_becomes_an_attribute():
+    getattr_, _ = exports("weft.numpy", {"products": ("dot",)})
+    assert getattr_("dot") is np.dot
+    assert vars(np)["dot"] is np.dot
+
+
+def test_a_deferred_module_is_the_module():
+    assert Deferred("math").pi == __import__("math").pi
+
+
+def test_importing_weft_loads_little():
+    program = (
+        "import sys, weft, weft.numpy\n"
+        "loaded = [m for m in sys.modules if m.startswith('weft.')]\n"
+        "assert len(loaded) < 20, loaded\n"
+        "assert 'weft.interpreters' not in sys.modules\n"
+        "x = weft.numpy.ones(2) + 1\n"
+        "assert x.tolist() == [2.0, 2.0]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
