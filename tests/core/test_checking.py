@@ -108,11 +108,11 @@ def test_the_switch_checks_each_stage():
         return weft.make_jaxpr(lambda x: (broken(x), broken.types.clear()))(np.float32(1.0))
 
     run()
+    turns = iter([F32, VECTOR, VECTOR, VECTOR])
     with (
         weft.config.temporarily(enable_checks=True),
         pytest.raises(InvalidJaxprError, match="broken"),
     ):
-        turns = iter([F32, VECTOR, VECTOR, VECTOR])
         run()
     del weft.core.primitive.registry["broken_for_checking"]
     with weft.config.temporarily(enable_checks=True):

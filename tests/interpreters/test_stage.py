@@ -94,3 +94,23 @@ def test_names_of_the_arguments_that_a_value_depends_on():
     with pytest.raises(weft.errors.TracerBoolConversionError) as error:
         weft.jit(f)(1.0, 2.0, {"a": 3.0, "b": 4.0})
     assert "arguments x, pair['b']\n" in str(error.value)
+
+
+def test_leaks_are_found_where_they_happen():
+    kept = []
+
+    @weft.jit
+    def f(x):
+        y = sin(x)
+        kept.append(y)
+        return y * 2
+
+    @weft.jit
+    def clean(x):
+        return weft.jit(lambda y: cos(y) * x)(x)
+
+    with weft.config.temporarily(check_tracer_leaks=True):
+        assert float(clean(0.0)) == 0.0
+        assert float(weft.grad(clean)(0.0)) == 1.0
+        with pytest.raises(weft.errors.UnexpectedTracerError, match="(?s)is kept.*created: by sin"):
+            f(1.0)

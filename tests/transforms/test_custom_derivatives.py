@@ -469,12 +469,11 @@ def test_custom_gradient():
 
 
 def test_a_missing_rule():
+    @weft.custom_jvp
+    def f(x):
+        return x
+
     with pytest.raises(AttributeError, match=r"(?s)custom_jvp: no rule is defined for f .*defjvp"):
-
-        @weft.custom_jvp
-        def f(x):
-            return x
-
         f(1.0)
     with pytest.raises(AttributeError, match=r"(?s)custom_vjp: no rules are defined.*defvjp"):
         weft.custom_vjp(lambda x: x)(1.0)

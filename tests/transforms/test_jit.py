@@ -346,12 +346,11 @@ def test_same_value_twice_in_the_output():
 
 
 def test_a_function_that_returns_no_array_is_refused():
+    @weft.jit
+    def f(x):
+        return "text"
+
     with pytest.raises(TypeError, match=r"jit: f .*must return arrays.*leaf 0.*a str: 'text'"):
-
-        @weft.jit
-        def f(x):
-            return "text"
-
         f(1.0)
 
 

@@ -85,7 +85,7 @@ def test_length_zero_and_one():
 
 
 def test_results_that_do_not_depend_on_the_batch():
-    y, z = weft.vmap(lambda x: (x, 7.0))(f32([1.0, 2.0]))
+    _, z = weft.vmap(lambda x: (x, 7.0))(f32([1.0, 2.0]))
     same(z, [7.0, 7.0])
     _y, z = weft.vmap(lambda x: (x, 7.0), out_axes=(0, None))(f32([1.0, 2.0]))
     assert np.shape(z) == ()

@@ -200,10 +200,11 @@ class Value:
             "  fix: y = numpy.delete(x, index), which gives a new array"
         )
 
-    @located
     def __len__(self) -> int:
         if not self.aval.ndim:
-            raise TypeError(f"len: expected an array with at least one axis; got {self.aval}")
+            wrong = TypeError(f"len: expected an array with at least one axis; got {self.aval}")
+            note_user_line(wrong)
+            raise wrong
         return self.aval.shape[0]
 
     @located
@@ -501,8 +502,9 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     return array.host()
 
 
-@located
 def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
     if value.aval.size != 1:
-        raise ValueError(f"{operation}: expected an array of one element; got {value.aval}")
+        wrong = ValueError(f"{operation}: expected an array of one element; got {value.aval}")
+        note_user_line(wrong)
+        raise wrong
     return _known(value, operation, error).item()

@@ -63,7 +63,8 @@ class LinearizeTrace(Trace):
     __slots__ = ("closed", "function", "outside", "tape", "transform")
 
     def __init__(self, outside: Any, transform: str = "grad", function: Any = None) -> None:
-        self.outside, self.tape, self.closed = outside, [], False
+        self.outside, self.closed = outside, False
+        self.tape: list[Node] = []
         self.transform, self.function = transform, function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:

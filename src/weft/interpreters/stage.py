@@ -55,7 +55,7 @@ class StageTrace(Trace):
         equations = self.equations
         if equations is None:
             raise leaked(self, primitive.name)
-        inputs = []
+        inputs: list[Any] = []
         for a in args:
             if a.__class__ is StageTracer and a._trace is self:
                 inputs.append(a._var)
@@ -251,13 +251,28 @@ def leak_text(trace: Any, operation: str, tracer: Any) -> str:
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
             f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
         )
-    made = trace.origin(tracer) if hasattr(trace, "origin") and tracer is not None else ""
+    made = trace.origin(tracer) if isinstance(tracer, StageTracer) else ""
     return (
         f"{operation}: {what} from {trace.transform} of {where} is used after that trace has ended\n"
         f"  created: {made}while {where} was traced\n"
         f"  used: {user_line()}\n"
         "  fix: return the value from the function instead of keeping it in a variable outside"
     )
+
+
+def check_leaks(trace: StageTrace) -> None:
+    """Refuses tracers that are still referred to when their trace has ended. Slow."""
+    gc.collect()
+    for x in gc.get_objects():
+        if x.__class__ is StageTracer and x._trace is trace:
+            where = function_line(trace.function)
+            error = errors.UnexpectedTracerError(
+                f"{trace.transform}: a traced {x.aval} is kept when the trace of {where} ends\n"
+                f"  created: {trace.origin(x)}while {where} was traced\n"
+                "  fix: return the value from the function instead of keeping it in a variable outside"
+            )
+            note_user_line(error)
+            raise error
 
 
 def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
@@ -294,7 +309,11 @@ def stage(
         gc.disable()  # nothing recorded is garbage: 10-15 % of tracing time
     try:
         outputs = function(*args)
-        return trace.finish(outputs, name)
+        jaxpr = trace.finish(outputs, name)
+        if thread.check_tracer_leaks:
+            del args, outputs
+            check_leaks(trace)
+        return jaxpr
     finally:
         trace.close()
         current.trace = outside

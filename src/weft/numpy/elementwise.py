@@ -103,16 +103,19 @@ _KEPT = "its dtype is kept."
 # --- arithmetic ---
 
 add = binary(structural.add, "add", two(
-    "Sum; for booleans, or.", "np.add(np.arange(2), np.ones(2))", "Array([1., 2.], dtype=float32)"))  # fmt: skip
+    "Sum; for booleans, or.", "np.add(np.arange(2), np.ones(2))",
+    "Array([1., 2.], dtype=float32)"))  # fmt: skip
 subtract = binary(arithmetic.sub, "subtract", two(
     "Difference.", "np.subtract(np.arange(2), 1)", "Array([-1,  0], dtype=int32)"))  # fmt: skip
 multiply = binary(arithmetic.mul, "multiply", two(
-    "Product; for booleans, and.", "np.multiply(np.arange(2), 3)", "Array([0, 3], dtype=int32)"))  # fmt: skip
+    "Product; for booleans, and.", "np.multiply(np.arange(2), 3)",
+    "Array([0, 3], dtype=int32)"))  # fmt: skip
 divide = true_divide = binary(arithmetic.div, "divide", two(
     "Quotient; of integers too it is a float.", "np.divide(np.arange(2), 2)",
     "Array([0. , 0.5], dtype=float32)"), to_inexact=True)  # fmt: skip
 negative = unary(arithmetic.neg, "negative", one(
-    "Minus x.", "np.negative(np.arange(2))", "Array([ 0, -1], dtype=int32)", note=_KEPT))  # fmt: skip
+    "Minus x.", "np.negative(np.arange(2))", "Array([ 0, -1], dtype=int32)",
+    note=_KEPT))  # fmt: skip
 maximum = binary(arithmetic.max_, "maximum", two(
     "The larger one; NaN if either is.", "np.maximum(np.arange(3), 1)",
     "Array([1, 1, 2], dtype=int32)"))  # fmt: skip
@@ -334,8 +337,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
 
 @composite
 def _whole_power(x: Any, y: Any) -> Any:
-    """Integers to integer powers, by squaring. Six bits of the exponent: more would overflow, except
-    for 0, 1 and -1."""
+    """Integers to integer powers, by squaring. Six bits of the exponent: more would overflow,
+    except for 0, 1 and -1."""
     dtype = x.aval.dtype
     zero, unit = literal(0, dtype), literal(1, dtype)
     shift = (

@@ -161,7 +161,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
 
 @composite
 def _diagonal(x: Any, *, offset: int) -> Any:
-    """The diagonal of the last two axes: elements at a constant distance of the flattened matrix."""
+    """The diagonal of the last two axes: elements a constant distance apart, when flat."""
     *front, n, m = x.aval.shape
     first = offset if offset >= 0 else -offset * m
     length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def replaced(name: str, a: Any, number: Any) -> tuple[Any, Any]:
-    """(the array with a number in the place of NaNs, where they are; `None` if there can't be any)."""
+    """(the array with a number in the place of NaNs, where these are or `None` if it has none)."""
     x = value(name, a, "a")
     if is_whole(x):
         return x, None

@@ -42,7 +42,7 @@ def take_fixed(x: Any, indices: Any, axis: int) -> Any:
 
 
 def runs(indices: Any) -> list[tuple[int, int, int]]:
-    """Indices as (start, length, step) with steps of -1, 0 or 1, as few as a greedy reading gives."""
+    """Indices as (start, length, step) with steps of -1, 0 or 1: few of them, read greedily."""
     found: list[tuple[int, int, int]] = []
     i, n = 0, len(indices)
     while i < n and len(found) <= _RUNS:

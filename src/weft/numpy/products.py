@@ -90,7 +90,7 @@ def dot(
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """The product of vectors, of matrices, or over the last axis of `a` and the last but one of `b`.
+    """The product of vectors or matrices: over the last axis of `a` and the last but one of `b`.
 
     Args:
       a: array [] or […, k].

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
+from ..compiler.program import program_of
 from ..config import config, thread
 from ..core.array import _SCALARS as _SCALAR_TYPES
 from ..core.array import Array, _literals, as_value, literal
@@ -132,8 +133,8 @@ def promote_values(
 
 
 def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
-    """An operand as a value of a dtype. Python scalars and weak values stay weak; `weak` makes others
-    so that are converted: an int32 array plus 2.5 is a weak float32 one.
+    """An operand as a value of a dtype. Python scalars and weak values stay weak; `weak` makes
+    others so that are converted: an int32 array plus 2.5 is a weak float32 one.
     """
     if x.__class__ in SCALARS:
         return literal(x, dtype)
@@ -381,11 +382,10 @@ def derived(
     rights = plan_cache()
 
     def public(x1: Any, x2: Any, /) -> Any:
-        try:
-            if x2.__class__ in SCALARS:
-                return call(x1, strong(literal(x2, rights[x1.aval, x2.__class__])))
-        except (AttributeError, KeyError):
-            pass
+        if x2.__class__ in SCALARS and isinstance(x1, Value):
+            dtype = rights.get((x1.aval, x2.__class__))
+            if dtype is not None:
+                return call(x1, strong(literal(x2, dtype)))
         if operator and not (is_operand(x1) and is_operand(x2)):
             return NotImplemented
         try:
@@ -425,33 +425,39 @@ def composite(function: Callable[..., Any]) -> Callable[..., Any]:
                 key = (thread.x64, tuple(options.items()), *[x.aval for x in xs])
             else:
                 key = (thread.x64, *[x.aval for x in xs])
-            kernel, out, ready = plans[key]
-        except KeyError:
-            keep(plans, key, ())
-            return function(*xs, **options)
+            found = plans.get(key)
         except TypeError:  # an option that has no hash
-            return function(*xs, **options)
-        except ValueError:  # the second time
-            kernel, out, ready = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
+            found = key = None
+        if not found:
+            if found is None:
+                if key is not None:
+                    keep(plans, key, ())
+                return function(*xs, **options)
+            found = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
+        kernel, out, ready = found
         hosts = []
         for x in xs:
             if x.__class__ is not Array:
-                kernel = None
+                outs = ready.run(xs, _base)
                 break
             host = x._host
-            hosts.append(_base.fetch(x) if host is None else host)
-        if kernel is not None:
-            return Array((current.quiet or quietly())(kernel, *hosts), out)
-        outs = ready.run(xs, _base)
+            hosts.append(_base.fetch(x) if host is None and kernel is not None else host)
+        else:
+            if kernel is not None:
+                return Array((current.quiet or quietly())(kernel, *hosts), out)
+            if ready.steps is None and ready.jaxpr.equations and not thread.disable_jit:
+                outs = program_of(ready.jaxpr).run(xs)  # XLA does it, as one program
+            else:
+                outs = ready.run(xs, _base)
         return outs[0] if out is not None else tuple(outs)
 
     return call
 
 
 def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tuple[Any, Any, Plan]:
-    """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that gives the
-    output, or `None` if there are several outputs or XLA has to do a part of it; the aval is that of
-    the output, or `None` if there are several.
+    """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that gives
+    the output, or `None` if there are several outputs or XLA has to do a part of it; the aval is
+    that of the output, or `None` if there are several.
     """
     one = True
 
@@ -462,10 +468,10 @@ def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tu
         return [result] if one else result
 
     plan = Plan(stage(listed, avals, name=function.__name__, about=function))
+    plan.prepare()
     if not one:
         return None, None, plan
     out = plan.jaxpr.outvars[0].aval
-    plan.prepare()
     if plan.steps is None or plan.outputs[0][0]:
         return None, out, plan
     steps = plan.steps[0]

@@ -171,8 +171,8 @@ def sum(
 
     def compute(x: Any) -> Any:
         return folded(
-            "sum", structural.reduce_sum, structural.add, 0, x, axis, wanted, keepdims, initial, where,
-            promote_integers,
+            "sum", structural.reduce_sum, structural.add, 0, x, axis, wanted, keepdims,
+            initial, where, promote_integers,
         )  # fmt: skip
 
     if plain and promote_integers:
@@ -212,8 +212,8 @@ def prod(
 
     def compute(x: Any) -> Any:
         return folded(
-            "prod", reduction.reduce_prod, arithmetic.mul, 1, x, axis, wanted, keepdims, initial, where,
-            promote_integers,
+            "prod", reduction.reduce_prod, arithmetic.mul, 1, x, axis, wanted, keepdims,
+            initial, where, promote_integers,
         )  # fmt: skip
 
     if plain and promote_integers:

@@ -498,5 +498,6 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 heaviside = derived(_heaviside, "heaviside", two(
-    "0 for negative x1, 1 for positive, x2 at zero.", "np.heaviside(np.array([-1.0, 0.0, 2.0]), 0.5)",
+    "0 for negative x1, 1 for positive, x2 at zero.",
+    "np.heaviside(np.array([-1.0, 0.0, 2.0]), 0.5)",
     "Array([0. , 0.5, 1. ], dtype=float32)"), to_inexact=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sorting, and search in sorted arrays. NaNs come last; complex numbers by real, then imaginary part."""
+"""Sorting, and search in sorted arrays. NaNs come last; complex numbers by real part first."""
 
 import math
 from collections.abc import Sequence
@@ -214,7 +214,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def in_order(x: Any, y: Any, or_equal: bool) -> Any:
-    """Whether x < y (or x <= y) in the order of sorting: NaN is the largest, and equal to itself."""
+    """Whether x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself."""
     compare = comparison.le if or_equal else comparison.lt
     result = compare(x, y)
     if dtypes.is_inexact(x.aval.dtype):

@@ -140,11 +140,11 @@ sin = unary(t.sin, "sin", one("Sine.", f"np.sin({_ZERO})", _ZEROS), to_inexact=T
 cos = unary(t.cos, "cos", one("Cosine.", f"np.cos({_ZERO})", _ONES), to_inexact=True)
 tan = unary(t.tan, "tan", one("Tangent.", f"np.tan({_ZERO})", _ZEROS), to_inexact=True)
 arcsin = asin = unary(t.asin, "arcsin", one(
-    "Inverse of sin, from -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+    "Inverse of sin, -π/2 to π/2.", f"np.arcsin({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 arccos = acos = unary(t.acos, "arccos", one(
     "Inverse of cos, from 0 to π.", "np.arccos(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
 arctan = atan = unary(t.atan, "arctan", one(
-    "Inverse of tan, from -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
+    "Inverse of tan, -π/2 to π/2.", f"np.arctan({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 sinh = unary(t.sinh, "sinh", one(
     "Hyperbolic sine.", f"np.sinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 cosh = unary(t.cosh, "cosh", one(
@@ -154,7 +154,7 @@ tanh = unary(t.tanh, "tanh", one(
 arcsinh = asinh = unary(t.asinh, "arcsinh", one(
     "Inverse of sinh.", f"np.arcsinh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 arccosh = acosh = unary(t.acosh, "arccosh", one(
-    "Inverse of cosh, not negative.", "np.arccosh(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
+    "Inverse of cosh, at least 0.", "np.arccosh(np.ones(2))", _ZEROS), to_inexact=True)  # fmt: skip
 arctanh = atanh = unary(t.atanh, "arctanh", one(
     "Inverse of tanh.", f"np.arctanh({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 arctan2 = atan2 = binary(t.atan2, "arctan2", two(

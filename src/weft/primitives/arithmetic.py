@@ -72,12 +72,41 @@ def _integer_division(x: Any, y: Any) -> tuple[Any, Any]:
 
 _INTEGERS = (*dtypes.SIGNED[1:], *dtypes.UNSIGNED[1:])
 
+
+def _lower_division(name: str) -> Any:
+    """Integers are divided by 1 where the quotient doesn't exist, and the answer put there after.
+
+    XLA does the same when it runs, but not when it folds constants: there the processor's trap for
+    x / 0, or for the smallest integer / -1, ends the process.
+    """
+
+    def lower(block: Any, x: Any, y: Any, out: Aval) -> Any:
+        if not dtypes.is_integer(out.dtype):
+            return block.elementwise(name, (x, y), out)
+        x, y = block.widen(x, out.shape), block.widen(y, out.shape)
+        flags = out.update(dtype=dtypes.bool_, weak_type=False)
+        zero = block.compare("EQ", y, block.full(0, out), flags)
+        unsafe = zero
+        if dtypes.is_signed(out.dtype):
+            smallest = block.full(dtypes.iinfo(out.dtype).min, out)
+            least = block.compare("EQ", x, smallest, flags)
+            minus = block.compare("EQ", y, block.full(-1, out), flags)
+            unsafe = block.elementwise("or", (zero, block.elementwise("and", (least, minus), flags)), flags)
+        quotient = block.elementwise(name, (x, block.select(unsafe, block.full(1, out), y)), out)
+        if name == "remainder":
+            return block.select(zero, x, quotient)
+        largest = -1 if dtypes.is_signed(out.dtype) else dtypes.iinfo(out.dtype).max
+        return block.select(zero, block.full(largest, out), quotient)
+
+    return lower
+
+
 div: Primitive = nary(
     "div",
     "Quotient of two arrays; of integers, towards zero.",
     evaluate=np.divide,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
-    stablehlo="divide",
+    stablehlo=_lower_division("divide"),
     jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(mul(div(dy, y), out))),
     transpose=(lambda ct, x, y: div(ct, y), None),
     accepts="number",
@@ -89,7 +118,7 @@ rem: Primitive = nary(
     "Remainder of the division towards zero: it has the sign of x.",
     evaluate=np.fmod,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[1]),
-    stablehlo="remainder",
+    stablehlo=_lower_division("remainder"),
     jvp=(
         lambda dx, out, x, y: dx,
         lambda dy, out, x, y: mul(neg(dy), _towards_zero(div(x, y))),

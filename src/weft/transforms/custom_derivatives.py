@@ -67,6 +67,9 @@ class _Custom:
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
         functools.update_wrapper(self, fun)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -353,7 +356,7 @@ class custom_vjp(_Custom):
                     f"{where} must give cotangents of the arguments' structure {child}; got {ct_tree}"
                 )
             leaves += ct_leaves
-        checked = []
+        checked: list[Any] = []
         for ct, a in zip(leaves, in_avals, strict=True):
             if ct is None or is_float0(ct) or not dtypes.is_inexact(a.dtype):
                 checked.append(None)

@@ -354,7 +354,7 @@ def check_outputs(
 def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> list[Any]:
     """`function` applied to every unit vector of the space of `avals`, stacked along axis 0."""
     total = sum(a.size for a in avals)
-    basis = []
+    basis: list[Any] = []
     start = 0
     for a in avals:
         if not dtypes.is_inexact(a.dtype):

@@ -6,7 +6,9 @@ like most of the time. Knows tracing and programs; knows nothing of other transf
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -133,6 +135,19 @@ def argument_array(x: Any) -> Any:
     return as_value(x)
 
 
+_shared: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+
+
+def caches_of(fun: Any, options: Any) -> tuple[dict[Any, Entry], Cache]:
+    """The caches of a function: `jit(f)` said twice compiles once. They die with the function."""
+    if type(fun) is not FunctionType:
+        return {}, Cache()
+    by_options = _shared.setdefault(fun, {})
+    if options not in by_options:
+        by_options[options] = ({}, Cache())
+    return by_options[options]  # type: ignore[no-any-return]
+
+
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
@@ -194,9 +209,11 @@ def jit(
         )
     function: Callable[..., Any] = fun
     name = name_of(fun)
-    cache: dict[Any, Entry] = {}
+    cache, hot = caches_of(
+        fun,
+        (static_nums, static_names, donate_nums, donate_names, device, backend, inline, keep_unused),
+    )
     pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
-    hot = Cache()
     history = retrace.History(fun)
     has_static = bool(static_nums or static_names)
     plain = not has_static and device is None and backend is None
@@ -280,7 +297,7 @@ def jit(
         return Entry(jaxpr, out_tree, program, target())
 
     def donated_leaves(args: Any, kwargs: Any) -> list[int]:
-        numbers = []
+        numbers: list[int] = []
         i = 0
         fixed = {n % len(args) if n < 0 else n for n in static_nums}
         for n, arg in enumerate(args):

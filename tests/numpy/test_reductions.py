@@ -1,0 +1,183 @@
+"""Reductions against NumPy: axes, dtypes, masks, NaNs, plans, derivatives."""
+
+import numpy as onp
+import pytest
+from agreement import agree, assert_close, assert_gradient
+
+import weft
+import weft.numpy as np
+
+RNG = onp.random.default_rng(1)
+X = RNG.standard_normal((2, 3, 4)).astype(onp.float32)
+INTS = RNG.integers(-5, 6, (2, 3, 4)).astype(onp.int32)
+FLAGS = RNG.integers(0, 2, (2, 3, 4)).astype(bool)
+MASK = RNG.integers(0, 2, (3, 4)).astype(bool)
+MASK[0, 0] = MASK[1, 1] = True
+HOLES = onp.where(RNG.random((2, 3, 4)) < 0.3, onp.nan, X)
+HOLES[0, 0] = onp.nan
+COMPLEX = (X + 1j * X[::-1]).astype(onp.complex64)
+
+AXES = [None, 0, -1, (0, 2), (), (2, 0, 1)]
+ALL = "sum prod max min mean var std any all ptp count_nonzero".split()
+NAN = "nansum nanprod nanmean nanvar nanstd nanmax nanmin".split()
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_reductions_over_axes(name, axis, keepdims):
+    if name == "count_nonzero" and axis == ():
+        pytest.skip("NumPy takes () for all axes here")
+    agree(name, X, axis=axis, keepdims=keepdims, compiled=axis == (0, 2))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean", "var"])
+@pytest.mark.parametrize("x", [INTS, FLAGS, INTS.astype(onp.int8), COMPLEX], ids=str)
+def test_reductions_of_dtypes(name, x):
+    if x.dtype == bool and name in ("max", "min"):
+        agree(name, x, axis=1)
+        return
+    x = onp.clip(x, -3, 3) if x.dtype.kind == "i" else x
+    agree(name, x, axis=1)
+
+
+@pytest.mark.parametrize("x", [INTS.astype(onp.int8), INTS.astype(onp.uint16), FLAGS])
+def test_sums_of_small_integers_are_promoted(x):
+    result = agree("sum", x)
+    assert result.dtype == ("uint32" if x.dtype == onp.uint16 else "int32")
+    assert np.sum(np.asarray(x[:1, :1, :1]), promote_integers=False).dtype == (
+        "int32" if x.dtype == bool else x.dtype
+    )
+
+
+def test_sums_of_16_bit_floats_are_kept_in_float32():
+    x = np.ones(5000, dtype="bfloat16")
+    assert float(x.sum()) == 4992.0  # 5000 in bfloat16; a sum in bfloat16 stops at 256
+    assert float(weft.jit(np.sum)(x)) == 4992.0
+    assert float(np.mean(np.full(4000, 60000.0, "float16"))) == 60000.0
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "any", "all"])
+def test_where(name):
+    agree(name, X, axis=2, where=MASK)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_where_needs_an_initial_value(name):
+    agree(name, X, axis=1, where=MASK, initial=0.25)
+    with pytest.raises(ValueError, match=f"{name}: where needs an initial value"):
+        getattr(np, name)(np.asarray(X), where=MASK)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_initial(name):
+    agree(name, X, axis=0, initial=0.5)
+    assert_close(getattr(np, name)(np.zeros((0, 3)), 0, initial=2.0), onp.full(3, 2.0, onp.float32))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod"])
+@pytest.mark.parametrize("dtype", ["float16", "int32", "complex64"])
+def test_dtype(name, dtype):
+    if (name, dtype) == ("mean", "int32"):
+        pytest.skip("NumPy divides integers here")
+    result = agree(name, X[0, :2], dtype=dtype)
+    assert result.dtype == dtype
+
+
+def test_ddof_and_correction():
+    agree("var", X, axis=1, ddof=1)
+    agree("std", X, axis=(0, 1), ddof=2)
+    assert_close(np.var(X, correction=1), onp.var(X, ddof=1))
+    assert_close(np.var(X, 1, mean=np.mean(X, 1, keepdims=True)), onp.var(X, 1))
+
+
+@pytest.mark.parametrize("name", NAN)
+@pytest.mark.parametrize("axis", [None, 1, (0, 1)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_reductions_without_nans(name, axis):
+    agree(name, HOLES, axis=axis, compiled=axis == 1)
+
+
+@pytest.mark.parametrize("name", ["nanargmax", "nanargmin"])
+def test_places_without_nans(name):
+    agree(name, HOLES[1], axis=1, oracle=lambda x, axis: getattr(onp, name)(x, axis))
+    assert getattr(np, name)(np.array([np.nan, np.nan])) == -1
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_places(name, axis):
+    agree(name, X, axis=axis)
+    agree(name, INTS, axis=axis, keepdims=True)
+    assert getattr(np, name)(np.asarray(HOLES)) == onp.flatnonzero(onp.isnan(HOLES))[0]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "nancumsum", "nancumprod"])
+@pytest.mark.parametrize("axis", [None, 0, 2])
+def test_running(name, axis):
+    agree(name, HOLES if name.startswith("nan") else X, axis=axis)
+    agree(name, INTS, axis=axis)
+
+
+def test_running_from_an_initial_value():
+    assert_close(np.cumulative_sum(np.arange(4), include_initial=True), onp.array([0, 0, 1, 3, 6]))
+    assert_close(
+        np.cumulative_prod(np.asarray(X), axis=1, include_initial=True)[:, 1:], onp.cumprod(X, 1)
+    )
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "prod", "max", "min", "cumsum", "cumprod", "ptp"])
+def test_gradients(name):
+    assert_gradient(lambda x: getattr(np, name)(x, axis=1), X[0].astype(onp.float64))
+    if name in ("sum", "mean", "var"):
+        assert_gradient(lambda x: getattr(np, name)(x, axis=1, where=MASK), X[0])
+
+
+def test_gradient_of_nanmean():
+    x = X[0].astype(onp.float64)
+    assert_gradient(lambda v: np.nanmean(np.where(MASK, v, np.nan), axis=1), x)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "argmax", "cumsum", "any"])
+def test_axis_out_of_range(name):
+    with pytest.raises(ValueError, match=f"{name}: axis 3 is out of range"):
+        getattr(np, name)(np.asarray(X), axis=3)
+
+
+def test_an_axis_twice():
+    with pytest.raises(ValueError, match="twice"):
+        np.sum(np.asarray(X), axis=(0, -3))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_nothing_has_no_extreme(name):
+    with pytest.raises(ValueError, match="empty"):
+        getattr(np, name)(np.zeros((0,)))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "argmax", "any"])
+def test_out_is_refused(name):
+    with pytest.raises(NotImplementedError, match=f"{name}: out must be None"):
+        getattr(np, name)(np.ones(2), out=onp.zeros(()))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "any", "std", "argmin", "cumsum"])
+def test_lists_are_refused(name):
+    with pytest.raises(TypeError, match=f"{name}: expected .* got a list"):
+        getattr(np, name)([1, 2])
+
+
+def test_plans_follow_the_x64_switch():
+    x = np.arange(3)
+    for _ in range(4):
+        assert np.sum(x).dtype == onp.int32
+        with weft.enable_x64(True):
+            assert np.sum(np.asarray(x)).dtype == onp.int64
+            assert np.mean(x).dtype == onp.float64
+
+
+def test_weak_types_are_kept():
+    weak = np.asarray(2.0)
+    assert np.sum(weak).weak_type
+    assert np.mean(weak).weak_type
+    assert np.max(weak).weak_type
