@@ -32,7 +32,8 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
     equations = jaxpr.equations
     if len(equations) < SMALLEST * FEWEST:
         return jaxpr
-    runs = find_runs(signatures(equations))
+    numbers = signatures(equations)
+    runs = find_runs(numbers)
     if not runs:
         return jaxpr
     used_by = last_uses(jaxpr)
@@ -43,7 +44,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
         count = (begin + length - start) // period
         blocks = [equations[start + i * period : start + (i + 1) * period] for i in range(count)]
         result += equations[done:start]
-        result += calls(blocks, start, period, used_by, jaxpr.name)
+        result += calls(blocks, numbers, start, period, used_by, jaxpr.name)
         done = start + count * period
     result += equations[done:]
     return Jaxpr(
@@ -78,7 +79,7 @@ def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
                 distances[i - last[s]] += 1
             last[s] = i
     longest = len(sequence) // FEWEST
-    candidates = [p for p, _ in distances.most_common(8) if SMALLEST <= p <= longest]
+    candidates = [p for p, _ in distances.most_common(4) if SMALLEST <= p <= longest]
     runs = []
     for period in candidates:
         begin = 0
@@ -134,6 +135,7 @@ def phase(
 
 def calls(
     blocks: Sequence[Sequence[Equation]],
+    numbers: Sequence[int],
     start: int,
     period: int,
     uses: dict[Var, int],
@@ -142,8 +144,9 @@ def calls(
     """Calls for the blocks; blocks of one structure share a function."""
     kinds: dict[Any, int] = {}  # structure -> a number: the long key is hashed once a block
     shapes = []
-    for block in blocks:
-        key, inputs = structure(block)
+    for n, block in enumerate(blocks):
+        begin = start + n * period
+        key, inputs = structure(block, numbers[begin : begin + period])
         shapes.append((kinds.setdefault(key, len(kinds)), inputs))
     counts = Counter(kind for kind, _ in shapes)
     exported: dict[int, set[tuple[int, int]]] = {kind: set() for kind in counts}
@@ -172,21 +175,26 @@ def calls(
     return result
 
 
-def structure(block: Sequence[Equation]) -> tuple[Any, list[Var]]:
-    """What a block computes, but for the names of variables; and its inputs, by first use."""
-    local: dict[Var, tuple[int, int]] = {}
-    outside: dict[Var, int] = {}
-    rows = []
-    for i, e in enumerate(block):
-        atoms: list[Any] = []
+def structure(block: Sequence[Equation], numbers: Sequence[int]) -> tuple[Any, list[Var]]:
+    """What a block computes, but for the names of variables; and its inputs, by first use.
+
+    The equations' signatures (`numbers`) say their operations, types and literals; what is left is
+    where each input comes from: a result within, counted up, or one from outside, counted down.
+    """
+    places: dict[Var, int] = {}
+    outside: list[Var] = []
+    key: list[int] = []
+    made = 1
+    for e, number in zip(block, numbers, strict=True):
+        key.append(number)
         for v in e.inputs:
-            if v.__class__ is not Var:
-                atoms.append(("literal", id(v)))
-            elif v in local:
-                atoms.append(local[v])
-            else:
-                atoms.append((outside.setdefault(v, len(outside)), v.aval))
-        rows.append((e.primitive, e.params, *atoms))
-        for j, v in enumerate(e.outvars):
-            local[v] = (i, j)
-    return tuple(rows), list(outside)
+            if v.__class__ is Var:
+                place = places.get(v)
+                if place is None:
+                    outside.append(v)
+                    place = places[v] = -len(outside)
+                key.append(place)
+        for v in e.outvars:
+            places[v] = made
+            made += 1
+    return tuple(key), outside

@@ -310,7 +310,7 @@ def stage(
     try:
         outputs = function(*args)
         jaxpr = trace.finish(outputs, name)
-        if thread.check_tracer_leaks:
+        if thread.check_tracer_leaks and about is not None:  # about: the user's function
             del args, outputs
             check_leaks(trace)
         return jaxpr

@@ -354,6 +354,8 @@ def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
         return lambda x: x
     if dtypes.is_complex(source) and not dtypes.is_complex(dtype):
         return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+    if source in _FOUR_BITS and dtype in _FOUR_BITS:
+        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
     if not (dtypes.is_integer(dtype) and dtypes.is_float(source)):
         return lambda x: x.astype(dtype)
     if dtype not in (np.int32, np.int64) or source.itemsize < 4:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..compiler.program import Program, buffer_on
+from ..compiler.program import Program, buffer_on, program_of
 from ..config import thread
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
@@ -51,12 +51,26 @@ _base = current.base
 class Entry:
     """One signature of a jitted function: the jaxpr, its output tree and its program."""
 
-    __slots__ = ("build", "device", "donated", "executable", "jaxpr", "out_tree", "fast", "open", "program")
+    __slots__ = ("_program", "device", "donated", "fast", "jaxpr", "keep_unused", "open", "out_tree")
 
-    def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef, program: Program, device: Any) -> None:
-        self.jaxpr, self.out_tree, self.program, self.device = jaxpr, out_tree, program, device
+    def __init__(
+        self, jaxpr: Jaxpr, out_tree: PyTreeDef, donated: Sequence[int], keep_unused: bool, device: Any
+    ) -> None:
+        self.jaxpr, self.out_tree, self.device = jaxpr, out_tree, device
+        self.donated, self.keep_unused = donated, keep_unused
+        self._program: Program | None = None
         self.fast: Any = None
         self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+
+    @property
+    def program(self) -> Program:
+        """The jaxpr made ready to be lowered; when it is first needed."""
+        if self._program is None:
+            if self.donated or self.keep_unused:
+                self._program = Program(self.jaxpr, self.donated, self.keep_unused)
+            else:  # the same that calls inside other transformations run: there nothing is donated
+                self._program = program_of(self.jaxpr)
+        return self._program
 
     def alive(self) -> bool:
         """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
@@ -291,10 +305,7 @@ def jit(
             names=lambda: paths_of(args, kwargs),
         )  # fmt: skip
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
-        program = Program(jaxpr, donated, keep_unused)
-        if not donated:  # inside another transformation nothing is donated
-            jaxpr.cache["program"] = program
-        return Entry(jaxpr, out_tree, program, target())
+        return Entry(jaxpr, out_tree, donated, keep_unused, target())
 
     def donated_leaves(args: Any, kwargs: Any) -> list[int]:
         numbers: list[int] = []

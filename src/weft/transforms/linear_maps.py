@@ -19,7 +19,7 @@ from ..interpreters.linearize import LinearMap
 from ..interpreters.linearize import linearize as linearize_values
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
-from ..primitives.structural import zeros
+from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .signature import (
     argument_avals,
@@ -104,6 +104,8 @@ def tangent_value(
         raise TypeError(
             f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got {value.aval}"
         )
+    if value.aval.weak_type:
+        return convert_element_type(value, dtype=primal.dtype)
     return value
 
 
