@@ -9,14 +9,13 @@ import pytest
 
 from weft.config import (
     config,
-    debug_nans,
+    check_tracer_leaks,
     default_matmul_precision,
     disable_jit,
     enable_x64,
     log_compiles,
     numpy_rank_promotion,
     thread,
-    transfer_guard,
 )
 
 module = sys.modules["weft.config"]  # the name `weft.config` is the object in it
@@ -75,23 +74,23 @@ def test_a_block_sets_and_restores():
 
 
 def test_equal_keys_are_one_object():
-    with enable_x64(True), debug_nans(True):
+    with enable_x64(True), check_tracer_leaks(True):
         first = thread.key
-    with debug_nans(True), enable_x64(True):
+    with check_tracer_leaks(True), enable_x64(True):
         assert thread.key is first
 
 
 def test_only_program_changing_switches_are_in_the_key():
     key = thread.key
-    with log_compiles(True), transfer_guard("log"):
+    with log_compiles(True), config.temporarily(debug="tier"):
         assert thread.key is key
-        assert thread.transfer_guard == "log"
-    for name in ("enable_x64", "numpy_rank_promotion", "default_matmul_precision", "debug_nans"):
+        assert thread.debug == "tier"
+    for name in ("enable_x64", "numpy_rank_promotion", "default_matmul_precision", "check_tracer_leaks"):
         assert module._named(name).traced
 
 
 def test_a_block_restores_after_an_exception():
-    with pytest.raises(ZeroDivisionError), enable_x64(True), debug_nans(True):
+    with pytest.raises(ZeroDivisionError), enable_x64(True), check_tracer_leaks(True):
         raise ZeroDivisionError
     assert not thread.x64
 
@@ -144,14 +143,14 @@ def test_a_global_update_reaches_all_threads():
 
 def test_a_global_update_passes_under_an_override_of_another_switch():
     with Worker() as other:
-        block = debug_nans(True)
+        block = check_tracer_leaks(True)
         other(block.__enter__)
         expected_key = other(lambda: thread.key)
         config.update("enable_x64", True)
         try:
-            with debug_nans(True):
+            with check_tracer_leaks(True):
                 expected_key = thread.key
-            assert other(lambda: (thread.x64, thread.debug_nans)) == (True, True)
+            assert other(lambda: (thread.x64, thread.check_tracer_leaks)) == (True, True)
             assert other(lambda: thread.key) is expected_key
         finally:
             config.update("enable_x64", False)
@@ -183,8 +182,8 @@ def test_threads_that_switch_at_random_never_see_each_other():
     for each in threads:
         each.start()
     for i in range(50):
-        config.update("debug_infs", i % 2 == 0)
-    config.update("debug_infs", False)
+        config.update("enable_checks", i % 2 == 0)
+    config.update("enable_checks", False)
     for each in threads:
         each.join(30)
     assert not failures
@@ -257,7 +256,6 @@ def test_unknown_names():
         ("cpu_devices", True, "whole number >= 1"),
         ("debug", "jaxpr,nope", "comma-separated list of jaxpr, hlo, retrace, tier"),
         ("debug", 3, "comma-separated list"),
-        ("default_device", 3, "a device"),
         ("cache_dir", 3, "a string or None"),
         ("default_matmul_precision", "wrong", "'highest'"),
     ],
@@ -287,8 +285,6 @@ def test_a_block_checks_its_value_before_it_is_entered():
         ("eager_tier", "XLA", "xla"),
         ("cpu_devices", "4", 4),
         ("enable_checks", 1, True),
-        ("default_device", "cpu", "cpu"),
-        ("default_device", "", None),
     ],
 )
 def test_values_are_kept_in_one_form(name, given, kept):

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from .config import (
     check_tracer_leaks,
     config,
-    debug_infs,
-    debug_nans,
     default_matmul_precision,
     disable_jit,
     enable_checks,
@@ -65,8 +63,6 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
-    "debug_infs",
-    "debug_nans",
     "default_backend",
     "default_matmul_precision",
     "device_count",

@@ -242,8 +242,8 @@ class Config:
         """Several switches at once, in this thread, inside a `with` block.
 
         Example:
-          >>> with config.temporarily(enable_x64=True, debug_nans=True):
-          ...     config.enable_x64, config.debug_nans
+          >>> with config.temporarily(enable_x64=True, log_compiles=True):
+          ...     config.enable_x64, config.log_compiles
           (True, True)
         """
         overrides = [_named(name)(value) for name, value in values.items()]
@@ -333,14 +333,6 @@ def _text(value: Any) -> str | None:
     raise ValueError("a string or None")
 
 
-def _device(value: Any) -> Any:
-    if value == "" or value is None:
-        return None
-    if isinstance(value, str) or (hasattr(value, "platform") and hasattr(value, "id")):
-        return value
-    raise ValueError("a device, such as devices()[0], the name of a platform, or None")
-
-
 def _precision(value: Any) -> str | None:
     synonyms = {"bfloat16": "default", "tensorfloat32": "high", "float32": "highest"}
     plain = synonyms.get(value, value) if isinstance(value, str) else value
@@ -392,22 +384,6 @@ disable_jit = Switch(
     traced=True,
     block=True,
 )
-debug_nans = Switch(
-    "debug_nans",
-    _flag,
-    False,
-    "a NaN in a result is an error that names the operation",
-    traced=True,
-    block=True,
-)
-debug_infs = Switch(
-    "debug_infs",
-    _flag,
-    False,
-    "an infinity in a result is an error that names the operation",
-    traced=True,
-    block=True,
-)
 check_tracer_leaks = Switch(
     "check_tracer_leaks",
     _flag,
@@ -438,18 +414,6 @@ eager_tier = Switch(
     "auto",
     "how operations outside jit run on the CPU: NumPy (host), compiled (xla), the faster (auto)",
     traced=True,
-)
-default_device = Switch(
-    "default_device",
-    _device,
-    None,
-    "where new arrays and uncommitted computations go; None is the first device",
-)
-transfer_guard = Switch(
-    "transfer_guard",
-    _one_of("allow", "log", "disallow"),
-    "allow",
-    "what happens on an implicit transfer between host and device: allow, log, disallow",
 )
 platform = Switch(
     "platform",

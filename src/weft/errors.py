@@ -13,8 +13,7 @@ WeftError                                    any of these
 ├── CompilationError             RuntimeError    a program could not be compiled
 └── ExecutionError               RuntimeError    a compiled program, or a transfer, failed
 
-Wrong shapes, dtypes and options are plain TypeErrors and ValueErrors; a NaN found under
-`debug_nans` is a FloatingPointError.
+Wrong shapes, dtypes and options are plain TypeErrors and ValueErrors.
 
 The first five have one background. `jit`, `vmap`, `scan`, `cond`, `make_jaxpr` and others run a
 function on *tracers*: values with a shape and a dtype but no elements, which note what is done to
@@ -241,7 +240,7 @@ class CompilationError(WeftError, RuntimeError):
       platform lacks. A message about the program's text is a bug in weft.
 
     Cures:
-      * Try `with weft.default_device(weft.devices("cpu")[0])`: if that works, it is the platform.
+      * Try `WEFT_PLATFORM=cpu`: if that works, it is the platform.
       * `jit(f).lower(x).as_text()` is the program; send it with a report.
     """
 

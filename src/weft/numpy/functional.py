@@ -61,7 +61,7 @@ def apply_along_axis(
         return func1d(v, *args, **kwargs)
 
     for _ in range(x.ndim - 1 - i):  # the axes behind come last in the result
-        mapped = vmap(mapped, in_axes=1, out_axes=-1)
+        mapped = vmap(mapped, in_axes=-1, out_axes=-1)
     for _ in range(i):
         mapped = vmap(mapped, in_axes=0, out_axes=0)
     return mapped(x)

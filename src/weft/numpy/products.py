@@ -181,17 +181,8 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
     shared = [k for k in range(rank) if front_x[k] == front_y[k] == shape[k]]
     only_x = [k for k in range(rank) if k not in shared and front_x[k] != 1]
     only_y = [k for k in range(rank) if k not in shared and front_y[k] != 1]
-    x = structural.reshape(
-        x,
-        shape=(
-            *(shape[k] for k in range(rank) if k in shared or k in only_x),
-            *x.aval.shape[-2:][-min(n, 2) :],
-        ),
-    )
-    y = structural.reshape(
-        y,
-        shape=(*(shape[k] for k in range(rank) if k in shared or k in only_y), *y.aval.shape[-2:]),
-    )
+    x = _shaped(x, [shape[k] for k in range(rank) if k in shared or k in only_x], min(n, 2))
+    y = _shaped(y, [shape[k] for k in range(rank) if k in shared or k in only_y], 2)
     places_x = [k for k in range(rank) if k in shared or k in only_x]
     places_y = [k for k in range(rank) if k in shared or k in only_y]
     batch = (
@@ -211,6 +202,12 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         out = structural.transpose(out, permutation=tuple(order))
     final = (*shape, *out.aval.shape[len(out.aval.shape) - 1 - rows :])
     return structural.reshape(out, shape=final) if out.aval.shape != final else out
+
+
+def _shaped(x: Any, front: list[int], kept: int) -> Any:
+    """A value with other axes in front of its last ones."""
+    shape = (*front, *x.aval.shape[x.aval.ndim - kept :])
+    return x if shape == x.aval.shape else structural.reshape(x, shape=shape)
 
 
 def _joint(name: str, x: Any, y: Any, front_x: Any, front_y: Any) -> Any:

@@ -1,0 +1,173 @@
+"""Sorting, searching, sets, quantiles, histograms against NumPy; fixed sizes under jit."""
+
+import numpy as onp
+import pytest
+from agreement import agree, assert_close, assert_gradient
+
+import weft
+import weft.numpy as np
+from weft.errors import ConcretizationTypeError
+
+RNG = onp.random.default_rng(3)
+X = RNG.standard_normal((3, 7)).astype(onp.float32)
+INTS = RNG.integers(0, 5, (3, 7)).astype(onp.int32)
+HOLES = onp.where(RNG.random((3, 7)) < 0.3, onp.nan, X).astype(onp.float32)
+COMPLEX = (INTS + 1j * INTS[::-1]).astype(onp.complex64)
+
+
+@pytest.mark.parametrize("x", [X, INTS, HOLES, COMPLEX, X > 0], ids=["f", "i", "nan", "c", "b"])
+@pytest.mark.parametrize("axis", [-1, 0, None])
+def test_sort(x, axis):
+    agree("sort", x, axis=axis)
+    agree("argsort", x, axis=axis, oracle=lambda x, axis: onp.argsort(x, axis, kind="stable"))
+
+
+def test_sort_in_other_orders():
+    assert_close(np.sort(X, descending=True), onp.sort(X)[:, ::-1])
+    order = onp.asarray(np.argsort(INTS, descending=True))
+    wanted = [sorted(range(7), key=lambda k: (-row[k], k)) for row in INTS.tolist()]
+    assert order.tolist() == wanted
+    agree("lexsort", (X[0], INTS[0]), compiled=False)
+    agree("sort_complex", INTS[0], oracle=lambda x: onp.sort_complex(x))
+    assert_close(np.partition(X, 3)[:, 3], onp.sort(X)[:, 3])
+    with pytest.raises(TypeError, match="kind is not supported"):
+        np.sort(X, kind="quicksort")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("method", ["scan", "compare_all"])
+def test_searchsorted(side, method):
+    line = onp.sort(INTS[0]).astype(onp.float32)
+    agree("searchsorted", line, onp.append(X[0], [line[2], 99, -99, onp.nan]).astype(onp.float32),
+          side=side, oracle=lambda a, v, side: onp.searchsorted(a, v, side))  # fmt: skip
+    assert_close(np.searchsorted(line, X, side, method=method), onp.searchsorted(line, X, side))
+    unsorted = onp.array([3.0, 1.0, 2.0], onp.float32)
+    assert_close(np.searchsorted(unsorted, 1.5, side, sorter=onp.argsort(unsorted)), onp.array(1))
+
+
+# --- sets ---
+
+
+@pytest.mark.parametrize("x", [INTS, HOLES, COMPLEX, INTS > 2], ids=["i", "nan", "c", "b"])
+def test_unique(x):
+    agree("unique", x, compiled=False)
+    agree("unique", x, return_index=True, return_inverse=True, return_counts=True, compiled=False)
+
+
+def test_unique_rows():
+    rows = onp.array([[1, 2], [0, 5], [1, 2], [0, 4]], onp.int32)
+    options = {"return_index": True, "return_inverse": True, "return_counts": True}
+    agree("unique", rows, axis=0, compiled=False, **options)
+    agree("unique", rows.T, axis=1, compiled=False, **options)
+    assert np.unique(HOLES, equal_nan=False).size == onp.unique(HOLES, equal_nan=False).size
+
+
+def test_unique_of_fixed_size_compiles():
+    run = weft.jit(lambda x: np.unique(x, size=7, fill_value=-1, return_counts=True))
+    values, counts = run(np.array([3, 1, 3, 9]))
+    assert values.tolist() == [1, 3, 9, -1, -1, -1, -1]
+    assert counts.tolist() == [1, 2, 1, 0, 0, 0, 0]
+    assert np.unique(np.array([3, 1, 3, 9]), size=2).tolist() == [1, 3]
+    assert np.unique(np.array([3, 1, 3, 9]), size=5).tolist() == [1, 3, 9, 1, 1]
+    with pytest.raises(ConcretizationTypeError, match="size=n"):
+        weft.jit(np.unique)(np.arange(3))
+
+
+@pytest.mark.parametrize("name", ["union1d", "intersect1d", "setdiff1d", "setxor1d"])
+def test_sets(name):
+    x, y = INTS[0], onp.array([2, 9, 4, 4, 7], onp.int32)
+    wanted = agree(name, x, y, compiled=False)
+    n = wanted.size + 2
+    fixed = weft.jit(lambda x, y: getattr(np, name)(x, y, size=n, fill_value=-7))(x, y)
+    assert fixed.tolist() == [*wanted.tolist(), -7, -7]
+
+
+def test_intersection_with_indices():
+    x, y = onp.array([5, 1, 2, 2], onp.int32), onp.array([2, 5, 5, 8], onp.int32)
+    agree("intersect1d", x, y, return_indices=True, compiled=False)
+
+
+@pytest.mark.parametrize("method", ["auto", "compare_all", "binary_search"])
+def test_isin(method):
+    others = onp.arange(0, 90, 2).astype(onp.int32)
+    oracle = lambda x, y, method: onp.isin(x, y)  # noqa: E731
+    agree("isin", INTS, others, method=method, oracle=oracle)
+    assert not np.isin(np.nan, np.array([np.nan]), method=method)
+    assert_close(np.isin(INTS, others, invert=True), onp.isin(INTS, others, invert=True))
+
+
+# --- quantiles and statistics ---
+
+METHODS = ["linear", "lower", "higher", "midpoint", "nearest"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+def test_quantiles(method, axis):
+    q = onp.array([0.0, 0.21, 0.77, 1.0], onp.float32)
+    agree("quantile", X, q, axis=axis, method=method)
+    agree("percentile", INTS, 33.0, axis=axis, method=method, keepdims=True)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_quantiles_and_nans():
+    agree("median", X, axis=1)
+    agree("median", INTS)
+    agree("median", HOLES, axis=0)
+    x = HOLES.copy()
+    x[1] = onp.nan
+    agree("nanmedian", x, axis=1)
+    agree("nanquantile", x, onp.array([0.3, 0.6]), axis=1)
+    agree("nanpercentile", x, 40.0)
+    assert_gradient(lambda v: np.quantile(v, 0.3, axis=1), X)
+    with pytest.raises(ValueError, match="method must be one of"):
+        np.quantile(X, 0.5, method="weibull")
+
+
+def test_averages_and_covariances():
+    agree("average", X, weights=INTS + 1)
+    agree("average", X, axis=1, weights=onp.arange(1.0, 8.0), returned=True)
+    for options in ({}, {"rowvar": False}, {"bias": True}, {"ddof": 0}, {"fweights": onp.arange(1, 8)},
+                    {"aweights": onp.arange(1.0, 8.0)}, {"y": X[0]}):  # fmt: skip
+        agree("cov", X, **options)
+    agree("corrcoef", X)
+    agree("corrcoef", COMPLEX, tolerance=1e-4)
+    assert_gradient(np.cov, X[:2, :4])
+
+
+def test_histograms():
+    for options in ({}, {"bins": 4}, {"bins": onp.array([-1.0, 0.0, 0.5, 2.0])}, {"range": (-1, 1)},
+                    {"weights": abs(X)}, {"density": True}):  # fmt: skip
+        ours = np.histogram(X, **options)
+        for a, b in zip(ours, onp.histogram(X, **options), strict=True):
+            assert_close(a, b.astype(onp.float32), 1e-4)
+    agree("histogram_bin_edges", X, 5)
+    agree("histogram2d", X[0], X[1], compiled=False, bins=3, tolerance=1e-4)
+    counts, edges = np.histogramdd(X.T, bins=(2, 3, 2))
+    wanted, others = onp.histogramdd(X.T, bins=(2, 3, 2))
+    assert_close(counts, wanted.astype(onp.int32))
+    for a, b in zip(edges, others, strict=True):
+        assert_close(a, b.astype(onp.float32))
+    assert_close(weft.jit(np.histogram)(X)[0], onp.histogram(X)[0].astype(onp.float32))
+
+
+def test_counts():
+    x = onp.array([1, 2, 2, 5], onp.int32)
+    agree("bincount", x, compiled=False)
+    agree("bincount", x, compiled=False, minlength=9, weights=onp.array([0.5, 1, 2, 3]))
+    assert weft.jit(lambda x: np.bincount(x, length=4))(x).tolist() == [0, 1, 2, 0]
+    with pytest.raises(ConcretizationTypeError, match="length"):
+        weft.jit(np.bincount)(x)
+    for bins in (onp.array([-1.0, 0, 1]), onp.array([1.0, 0, -1])):
+        for right in (False, True):
+            agree("digitize", X, bins, right=right)
+
+
+def test_interp():
+    xp, fp = onp.array([0.0, 1.0, 2.5, 4.0]), onp.array([1.0, 3.0, 2.0, 5.0])
+    x = onp.array([-1.0, 0.0, 0.3, 2.5, 3.9, 4.0, 7.0])
+    agree("interp", x, xp, fp)
+    agree("interp", x, xp, fp, left=-9.0, right=9.0)
+    agree("interp", x, xp, fp, period=3.0)
+    assert_close(np.interp(5.0, xp, fp, right="extrapolate"), onp.float32(7))
+    assert_gradient(lambda x, fp: np.interp(x, xp, fp), x[[0, 2, 4]], fp)
