@@ -33,7 +33,9 @@ def assert_close(got: Any, wanted: Any, tolerance: float | None = None) -> None:
 
 def wide(x: Any) -> Any:
     """NumPy data in a wide dtype, for the oracle."""
-    if isinstance(x, onp.ndarray) and x.dtype.kind in "fc" or getattr(x, "dtype", None) == "bfloat16":
+    if (isinstance(x, onp.ndarray) and x.dtype.kind in "fc") or getattr(
+        x, "dtype", None
+    ) == "bfloat16":
         return x.astype(onp.complex128 if x.dtype.kind == "c" else onp.float64)
     return x
 
@@ -46,8 +48,8 @@ def agree(
     compiled: bool = True,
     **options: Any,
 ) -> Any:
-    """Calls `weft.numpy.<name>` on NumPy data, and holds it against NumPy: the first call, the third
-    one (from a plan), and a compiled one. Gives the first result.
+    """Calls `weft.numpy.<name>` on NumPy data, and holds it against NumPy: the first call, the
+    third one (from a plan), and a compiled one. Gives the first result.
     """
     function = getattr(np, name)
     ours = [np.asarray(a) if isinstance(a, onp.ndarray) else a for a in args]
@@ -87,7 +89,9 @@ def assert_gradient(function: Callable[..., Any], *args: onp.ndarray, step: floa
         weights = [np.asarray(rng.standard_normal(r.shape)) for r in tree_leaves(function(*xs))]
 
         def total(*xs: Any) -> Any:
-            return sum((w * r).sum() for w, r in zip(weights, tree_leaves(function(*xs)), strict=True))
+            return sum(
+                (w * r).sum() for w, r in zip(weights, tree_leaves(function(*xs)), strict=True)
+            )
 
         gradients = weft.grad(total, argnums=tuple(range(len(xs))))(*xs)
         for i, (x, gradient) in enumerate(zip(args, gradients, strict=True)):

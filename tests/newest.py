@@ -50,7 +50,8 @@ def main() -> int:
     jaxlib = re.search(r'"(jaxlib [^"]+)"', text)
     wanted = jaxlib.group(1).replace(" ", "") if jaxlib else "jaxlib"
     subprocess.run(
-        [inside, "-m", "pip", "install", "-q", "--upgrade", "-e", f"{ROOT}[test]", wanted], check=True
+        [inside, "-m", "pip", "install", "-q", "--upgrade", "-e", f"{ROOT}[test]", wanted],
+        check=True,
     )
     report = "import jaxlib.version as v; print('jaxlib', v.__version__, flush=True)"
     subprocess.run([inside, "-c", report], check=True)

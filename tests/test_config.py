@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from weft.config import (
-    config,
     check_tracer_leaks,
+    config,
     default_matmul_precision,
     disable_jit,
     enable_x64,
@@ -85,7 +85,12 @@ def test_only_program_changing_switches_are_in_the_key():
     with log_compiles(True), config.temporarily(debug="tier"):
         assert thread.key is key
         assert thread.debug == "tier"
-    for name in ("enable_x64", "numpy_rank_promotion", "default_matmul_precision", "check_tracer_leaks"):
+    for name in (
+        "enable_x64",
+        "numpy_rank_promotion",
+        "default_matmul_precision",
+        "check_tracer_leaks",
+    ):
         assert module._named(name).traced
 
 

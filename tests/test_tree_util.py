@@ -9,8 +9,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from enum import Enum
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from weft import tree_code, tree_flatten, tree_util, treedef
 from weft.tree_paths import shown

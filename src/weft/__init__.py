@@ -1,7 +1,7 @@
 """weft: NumPy-style functions, traced, transformed, and run at XLA speed.
 
-The names of the documents are here: `weft.jit`, `weft.grad`, `weft.vmap`, …; arrays and functions on
-them are in `weft.numpy`, `weft.lax` and `weft.random`.
+The names of the documents are here: `weft.jit`, `weft.grad`, `weft.vmap`, …; arrays and functions
+on them are in `weft.numpy`, `weft.lax` and `weft.random`.
 """
 
 from typing import TYPE_CHECKING
@@ -16,8 +16,7 @@ from .config import (
     log_compiles,
     numpy_rank_promotion,
 )
-from .core.value import Value
-from .lazy import Deferred, exports
+from .lazy import exports
 
 if TYPE_CHECKING:
     from . import dtypes, errors, flatten_util, lax, numpy, random, tree_util
@@ -152,7 +151,3 @@ __getattr__, __dir__ = exports(
     },
     modules=("dtypes", "errors", "flatten_util", "lax", "numpy", "random", "tree_util"),
 )
-
-# What x + y means is loaded by the first operator; numpy/operators.py puts itself here.
-if Value.operators is None:
-    Value.operators = Deferred("weft.numpy.operators")

@@ -8,7 +8,7 @@ WeftError                                    any of these
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
 ├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
-├── InvalidJaxprError            RuntimeError    a program is malformed (found under `enable_checks`)
+├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
 ├── DeletedArrayError            RuntimeError    the array's memory was given away or freed
 ├── CompilationError             RuntimeError    a program could not be compiled
 └── ExecutionError               RuntimeError    a compiled program, or a transfer, failed

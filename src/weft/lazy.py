@@ -18,6 +18,7 @@ def exports(
     where: Mapping[str, Sequence[str]],
     modules: Sequence[str] = (),
     into: str | None = None,
+    together: Sequence[str] = (),
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` for a package's `__init__` (or another module of it).
 
@@ -26,12 +27,18 @@ def exports(
       where: the names that each of its modules gives to the package.
       modules: modules that are names of the package themselves.
       into: the module that gets the names, if it isn't the package.
+      together: modules that are loaded with the first name: what nearly every program uses, so that
+        the time it takes isn't scattered over first calls.
     """
     owner = into or package
     home = {name: module for module, names in where.items() for name in names}
 
+    waiting = [*together]
+
     def find(name: str) -> Any:
         if name in home:
+            while waiting:
+                importlib.import_module(f"{package}.{waiting.pop()}")
             value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
             setattr(sys.modules[owner], name, value)
             return value

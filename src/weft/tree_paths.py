@@ -13,6 +13,7 @@ class _Key:
     """A step of a path: compared by value. (Four dataclasses would take 4 ms of every import.)"""
 
     __slots__ = ("_value",)
+    _value: Any
 
     def __init__(self, value: Any) -> None:
         object.__setattr__(self, "_value", value)
@@ -21,7 +22,7 @@ class _Key:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._value == self._value  # type: ignore[attr-defined]
+        return type(other) is type(self) and other._value == self._value
 
     def __hash__(self) -> int:
         return hash((type(self), self._value))

@@ -1,9 +1,9 @@
 """Cases of arithmetic."""
 
 import numpy as np
+
 from cases.case import FLOATS, INEXACT, NUMBERS, REAL, Case, f32, i32
-from weft.primitives import arithmetic as p
-from weft.primitives import structural
+from weft.primitives import arithmetic as p, structural
 from weft.primitives.arithmetic import RoundingMethod
 
 PAIR = [f32(3, 4), f32(4)]

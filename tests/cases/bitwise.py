@@ -1,6 +1,7 @@
 """Cases of operations on bits."""
 
 import numpy as np
+
 from cases.case import INTEGERS, Case, i32
 from weft.primitives import bitwise as p
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
-
 import numpy as np
 
 LAWS = (

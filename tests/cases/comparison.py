@@ -1,6 +1,7 @@
 """Cases of comparisons."""
 
 import numpy as np
+
 from cases.case import ALL, REAL, Case, f32, i32
 from weft.primitives import comparison as p
 

@@ -1,6 +1,7 @@
 """Cases of parts of complex numbers."""
 
 import numpy as np
+
 from cases.case import Case, c64, f32
 from weft.primitives import complex_numbers as p
 

@@ -1,6 +1,7 @@
 """Cases of conversions."""
 
 import numpy as np
+
 from cases.case import ALL, FLOATS, Case, boolean, f32, i8, i16, i32, named
 from weft import dtypes
 from weft.primitives import conversion as p

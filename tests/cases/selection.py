@@ -1,6 +1,7 @@
 """Cases of choosing between arrays, and of identities."""
 
 import numpy as np
+
 from cases.case import ALL, NUMBERS, REAL, Case, boolean, f32, i32
 from weft.primitives import selection as p
 

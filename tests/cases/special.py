@@ -5,6 +5,7 @@ import math
 import pathlib
 
 import numpy as np
+
 from cases.case import FLOATS, Case, f32
 from weft.primitives import incomplete, special
 

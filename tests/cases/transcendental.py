@@ -1,6 +1,7 @@
 """Cases of exponentials, logarithms, powers and trigonometry."""
 
 import numpy as np
+
 from cases.case import FLOATS, INEXACT, Case, f32, i32
 from weft.primitives import transcendental as p
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as onp
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import weft
 import weft.numpy as np

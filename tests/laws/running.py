@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
-
 import numpy as np
-import weft.numpy.operators  # noqa: F401  (fills the hook that gives operators their meaning)
 from cases.case import Case, kind_of
+
+import weft.numpy.operators  # noqa: F401  (fills the hook that gives operators their meaning)
 from weft.compiler.program import Program
 from weft.core.array import from_host
 from weft.core.value import Value

@@ -3,13 +3,13 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
+from cases.case import Case, kind_of
 from collect import under
 from running import agree, eps, flat, function_of, values
 
-import numpy as np
 import weft
-from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 from weft.interpreters.batch import batch
 

@@ -5,12 +5,12 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
+from cases.case import Case, kind_of
 from collect import groups, under
 from running import agree, compiled_together, flat, values
 
-import numpy as np
-from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 from weft.core.array import from_host
 from weft.core.primitive import Primitive

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 import pytest
+from cases.case import Case, Wish, kind_of
 from collect import under
 from running import agree, compiled_together, eps, function_of, host, real_of, values
 
-import numpy as np
-from cases.case import Case, Wish, kind_of
 from weft import dtypes
 from weft.config import eager_tier, enable_x64
 from weft.interpreters.stage import stage

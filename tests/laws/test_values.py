@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from cases.case import Case, kind_of
 from collect import CASES, FAILED, groups, under
 from running import RTOL, agree, compiled_together, eps, function_of, host, setting, values
 
-import numpy as np
-from cases.case import Case, kind_of
 from weft.config import eager_tier, enable_x64
 
 

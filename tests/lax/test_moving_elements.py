@@ -4,8 +4,7 @@ import numpy
 import pytest
 
 import weft
-from weft import lax
-from weft import numpy as np
+from weft import lax, numpy as np
 
 X = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
 V = numpy.arange(6, dtype=numpy.float32)

@@ -8,8 +8,7 @@ import pytest
 from random_indices import dynamic_parts, random_index
 
 import weft
-from weft import errors
-from weft import numpy as np
+from weft import errors, numpy as np
 from weft.core.array import from_host
 
 X = numpy.random.default_rng(0).standard_normal((4, 3, 5)).astype(numpy.float32)

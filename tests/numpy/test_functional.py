@@ -66,7 +66,11 @@ def test_select_and_piecewise():
         ("polyint", (P,), {}),
         ("polyint", (P, 2, onp.array([1.0, 2.0])), {}),
         ("trim_zeros", (onp.array([0, 0, 1, 0, 2, 0]),), {}),
-        *[(name, (n,), {}) for name in ("bartlett", "blackman", "hamming", "hanning") for n in (0, 1, 7)],
+        *[
+            (name, (n,), {})
+            for name in ("bartlett", "blackman", "hamming", "hanning")
+            for n in (0, 1, 7)
+        ],
         ("kaiser", (7, 2.5), {}),
     ],
     ids=lambda v: v if isinstance(v, str) else "",

@@ -5,8 +5,7 @@ import pytest
 from random_indices import dynamic_parts, random_index
 
 import weft
-from weft import errors
-from weft import numpy as np
+from weft import errors, numpy as np
 from weft.config import eager_tier
 from weft.core.array import from_host
 from weft.interpreters.stage import stage

@@ -114,9 +114,7 @@ def test_einsum_in_other_words():
     path, text = np.einsum_path("ab,bc,cd->ad", normal(2, 3), normal(3, 4), normal(4, 5))
     assert len(path) == 2
     assert "ab,bc" in text
-    assert_close(
-        np.einsum("ab,bc,cd->ad", M, N, N.T, optimize=path), M @ N @ N.T, 1e-4
-    )
+    assert_close(np.einsum("ab,bc,cd->ad", M, N, N.T, optimize=path), M @ N @ N.T, 1e-4)
     assert np.einsum("ij,ij->", np.asarray(INTS), np.asarray(M)).dtype == onp.float32
 
 

@@ -127,8 +127,8 @@ def test_quantiles_and_nans():
 def test_averages_and_covariances():
     agree("average", X, weights=INTS + 1)
     agree("average", X, axis=1, weights=onp.arange(1.0, 8.0), returned=True)
-    for options in ({}, {"rowvar": False}, {"bias": True}, {"ddof": 0}, {"fweights": onp.arange(1, 8)},
-                    {"aweights": onp.arange(1.0, 8.0)}, {"y": X[0]}):  # fmt: skip
+    weights = {"fweights": onp.arange(1, 8), "aweights": onp.arange(1.0, 8.0)}
+    for options in ({}, {"rowvar": False}, {"bias": True}, {"ddof": 0}, weights, {"y": X[0]}):
         agree("cov", X, **options)
     agree("corrcoef", X)
     agree("corrcoef", COMPLEX, tolerance=1e-4)

@@ -15,7 +15,9 @@ def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
     seen: dict[Any, Equation] = {}
     equations: list[Equation] = []
     for e in jaxpr.equations:
-        inputs = [same.get(v, v) if v.__class__ is Var else v for v in e.inputs] if same else e.inputs
+        inputs = (
+            [same.get(v, v) if v.__class__ is Var else v for v in e.inputs] if same else e.inputs
+        )
         # a literal is the same if it is the same object: Python scalars' are kept and shared
         key = (e.primitive, e.params, *[v if v.__class__ is Var else id(v) for v in inputs])
         first = seen.setdefault(key, e)

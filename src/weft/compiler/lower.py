@@ -11,7 +11,9 @@ from ..stablehlo import Block, Module, Operand
 from .outline import block_call
 
 
-def lower(jaxpr: Jaxpr, *, donated: Sequence[int] = (), platform: str = "cpu") -> tuple[str, Module]:
+def lower(
+    jaxpr: Jaxpr, *, donated: Sequence[int] = (), platform: str = "cpu"
+) -> tuple[str, Module]:
     """The program as StableHLO text, with a public function `main`.
 
     Args:

@@ -15,14 +15,11 @@ from ..core.array import Array, PlacedArray
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.messages import tell
 from ..core.primitive import remember
-from ..runtime import buffer as buffers
-from ..runtime import client
+from ..runtime import buffer as buffers, client
 from . import disk_cache
 from .dead_code import without_dead_code
 from .lower import lower
 from .outline import outlined
-
-
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
 # choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
@@ -51,7 +48,9 @@ class Program:
         "types",
     )
 
-    def __init__(self, jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False) -> None:
+    def __init__(
+        self, jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False
+    ) -> None:
         self.jaxpr, self.name = jaxpr, jaxpr.name
         self._lock = threading.Lock()
         self._lowered: dict[str, Any] = {}
@@ -106,7 +105,9 @@ class Program:
             with self._lock:
                 found = self.executables.get(device)
                 if found is None:
-                    found = self.compiled(device, OPTIONS.get(device.platform, {}) | (options or {}))
+                    found = self.compiled(
+                        device, OPTIONS.get(device.platform, {}) | (options or {})
+                    )
                     self.executables[device] = found
         return found
 
@@ -165,25 +166,25 @@ def committed_device(name: str, args: Sequence[Array]) -> Any:
     for i, a in enumerate(args):
         if a.__class__ is PlacedArray:
             if device is None:
-                device = a._device  # type: ignore[attr-defined]
-            elif device is not a._device:  # type: ignore[attr-defined]
+                device = a._device
+            elif device is not a._device:
                 raise ValueError(
                     f"{name}: arguments are committed to different devices: {device} and "
-                    f"{a._device} (argument {i})\n"  # type: ignore[attr-defined]
+                    f"{a._device} (argument {i})\n"
                     "  fix: move them to one with device_put(x, device)"
                 )
     return device
 
 
 def buffer_on(array: Array, device: Any) -> Any:
-    """The array's buffer on a device; an uncommitted array keeps what was put on the default one."""
+    """Its buffer on a device; an uncommitted array keeps what was put on the default one."""
     buffer = array._buffer
     if buffer is None:
         buffer = buffers.put(np.asarray(array.host()), device, alias=True)
         if array.__class__ is PlacedArray or device is client.default_device():
             array._buffer = buffer
         return buffer
-    at = array._device if array.__class__ is PlacedArray else client.default_device()  # type: ignore[attr-defined]
+    at = array._device if array.__class__ is PlacedArray else client.default_device()
     if at is device:
         return buffer
     return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
@@ -194,7 +195,7 @@ def program_of(jaxpr: Jaxpr) -> Program:
     found = jaxpr.cache.get("program")
     if found is None:
         found = jaxpr.cache["program"] = Program(jaxpr)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 _one_operation: dict[Any, Program] = {}
@@ -210,4 +211,4 @@ def one_operation(primitive: Any, params: Any, avals: Sequence[Any], out: Any) -
         equation = Equation(primitive, invars, params, outvars)
         jaxpr = Jaxpr([], [], invars, [equation], outvars, primitive.name)
         found = remember(_one_operation, key, Program(jaxpr))
-    return found  # type: ignore[no-any-return]
+    return found

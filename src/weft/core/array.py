@@ -52,7 +52,7 @@ class Array(Value):
         return current.base.to_dlpack(self, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return current.base.dlpack_device(self)
+        return current.base.dlpack_device(self)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (np.array(self.host()), self.aval.weak_type)
@@ -64,10 +64,10 @@ class Array(Value):
         return self
 
     def __repr__(self) -> str:
-        return Value.operators.array_repr(self)
+        return Value.operators.array_repr(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
-        return Value.operators.array_str(self)
+        return Value.operators.array_str(self)  # type: ignore[no-any-return]
 
     # --- placement ---
 
@@ -99,15 +99,15 @@ class Array(Value):
 
     def is_deleted(self) -> bool:
         """Whether the memory was given back or donated."""
-        return current.base.is_deleted(self)
+        return current.base.is_deleted(self)  # type: ignore[no-any-return]
 
     def is_ready(self) -> bool:
         """Whether the array has been computed."""
-        return current.base.is_ready(self)
+        return current.base.is_ready(self)  # type: ignore[no-any-return]
 
     def unsafe_buffer_pointer(self) -> int:
         """The address of the memory; valid while the array lives."""
-        return current.base.pointer(self)
+        return current.base.pointer(self)  # type: ignore[no-any-return]
 
     @property
     def is_fully_addressable(self) -> bool:

@@ -1,4 +1,4 @@
-"""Is a jaxpr well formed? Every variable defined once and before its use, every type as its rule says.
+"""Is a jaxpr well formed? Variables are defined once and before use, types are as the rules say.
 
 Knows jaxprs and type rules. Run after each stage under the switch `enable_checks`.
 """

@@ -133,9 +133,7 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
             )
             env.update(zip(outvars, outs, strict=True))
         else:
-            env[outvars[0]] = process(
-                equation.primitive, inputs, equation.params, outvars[0].aval
-            )
+            env[outvars[0]] = process(equation.primitive, inputs, equation.params, outvars[0].aval)
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 
 

@@ -19,9 +19,9 @@ What they agree on:
   that aval. For the other arguments the rule gives `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too.
-- `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that `type`
-  says. It must agree with `lower`: bit for bit on integers and booleans. `evaluate_in[dtype]` is
-  used in its place if the first operand has that dtype.
+- `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that
+  `type` says. It must agree with `lower`: bit for bit on integers and booleans.
+  `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
@@ -178,8 +178,8 @@ class HigherOrder(Primitive):
                                                                in `mask` (without it: all)
 
     `mask` says which arguments have a tangent. An output that the batch rule gives as
-    `Shared(value)` is the same for all of the batch. Its first parameter is a jaxpr (or a tuple of them),
-    on which everything derived is kept, so that it dies with it.
+    `Shared(value)` is the same for all of the batch. Its first parameter is a jaxpr (or a tuple of
+    them), on which everything derived is kept, so that it dies with it.
     """
 
     may_act = True

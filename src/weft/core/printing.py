@@ -62,7 +62,9 @@ def _lines(jaxpr: Any, typed: bool) -> Iterator[str]:
         return names[var]
 
     def out(var: Any) -> str:
-        return binder(var) if id(var) in used else "_" + (f":{aval_text(var.aval)}" if typed else "")
+        return (
+            binder(var) if id(var) in used else "_" + (f":{aval_text(var.aval)}" if typed else "")
+        )
 
     constvars = " ".join(binder(v) for v in jaxpr.constvars)
     invars = " ".join(binder(v) for v in jaxpr.invars)

@@ -1,8 +1,8 @@
 """Values: what arrays and tracers share, the operators and methods of a NumPy array.
 
-What they mean is said by one hook: `Value.operators`, a module assigned once, by
-`weft.numpy.operators` at import. Here each is written out in a line, so that editors and type
-checkers see it. Knows nothing of how an operation is carried out.
+What they mean is said by one hook: `Value.operators`, a module, `weft.numpy.operators`, that is
+loaded by the first operator and puts itself there. Here each is written out in a line, so that
+editors and type checkers see it. Knows nothing of how an operation is carried out.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import dtypes, errors
+from ..lazy import Deferred
 from .aval import Aval
 from .source import located, note_user_line
 
@@ -19,7 +20,7 @@ class Value:
     """What traced programs compute with: has an aval, and acts as a NumPy array does."""
 
     __slots__ = ()
-    operators: ClassVar[Any] = None
+    operators: ClassVar[Any] = Deferred("weft.numpy.operators")
     aval: Aval
 
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
@@ -144,10 +145,10 @@ class Value:
     def __rrshift__(self, other: Any) -> Any:
         return Value.operators.right_shift(other, self)
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Any:
         return Value.operators.equal(self, other)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Any:
         return Value.operators.not_equal(self, other)
 
     def __lt__(self, other: Any) -> Any:
@@ -189,7 +190,8 @@ class Value:
     @located
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
-            f"item assignment: weft arrays are immutable; got an assignment to items of {self.aval}\n"
+            "item assignment: weft arrays are immutable; got an assignment to items of "
+            f"{self.aval}\n"
             "  fix: y = x.at[index].set(value), which gives a new array"
         )
 

@@ -69,7 +69,9 @@ def apply(jaxpr: Jaxpr, args: Sequence[Any], policy: Any, prevent_cse: bool) -> 
     """Applies a jaxpr under checkpoint to values; its constants become arguments."""
     whole = jaxpr.without_consts()
     params = (("jaxpr", whole), ("policy", policy), ("prevent_cse", prevent_cse))
-    return current.trace.process(checkpoint_call, [*jaxpr.consts, *args], params, tuple(whole.out_avals))
+    return current.trace.process(
+        checkpoint_call, [*jaxpr.consts, *args], params, tuple(whole.out_avals)
+    )
 
 
 @checkpoint_call.transpose
@@ -230,4 +232,6 @@ def transposed(cts: Any, args: Any, jaxpr: Jaxpr) -> list[Any]:
 @checkpoint_linear.batch
 def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, known: int) -> Any:
     inner = batch_jaxpr(jaxpr, tuple(batched), batch_size)
-    return checkpoint_linear(*inner.consts, *args, jaxpr=inner.without_consts(), known=known + len(inner.consts))
+    return checkpoint_linear(
+        *inner.consts, *args, jaxpr=inner.without_consts(), known=known + len(inner.consts)
+    )

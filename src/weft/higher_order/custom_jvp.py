@@ -17,9 +17,7 @@ from ..interpreters.derivative import split
 from ..interpreters.stage import closes_over, stage
 from .jaxprs import batch_jaxpr, depends
 
-custom_jvp_call = HigherOrder(
-    "custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own."
-)
+custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
 
 Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 

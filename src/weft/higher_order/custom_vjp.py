@@ -19,9 +19,7 @@ from ..primitives.structural import instantiate, reduce_sum
 from .custom_jvp import mapper, refuse_closure
 from .jaxprs import batch_jaxpr, call_jaxpr, depends
 
-custom_vjp_call = HigherOrder(
-    "custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own."
-)
+custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
 custom_pullback = HigherOrder(
     "custom_pullback", "A linear map of which only the transpose is known, as a jaxpr."
 )
@@ -38,7 +36,9 @@ class CustomVjp:
 
     __slots__ = ("backward", "forward", "jvp", "name")
 
-    def __init__(self, name: str, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def __init__(
+        self, name: str, forward: Callable[..., Any], backward: Callable[..., Any]
+    ) -> None:
         self.name, self.forward, self.backward = name, forward, backward
         self.jvp = None
 
@@ -230,9 +230,7 @@ def _(cts: Any, *args: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
 
 
 @custom_pullback.batch
-def _(
-    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, outs: Any, name: str
-) -> Any:
+def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
     n_known = len(jaxpr.invars) - len(outs)
     which = [*batched[:n_known], *[True] * len(outs)]
     inner = batch_jaxpr(jaxpr, tuple(which), batch_size)

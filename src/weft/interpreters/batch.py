@@ -32,8 +32,8 @@ class BatchTracer(Tracer):
             "numpy.asarray": "weft.numpy functions instead of NumPy's",
         }.get(operation, "keep it an array")
         return error(
-            f"{operation}: a {self.aval} under vmap stands for {self.value.aval.shape[0]} values at "
-            f"once: no single one is known\n  fix: {cure}"
+            f"{operation}: a {self.aval} under vmap stands for {self.value.aval.shape[0]} values "
+            f"at once: no single one is known\n  fix: {cure}"
         )
 
     def __repr__(self) -> str:
@@ -73,7 +73,9 @@ class BatchTrace(Trace):
         if self.closed:
             raise leaked(self, primitive.name)
         if primitive.batch_rule is None:
-            raise errors.MissingRuleError(f"{primitive}: can't be mapped by vmap: it has no batch rule")
+            raise errors.MissingRuleError(
+                f"{primitive}: can't be mapped by vmap: it has no batch rule"
+            )
         before = current.trace
         current.trace = self.outside
         try:
@@ -81,9 +83,7 @@ class BatchTrace(Trace):
         finally:
             current.trace = before
         if primitive.multiple:
-            return [
-                r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result
-            ]
+            return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return BatchTracer(self, result)
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -115,7 +115,9 @@ class BatchTrace(Trace):
                 *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
             )
             return [
-                o.value if o.__class__ is BatchTracer and o._trace is self else repeated(o, self.size)
+                o.value
+                if o.__class__ is BatchTracer and o._trace is self
+                else repeated(o, self.size)
                 for o in outs
             ]
         finally:
@@ -151,9 +153,7 @@ def batch(
         mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
         return [(o.value if m else o, m) for o, m in zip(outs, mine, strict=True)]
     return [
-        o.value
-        if o.__class__ is BatchTracer and o._trace is trace
-        else repeated(o, size)
+        o.value if o.__class__ is BatchTracer and o._trace is trace else repeated(o, size)
         for o in outs
     ]
 

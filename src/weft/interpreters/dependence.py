@@ -22,7 +22,7 @@ def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequ
 
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
-    """The variables that depend on the inputs in `mask`; only those with derivatives if `inexact`."""
+    """The variables that depend on inputs in `mask`; only those with derivatives if `inexact`."""
     found = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
     for e in jaxpr.equations:
         touched = [type(v) is Var and v in found for v in e.inputs]
@@ -70,7 +70,7 @@ def parted(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
 
 
 def separated(jaxpr: Jaxpr, mask: Sequence[bool]) -> Jaxpr:
-    """The same program, in which all results of an equation depend on the inputs in `mask`, or none."""
+    """The same program; all results of an equation depend on the inputs in `mask`, or none."""
     key = ("separated", tuple(mask))
     if key not in jaxpr.cache:
         linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}

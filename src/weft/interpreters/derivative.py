@@ -62,7 +62,7 @@ class Derivative:
     def pull(self, residuals: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
         """A cotangent, or `None`, for each active argument; `cts` are for `out_mask`."""
         if len(cts) == 1:
-            known = _ONE
+            known: Mask = _ONE
             given: Sequence[Any] = cts
         else:
             known = tuple(ct is not None for ct in cts)
@@ -119,7 +119,8 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask)
                 raise errors.MissingRuleError(
                     f"{primitive}: is not differentiable; got a derivative to take in arguments "
                     f"{[i for i, m in enumerate(mask) if m]}\n"
-                    "  fix: lax.stop_gradient(x) around the argument if its derivative is to be zero"
+                    "  fix: lax.stop_gradient(x) around the argument if its derivative is to be "
+                    "zero"
                 )
             return out, [None] * len(outs) if primitive.multiple else None
         return out, primitive.jvp_rule(primals, tangents, out, **dict(params))
@@ -137,9 +138,7 @@ def split(
     """
     trace = StageTrace("differentiation", name)
     primals = [trace.input(a) for a in avals]
-    tangents = [
-        trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)
-    ]
+    tangents = [trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)]
     outside = current.trace
     current.trace = trace
     try:
@@ -148,7 +147,8 @@ def split(
         for o, t in zip(outs, t_outs, strict=True):
             if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
                 raise TypeError(
-                    f"{name}: its jvp rule must give a tangent like the output, {o.aval}; got {t.aval}"
+                    f"{name}: its jvp rule must give a tangent like the output, {o.aval}; got "
+                    f"{t.aval}"
                 )
         out_mask = tuple(t is not None for t in t_outs)
         whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
@@ -179,9 +179,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
             residuals.append(atom)
     needed = seen | {v for v in outvars if type(v) is Var}
     known = live_equations(known, needed)
-    forward = Jaxpr(
-        whole.constvars, whole.consts, whole.invars[:n], known, [*outvars, *residuals]
-    )
+    forward = Jaxpr(whole.constvars, whole.consts, whole.invars[:n], known, [*outvars, *residuals])
     linear_jaxpr = Jaxpr([], [], [*residuals, *whole.invars[n:]], linear, t_outvars)
     return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
 
@@ -198,7 +196,8 @@ def residual_plan(d: Derivative, name: str) -> Plan:
         if not dependents(forward, d.mask).isdisjoint(v for v in wanted if type(v) is Var):
             raise TypeError(
                 f"{name}: a custom derivative rule must be linear in the tangents; {name} isn't\n"
-                "  fix: use the tangent only in sums, products with primals and other linear functions"
+                "  fix: use the tangent only in sums, products with primals and other linear "
+                "functions"
             )
         # what doesn't depend on the tangents is the same for tangents of zero
         trace = StageTrace("differentiation", name)

@@ -1,4 +1,4 @@
-"""The policy of the two eager tiers: NumPy at once (tier 0), or a one-operation executable (tier 1).
+"""The policy of the two eager tiers: NumPy at once (tier 0), or an executable of one operation (1).
 
 Knows primitives, sizes and the switch; computes nothing.
 """
@@ -29,8 +29,8 @@ def runs_on_host(
 
     `host_limit` of the primitive is the number of elements (of the largest operand or output) up
     to which NumPy is the faster one: `None` means always, 0 never. Where elements don't tell the
-    work (a matrix product), the primitive's `host_when` rule decides instead. The switch `eager_tier` pins
-    "host" or "xla"; with an accelerator everything runs there.
+    work (a matrix product), the primitive's `host_when` rule decides instead. The switch
+    `eager_tier` pins "host" or "xla"; with an accelerator everything runs there.
 
     Measured (benchmarks/eager.py): NumPy wins for add and multiply up to a million elements, for
     exp and tanh up to some ten thousand, for sin always (XLA's sine isn't vectorised).
@@ -39,7 +39,7 @@ def runs_on_host(
         return False
     tier = thread.eager_tier
     if tier != "auto":
-        return tier == "host"
+        return bool(tier == "host")
     if machine.accelerated is None:
         machine.accelerated = machine.find_accelerator()
     if machine.accelerated:
@@ -55,12 +55,12 @@ def host_kernel(
 ) -> Callable[..., Any] | None:
     """The NumPy function that carries the operation out, or `None` for tier 1."""
     outs = out if primitive.multiple else (out,)
-    if not runs_on_host(primitive, params, avals, outs):
+    rule = primitive.evaluate_rule
+    if rule is None or not runs_on_host(primitive, params, avals, outs):
         return None
     if primitive.kernel_rule is not None:
         kernel: Callable[..., Any] = primitive.kernel_rule(*avals, **dict(params))
         return kernel
-    rule = primitive.evaluate_rule
     if primitive.evaluate_in and avals:
         rule = primitive.evaluate_in.get(avals[0].dtype, rule)
-    return functools.partial(rule, **dict(params)) if params else rule  # type: ignore[arg-type]
+    return functools.partial(rule, **dict(params)) if params else rule

@@ -13,14 +13,12 @@ from ..compiler import program
 from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.messages import tell
-from ..core.source import note_user_line
 from ..core.primitive import Primitive, forget_all, remember
+from ..core.source import note_user_line
 from ..core.trace import Trace, _Current, current
-from ..runtime import buffer as buffers
-from ..runtime import client
+from ..runtime import buffer as buffers, client
 from . import eager_tiers
 from .stage import leaked
-
 
 
 class EvaluateTrace(Trace):
@@ -138,9 +136,8 @@ class EvaluateTrace(Trace):
     def to_dlpack(self, array: Array, options: dict[str, Any]) -> Any:
         """A DLPack capsule of an array; zero-copy on the CPU."""
         host = np.asarray(array.host())
-        if not host.flags.writeable:  # NumPy exports read-only memory to newer consumers only
-            if options.get("max_version") is None:
-                host = host.copy()
+        if not host.flags.writeable and options.get("max_version") is None:
+            host = host.copy()  # NumPy exports read-only memory to newer consumers only
         return host.__dlpack__(**{k: v for k, v in options.items() if v is not None})
 
     def dlpack_device(self, array: Array) -> tuple[int, int]:
@@ -163,5 +160,5 @@ def quietly() -> Any:
 
 
 _Current.base = _Current.trace = EvaluateTrace()
-eager_tiers.machine.find_accelerator = client.has_accelerator  # type: ignore[method-assign]
+eager_tiers.machine.find_accelerator = client.has_accelerator
 config.on_change(forget_all)

@@ -36,7 +36,13 @@ class LinearizeTracer(Tracer):
     __slots__ = ("index", "node", "primal")
 
     def __init__(self, trace: Any, primal: Any, node: Node, index: int, aval: Aval) -> None:
-        self._trace, self.primal, self.node, self.index, self.aval = trace, primal, node, index, aval
+        self._trace, self.primal, self.node, self.index, self.aval = (
+            trace,
+            primal,
+            node,
+            index,
+            aval,
+        )
 
     def concrete(self) -> Any:
         return None if self.primal is None else self.primal.concrete()
@@ -122,8 +128,8 @@ class LinearizeTrace(Trace):
         for a, m in zip(args, mask, strict=True):
             if m and a.primal is not None:
                 raise TypeError(
-                    f"{primitive}: in a custom derivative rule a tangent meets a value that is being "
-                    "differentiated, which the rule closes over\n"
+                    f"{primitive}: in a custom derivative rule a tangent meets a value that is "
+                    "being differentiated, which the rule closes over\n"
                     "  fix: pass the value as an argument (closure_convert helps)"
                 )
         out = primitive.out(args, params)
@@ -132,8 +138,8 @@ class LinearizeTrace(Trace):
             if any(reached(Equation(primitive, args, params, outs), mask)):
                 raise TypeError(
                     f"{primitive}: a custom derivative rule must be linear in the tangents; "
-                    f"{primitive} isn't\n  fix: use the tangent only in sums, products with primals "
-                    "and other linear functions"
+                    f"{primitive} isn't\n  fix: use the tangent only in sums, products with "
+                    "primals and other linear functions"
                 )
             full = [zeros(a.aval) if m else p for a, m, p in zip(args, mask, primals, strict=True)]
             return self.outside.process(primitive, full, params, out)
@@ -180,9 +186,7 @@ class LinearizeTrace(Trace):
         live = [i for i in inputs if i is not None]
         mask = [i is not None for i in inputs]
         out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
-        pullback = CustomPullback(
-            rules, tree, [a.aval for a in args], mask, [o.aval for o in outs]
-        )
+        pullback = CustomPullback(rules, tree, [a.aval for a in args], mask, [o.aval for o in outs])
         return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
 
 
@@ -255,7 +259,7 @@ class LinearMap:
 
         for out, ct in zip(self.outputs, cts, strict=True):
             if out is not None and ct is not None:
-                accumulate(*out, ct)
+                accumulate(out[0], out[1], ct)
         for node in reversed(self.tape):
             slots = pending.pop(node, None)
             if slots is None:
@@ -294,6 +298,4 @@ def linearize(
         outs.append(r.primal if mine else r)
         places.append((r.node, r.index) if mine else None)
     tape, trace.tape = trace.tape, []
-    return outs, LinearMap(
-        tape, nodes, [p.aval for p in primals], places, [o.aval for o in outs]
-    )
+    return outs, LinearMap(tape, nodes, [p.aval for p in primals], places, [o.aval for o in outs])

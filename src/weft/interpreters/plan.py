@@ -43,7 +43,7 @@ class Plan:
                 score = self.score
                 if score is None:
                     score = self.score = Score(self.jaxpr)
-                return trace.replay(score, args)  # type: ignore[no-any-return]
+                return trace.replay(score, args)
             return run(self.jaxpr, args, trace)
         if self.epoch is not thread.key:
             self.prepare()
@@ -106,11 +106,14 @@ class Plan:
             )
             if kernel is None:
                 return
-            steps.append((kernel, tuple(map(slot, e.inputs)), e.primitive.multiple, width, len(outs)))
+            steps.append(
+                (kernel, tuple(map(slot, e.inputs)), e.primitive.multiple, width, len(outs))
+            )
             for v in e.outvars:
                 slots[v] = width
                 width += 1
-        self.outputs, results = [], []
+        results: list[int] = []
+        self.outputs: list[tuple[bool, int, Any]] = []
         for v in jaxpr.outvars:
             at = slot(v)
             if at < count:

@@ -34,7 +34,16 @@ class StageTracer(Tracer):
 class StageTrace(Trace):
     """Records every operation as an equation; operations that the caller wants done now too."""
 
-    __slots__ = ("captured", "equations", "function", "inputs", "names", "outside", "record", "transform")
+    __slots__ = (
+        "captured",
+        "equations",
+        "function",
+        "inputs",
+        "names",
+        "outside",
+        "record",
+        "transform",
+    )
 
     def __init__(self, transform: str = "trace", function: Any = None) -> None:
         self.equations: list[Equation] | None = []
@@ -79,7 +88,8 @@ class StageTrace(Trace):
         if equations is None:
             raise leaked(self, score.name)
         env: list[Any] = [
-            a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a) for a in args
+            a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a)
+            for a in args
         ]
         if score.fixed:
             env += [self.atom(c) for c in score.fixed]
@@ -168,13 +178,17 @@ class StageTrace(Trace):
         ]
         depends = self.depends_on(tracer)
         if depends:
-            lines.append(f"  the value depends on the argument{'s' * (len(depends) > 1)} "
-                         + ", ".join(depends))
+            lines.append(
+                f"  the value depends on the argument{'s' * (len(depends) > 1)} "
+                + ", ".join(depends)
+            )
         cure = {
             "bool": "lax.cond or numpy.where instead of if; lax.while_loop instead of while",
             "numpy.asarray": "weft.numpy functions instead of NumPy's",
         }.get(operation, "keep it an array")
-        lines.append(f"  fix: {cure}; or make the argument static (static_argnums, static_argnames)")
+        lines.append(
+            f"  fix: {cure}; or make the argument static (static_argnums, static_argnames)"
+        )
         return "\n".join(lines)
 
     def depends_on(self, tracer: StageTracer) -> list[str]:
@@ -212,7 +226,10 @@ class Score:
             if atom.__class__ is not Var and id(atom) not in places:
                 places[id(atom)] = self.inputs + len(self.fixed)
                 self.fixed.append(atom)
-        place = lambda v: places[v if v.__class__ is Var else id(v)]  # noqa: E731
+
+        def place(atom: Any) -> int:
+            return places[atom if atom.__class__ is Var else id(atom)]
+
         self.steps = []
         for e in jaxpr.equations:
             inputs = tuple(map(place, e.inputs))
@@ -253,7 +270,8 @@ def leak_text(trace: Any, operation: str, tracer: Any) -> str:
         )
     made = trace.origin(tracer) if isinstance(tracer, StageTracer) else ""
     return (
-        f"{operation}: {what} from {trace.transform} of {where} is used after that trace has ended\n"
+        f"{operation}: {what} from {trace.transform} of {where} is used after that trace has "
+        "ended\n"
         f"  created: {made}while {where} was traced\n"
         f"  used: {user_line()}\n"
         "  fix: return the value from the function instead of keeping it in a variable outside"
@@ -269,7 +287,8 @@ def check_leaks(trace: StageTrace) -> None:
             error = errors.UnexpectedTracerError(
                 f"{trace.transform}: a traced {x.aval} is kept when the trace of {where} ends\n"
                 f"  created: {trace.origin(x)}while {where} was traced\n"
-                "  fix: return the value from the function instead of keeping it in a variable outside"
+                "  fix: return the value from the function instead of keeping it in a variable "
+                "outside"
             )
             note_user_line(error)
             raise error
@@ -278,8 +297,8 @@ def check_leaks(trace: StageTrace) -> None:
 def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
     """The error for a derivative in what a function with a rule of its own closes over."""
     return TypeError(
-        f"{kind}: {name} closes over a value that is being differentiated; its rule says nothing of "
-        "that value\n  fix: pass the value as an argument (closure_convert helps)"
+        f"{kind}: {name} closes over a value that is being differentiated; its rule says nothing "
+        "of that value\n  fix: pass the value as an argument (closure_convert helps)"
     )
 
 

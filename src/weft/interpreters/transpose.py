@@ -41,9 +41,7 @@ def transpose(
         current.trace = outside
 
 
-def backward(
-    jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any
-) -> list[Any]:
+def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
     """Cotangents for the inputs after the known ones, under the current trace.
 
     Equations that no linear input enters are computed first, forwards.
@@ -63,9 +61,7 @@ def backward(
     def accumulate(v: Any, ct: Any) -> None:
         if ct is not None and type(v) is Var and v in linear:
             before = pending.get(v)
-            pending[v] = (
-                ct if before is None else trace.process(add, (before, ct), (), ct.aval)
-            )
+            pending[v] = ct if before is None else trace.process(add, (before, ct), (), ct.aval)
 
     for v, ct in zip(jaxpr.outvars, cts, strict=True):
         accumulate(v, ct)
@@ -79,9 +75,7 @@ def backward(
                 f"{primitive}: reverse-mode differentiation needs its transpose, and it is not "
                 "linear (or has no transpose rule)"
             )
-        args = [
-            v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs
-        ]
+        args = [v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs]
         ct_in = primitive.transpose_rule(
             cts_out if primitive.multiple else cts_out[0], *args, **dict(e.params)
         )

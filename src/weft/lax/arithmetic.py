@@ -1,8 +1,7 @@
 """Elementwise arithmetic. Nothing is promoted: operands have one dtype."""
 
 from ..core.array import Array
-from ..primitives import arithmetic as p
-from ..primitives import structural
+from ..primitives import arithmetic as p, structural
 from ..primitives.arithmetic import RoundingMethod
 from ..typing import ArrayLike
 from .operands import same_type, whole

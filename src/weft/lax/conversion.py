@@ -3,8 +3,7 @@
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
-from ..primitives import conversion as p
-from ..primitives import structural
+from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
 from .operands import whole
 

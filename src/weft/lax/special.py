@@ -1,8 +1,7 @@
 """Special functions. Nothing is promoted."""
 
 from ..core.array import Array
-from ..primitives import incomplete
-from ..primitives import special as p
+from ..primitives import incomplete, special as p
 from ..typing import ArrayLike
 from .operands import same_type
 

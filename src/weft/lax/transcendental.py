@@ -2,8 +2,7 @@
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..primitives import structural
-from ..primitives import transcendental as p
+from ..primitives import structural, transcendental as p
 from ..primitives.arithmetic import div, mul, sqrt
 from ..typing import ArrayLike
 from .arithmetic import integer_pow

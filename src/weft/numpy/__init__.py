@@ -1321,4 +1321,5 @@ __getattr__, __dir__ = exports(
             "kaiser",
         ),
     },
+    together=("operators", "products", "reductions", "means", "shapes", "transcendental"),
 )

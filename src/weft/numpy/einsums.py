@@ -241,8 +241,10 @@ def _contracted(
         kept = set(output).union(*(t for _, t in pairs))
         while len(chosen) > 1:
             later = kept.union(*(t for _, t in chosen[2:]))
-            chosen[:2] = [_product(*chosen[0], *chosen[1], later, sizes, precision, dtype)]
-        pairs.append(_reduced(*chosen[0], kept))
+            (x, p), (y, q) = chosen[:2]
+            chosen[:2] = [_product(x, p, y, q, later, sizes, precision, dtype)]
+        x, p = chosen[0]
+        pairs.append(_reduced(x, p, kept))
     x, term = pairs[0]
     x, term = _reduced(x, term, set(output))
     if term != output:

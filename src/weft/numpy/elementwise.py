@@ -6,6 +6,8 @@ Knows promotion and formulas; knows nothing of reductions.
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.trace import current
@@ -16,8 +18,8 @@ from ..primitives import (
     complex_numbers,
     selection,
     structural,
+    transcendental as t,
 )
-from ..primitives import transcendental as t
 from ..typing import ArrayLike
 from .promotion import (
     SCALARS,
@@ -259,13 +261,37 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return _float_divmod(x, y)
 
 
+# NumPy's own, where they agree with XLA in each bit: for integers
+
+
+def _host_remainder(x: Any, y: Any) -> Any:
+    return np.remainder if x.dtype.kind in "iu" else None
+
+
+def _host_floor_divide(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return None
+
+    def divide(x: Any, y: Any) -> Any:
+        quotient = np.floor_divide(x, y)
+        if np.count_nonzero(y) == y.size:
+            return quotient
+        by_zero = np.invert(np.zeros((), x.dtype))  # all bits, as XLA's
+        if x.dtype.kind == "i":
+            by_zero = np.where(x == 0, by_zero, by_zero + by_zero)
+        return np.where(y == 0, by_zero, quotient).astype(x.dtype)
+
+    return divide
+
+
 _DIVISION = "np.array([-7, 7]), 3"
 floor_divide = derived(_floor_divide, "floor_divide", two(
     "Quotient rounded down.", f"np.floor_divide({_DIVISION})", "Array([-3,  2], dtype=int32)"),
-    to_number=True)  # fmt: skip
+    to_number=True, host=_host_floor_divide)  # fmt: skip
 remainder = mod = derived(_remainder, "remainder", two(
     "Remainder of `floor_divide`: it has the sign of the divisor.",
-    f"np.remainder({_DIVISION})", "Array([2, 1], dtype=int32)"), to_number=True)  # fmt: skip
+    f"np.remainder({_DIVISION})", "Array([2, 1], dtype=int32)"), to_number=True,
+    host=_host_remainder)  # fmt: skip
 fmod = derived(_fmod, "fmod", two(
     "Remainder of a quotient rounded towards zero: it has the sign of the dividend.",
     f"np.fmod({_DIVISION})", "Array([-1,  1], dtype=int32)"), to_number=True)  # fmt: skip

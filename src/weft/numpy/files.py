@@ -57,7 +57,7 @@ def savez(file: File, *args: Any, **kwds: Any) -> None:
       args: arrays, which are named arr_0, arr_1, ….
       kwds: arrays by name.
     """
-    named = {k: _plain(value("savez", v, k)) for k, v in kwds.items()}
+    named: Any = {k: _plain(value("savez", v, k)) for k, v in kwds.items()}
     np.savez(  # type: ignore[misc]
         file, *(_plain(value("savez", v, f"argument {i}")) for i, v in enumerate(args)), **named
     )

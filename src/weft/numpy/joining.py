@@ -313,7 +313,8 @@ def _split(
     x = value(name, ary, "ary")
     i = one_axis(name, axis, x)
     n = x.aval.shape[i]
-    if isinstance(indices_or_sections, (tuple, list)) or getattr(indices_or_sections, "ndim", 0):
+    several = isinstance(indices_or_sections, (tuple, list))
+    if several or getattr(indices_or_sections, "ndim", 0) > 0:
         places = [
             whole_number(name, k, "an index in indices_or_sections") for k in indices_or_sections
         ]

@@ -8,8 +8,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
-from ..primitives import comparison, selection, structural
-from ..primitives import creation as made
+from ..primitives import comparison, creation as made, selection, structural
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, whole_number

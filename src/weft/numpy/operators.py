@@ -6,7 +6,7 @@ in the modules of the functions they are, when first used.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.value import Value
 from ..lazy import exports
@@ -16,45 +16,24 @@ from .bits import _right_shift
 from .elementwise import (
     _divmod,
     _floor_divide,
+    _host_floor_divide,
+    _host_remainder,
     _power,
     _remainder,
-)
-from .elementwise import (
     absolute as absolute,
-)
-from .elementwise import (
     negative as negative,
-)
-from .elementwise import (
     positive as positive,
 )
 from .promotion import binary, derived, is_operand
-
-if TYPE_CHECKING:
-    from .at import At as at
-    from .bits import invert
-    from .creation import astype, copy
-    from .elementwise import conjugate, imag, real
-    from .indexing import getitem, nonzero, unstack
-    from .matrices import diagonal, trace
-    from .means import mean, std, var
-    from .printing import array_repr, array_str
-    from .products import dot, multiply_matrices
-    from .reductions import all, any, max, min, prod, ptp, sum
-    from .repeating import repeat
-    from .rounding import clip, round
-    from .running import argmax, argmin, cumprod, cumsum
-    from .shapes import matrix_transpose, ravel, reshape, squeeze, swapaxes, transpose
-    from .sorting import argsort, searchsorted, sort
-    from .taking import choose, compress, take
-    from .views import view
 
 add = binary(structural.add, "add", operator=True)
 subtract = binary(arithmetic.sub, "subtract", operator=True)
 multiply = binary(arithmetic.mul, "multiply", operator=True)
 true_divide = binary(arithmetic.div, "true_divide", to_inexact=True, operator=True)
-floor_divide = derived(_floor_divide, "floor_divide", to_number=True, operator=True)
-remainder = derived(_remainder, "remainder", to_number=True, operator=True)
+floor_divide = derived(
+    _floor_divide, "floor_divide", to_number=True, operator=True, host=_host_floor_divide
+)
+remainder = derived(_remainder, "remainder", to_number=True, operator=True, host=_host_remainder)
 divmod = derived(_divmod, "divmod", to_number=True, operator=True)
 bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", operator=True)
 bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", operator=True)

@@ -13,8 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..compiler.program import program_of
 from ..config import config, thread
-from ..core.array import _SCALARS as _SCALAR_TYPES
-from ..core.array import Array, _literals, as_value, literal
+from ..core.array import _SCALARS as _SCALAR_TYPES, Array, _literals, as_value, literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.source import note_user_line
@@ -140,6 +139,8 @@ def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
         return literal(x, dtype)
     if x.aval.dtype == dtype:
         return x
+    if x.__class__ is Array and x.aval.weak_type and not x.aval.ndim and x._host is not None:
+        return literal(x._host.item(), dtype)  # a Python scalar that was made a value
     return cast(x, dtype, weak or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
 
 
@@ -215,7 +216,7 @@ def binary(
         values = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
         return current.trace.process(primitive, values, ())
 
-    pairs, rights, lefts = plan_cache(), plan_cache(), plan_cache()
+    pairs, rights, lefts, mixed = plan_cache(), plan_cache(), plan_cache(), plan_cache()
 
     def function(x1: Any, x2: Any, /) -> Any:
         trace = current.trace
@@ -264,6 +265,9 @@ def binary(
 
     def planned(x: Any, y: Any) -> Any:
         """The general way, which leaves a plan."""
+        arrays = x.__class__ is Array and y.__class__ is Array and current.trace is _base
+        if arrays and (x.aval, y.aval, thread.x64) in mixed:
+            return promoted(x, y)
         if operator and not (is_operand(x) and is_operand(y)):
             return NotImplemented
         try:
@@ -283,7 +287,9 @@ def binary(
             elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
                 keep(lefts, (x.__class__, y.aval), (host_kernel(vx, vy), out, dtype))
             elif vx.__class__ is Array and vy.__class__ is Array and current.trace is _base:
-                return promoted(as_value(x), as_value(y))  # with the casts in the plan
+                x, y = as_value(x), as_value(y)
+                keep(mixed, (x.aval, y.aval, thread.x64), True)
+                return promoted(x, y)  # with the casts in its plan
             return current.trace.process(primitive, (vx, vy), (), out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
@@ -376,9 +382,14 @@ def derived(
     to_inexact: bool = False,
     to_number: bool = False,
     operator: bool = False,
+    host: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
-    """A function of two operands with promotion, made of several primitives; as `binary`."""
-    call = composite(function)
+    """A function of two operands with promotion, made of several primitives; as `binary`.
+
+    `host` gives, for two avals, a NumPy function that comes to the same as all of the primitives;
+    or `None`.
+    """
+    call = composite(function, host)
     rights = plan_cache()
 
     def public(x1: Any, x2: Any, /) -> Any:
@@ -407,7 +418,9 @@ def derived(
 # --- several primitives ---
 
 
-def composite(function: Callable[..., Any]) -> Callable[..., Any]:
+def composite(
+    function: Callable[..., Any], direct: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """Decorates a function of values (by position) and hashable options (by keyword), made of
     primitives. Eager calls run it from a plan, staged when a signature comes the second time: then
     it costs its NumPy kernels and about one microsecond. Traced calls run it as it is.
@@ -433,7 +446,11 @@ def composite(function: Callable[..., Any]) -> Callable[..., Any]:
                 if key is not None:
                     keep(plans, key, ())
                 return function(*xs, **options)
-            found = keep(plans, key, plan_of(function, [x.aval for x in xs], options))
+            avals = [x.aval for x in xs]
+            kernel, out, ready = plan_of(function, avals, options)
+            if direct is not None and kernel is not None:
+                kernel = direct(*avals) or kernel
+            found = keep(plans, key, (kernel, out, ready))
         kernel, out, ready = found
         hosts = []
         for x in xs:

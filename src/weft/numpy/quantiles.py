@@ -5,9 +5,14 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
-from ..primitives import arithmetic, comparison, selection, structural
-from ..primitives import creation as made
-from ..primitives import sorting as primitive
+from ..primitives import (
+    arithmetic,
+    comparison,
+    creation as made,
+    selection,
+    sorting as primitive,
+    structural,
+)
 from ..typing import ArrayLike, Axes
 from .axes import all_axes
 from .pieces import look_up

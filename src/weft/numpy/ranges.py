@@ -12,9 +12,7 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError
-from ..primitives import arithmetic, structural
-from ..primitives import creation as made
-from ..primitives import transcendental as t
+from ..primitives import arithmetic, creation as made, structural, transcendental as t
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
 from .creation import from_numpy, on_device, wanted_dtype

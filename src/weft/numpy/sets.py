@@ -12,9 +12,16 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
 from ..errors import ConcretizationTypeError
-from ..primitives import arithmetic, comparison, cumulative, selection, slicing, structural
-from ..primitives import creation as made
-from ..primitives import sorting as primitive
+from ..primitives import (
+    arithmetic,
+    comparison,
+    creation as made,
+    cumulative,
+    selection,
+    slicing,
+    sorting as primitive,
+    structural,
+)
 from ..typing import ArrayLike, Axis
 from .axes import one_axis, whole_number
 from .creation import from_numpy, zeros

@@ -9,9 +9,14 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
-from ..primitives import arithmetic, comparison, selection, structural
-from ..primitives import creation as made
-from ..primitives import sorting as primitive
+from ..primitives import (
+    arithmetic,
+    comparison,
+    creation as made,
+    selection,
+    sorting as primitive,
+    structural,
+)
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import from_numpy, wanted_dtype

@@ -9,8 +9,14 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
-from ..primitives import arithmetic, comparison, complex_numbers, selection, structural
-from ..primitives import sorting as sorting_primitive
+from ..primitives import (
+    arithmetic,
+    comparison,
+    complex_numbers,
+    selection,
+    sorting as sorting_primitive,
+    structural,
+)
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes, whole_number
 from .creation import asarray, wanted_dtype, zeros

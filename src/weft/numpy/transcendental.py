@@ -6,8 +6,15 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
-from ..primitives import arithmetic, comparison, complex_numbers, selection, special, structural
-from ..primitives import transcendental as t
+from ..primitives import (
+    arithmetic,
+    comparison,
+    complex_numbers,
+    selection,
+    special,
+    structural,
+    transcendental as t,
+)
 from ..typing import ArrayLike
 from .elementwise import EVEN, imag, multiply, one, real, two
 from .promotion import binary, composite, derived, inexact, noted, unary

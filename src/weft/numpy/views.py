@@ -19,10 +19,11 @@ def view(x: Any, dtype: Any = None) -> Any:
     if wanted == found:
         return x
     if not x.aval.ndim and wanted.itemsize != found.itemsize:
-        raise noted(ValueError(
-            f"view: {x.aval} without axes can't be read as {wanted.name}, of another "
-            "width"
-        ))
+        raise noted(
+            ValueError(
+                f"view: {x.aval} without axes can't be read as {wanted.name}, of another width"
+            )
+        )
     if dtypes.is_bool(wanted):
         if found.itemsize != 1:
             raise noted(ValueError(f"view: {x.aval} can't be read as bool\n  fix: x != 0"))

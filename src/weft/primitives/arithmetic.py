@@ -91,7 +91,9 @@ def _lower_division(name: str) -> Any:
             smallest = block.full(dtypes.iinfo(out.dtype).min, out)
             least = block.compare("EQ", x, smallest, flags)
             minus = block.compare("EQ", y, block.full(-1, out), flags)
-            unsafe = block.elementwise("or", (zero, block.elementwise("and", (least, minus), flags)), flags)
+            unsafe = block.elementwise(
+                "or", (zero, block.elementwise("and", (least, minus), flags)), flags
+            )
         quotient = block.elementwise(name, (x, block.select(unsafe, block.full(1, out), y)), out)
         if name == "remainder":
             return block.select(zero, x, quotient)

@@ -5,7 +5,6 @@ themselves. Knows nothing of any interpretation.
 """
 
 import functools
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -123,7 +122,8 @@ def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
     for n, d in zip(x.shape, dims, strict=True):
         if n not in (1, shape[d]):
             raise ValueError(
-                f"broadcast_in_dim: {x} does not fit shape {tuple(shape)} at dimensions {tuple(dims)}"
+                f"broadcast_in_dim: {x} does not fit shape {tuple(shape)} at dimensions "
+                f"{tuple(dims)}"
             )
     return x.update(shape=shape)
 
@@ -171,7 +171,7 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @reduce_sum.evaluate
-def _(x: Any, *, axes: tuple[int, ...]) -> Any:
+def sum_evaluated(x: Any, *, axes: tuple[int, ...]) -> Any:
     dtype = x.dtype
     if dtype.itemsize <= 2 and dtypes.is_inexact(dtype):
         return np.add.reduce(x.astype(np.float32), axis=axes).astype(dtype)
@@ -181,7 +181,7 @@ def _(x: Any, *, axes: tuple[int, ...]) -> Any:
 @reduce_sum.kernel
 def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
-        return functools.partial(reduce_sum.evaluate_rule, axes=axes)  # type: ignore[arg-type]
+        return functools.partial(sum_evaluated, axes=axes)
     every = None if len(axes) == x.ndim else axes
     if dtypes.is_inexact(x.dtype):  # NumPy keeps the dtype, and each argument costs it 40 ns
         return functools.partial(np.add.reduce, axis=every)
@@ -328,7 +328,7 @@ def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Aval:
 
 
 @convert_element_type.evaluate
-def _(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
+def converted(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
     if x.dtype == dtype:
         return x
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
@@ -353,13 +353,13 @@ def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
     if source == dtype:
         return lambda x: x
     if dtypes.is_complex(source) and not dtypes.is_complex(dtype):
-        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+        return functools.partial(converted, dtype=dtype)
     if source in _FOUR_BITS and dtype in _FOUR_BITS:
-        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+        return functools.partial(converted, dtype=dtype)
     if not (dtypes.is_integer(dtype) and dtypes.is_float(source)):
         return lambda x: x.astype(dtype)
     if dtype not in (np.int32, np.int64) or source.itemsize < 4:
-        return functools.partial(convert_element_type.evaluate_rule, dtype=dtype)
+        return functools.partial(converted, dtype=dtype)
     low = np.iinfo(dtype).min
 
     def to_integers(x: Any) -> Any:

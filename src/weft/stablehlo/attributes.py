@@ -31,7 +31,10 @@ def dense(value: Any) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
     array = np.asarray(value)
     flat = array.reshape(-1)
-    if flat.size > 1 and (flat.view(np.uint8) == np.resize(flat[:1].view(np.uint8), flat.nbytes)).all():
+    if (
+        flat.size > 1
+        and (flat.view(np.uint8) == np.resize(flat[:1].view(np.uint8), flat.nbytes)).all()
+    ):
         flat = flat[:1]
     if flat.size <= 1:
         return _element(flat[0]) if flat.size else ""

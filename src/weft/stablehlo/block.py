@@ -55,7 +55,9 @@ class Module:
         args = [Operand(f"%a{i}", a) for i, a in enumerate(avals)]
         results = build(block, args)
         marks = [f" {a}" if a else "" for a in argument_attributes] or [""] * len(args)
-        inputs = ", ".join(f"{a.name}: {tensor(a.aval)}{m}" for a, m in zip(args, marks, strict=True))
+        inputs = ", ".join(
+            f"{a.name}: {tensor(a.aval)}{m}" for a, m in zip(args, marks, strict=True)
+        )
         types = [tensor(r.aval) for r in results]
         ends = [f" {a}" if a else "" for a in result_attributes] or [""] * len(types)
         outputs = ", ".join(t + e for t, e in zip(types, ends, strict=True))
@@ -91,7 +93,12 @@ class Block:
     # --- operations ---
 
     def op(
-        self, name: str, *operands: Operand, out: Any, attributes: str = "", regions: Sequence[str] = ()
+        self,
+        name: str,
+        *operands: Operand,
+        out: Any,
+        attributes: str = "",
+        regions: Sequence[str] = (),
     ) -> Any:
         """Any operation, in the generic form.
 
@@ -109,8 +116,9 @@ class Block:
         self.count = count = self.count + 1
         left = f"{self.prefix}{count}"
         if out.__class__ is not list and out.__class__ is not tuple:
+            gives = out.text or tensor(out)
             self.lines.append(
-                f'  {left} = "{full}"({inputs}){inside}{marks} : ({types}) -> {out.text or tensor(out)}'
+                f'  {left} = "{full}"({inputs}){inside}{marks} : ({types}) -> {gives}'
             )
             return Operand(left, out)
         gives = f"({', '.join(tensor(o) for o in out)})"
@@ -171,7 +179,9 @@ class Block:
     def transpose(self, x: Operand, permutation: Sequence[int]) -> Operand:
         """The axes in another order."""
         out = x.aval.update(shape=tuple(x.aval.shape[i] for i in permutation), weak_type=False)
-        return self.op("transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}")
+        return self.op(
+            "transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}"
+        )
 
     def convert(self, x: Operand, dtype: Any) -> Operand:
         """Another dtype, by StableHLO's rules."""
@@ -184,7 +194,9 @@ class Block:
         )
         return Operand(result, out)
 
-    def compare(self, direction: str, x: Operand, y: Operand, out: Any, total: bool = False) -> Operand:
+    def compare(
+        self, direction: str, x: Operand, y: Operand, out: Any, total: bool = False
+    ) -> Operand:
         """`x direction y`; direction is one of EQ NE LT LE GT GE."""
         x, y = self.widen(x, out.shape), self.widen(y, out.shape)
         name = x.aval.dtype.name
@@ -263,8 +275,9 @@ class Block:
     def region(
         self, avals: Sequence[Any], build: Callable[["Block", list[Operand]], Sequence[Operand]]
     ) -> str:
-        """The text of a region with arguments of `avals`; `build` writes it and gives its results."""
-        inner = Block(self.module, f"%r{self.fresh()[1:]}_")  # a name is all digits, or begins with a letter
+        """The text of a region with arguments of `avals`; `build` writes it and gives results."""
+        # A name is all digits, or begins with a letter.
+        inner = Block(self.module, f"%r{self.fresh()[1:]}_")
         args = [Operand(inner.fresh(), a) for a in avals]
         results = build(inner, args)
         head = ", ".join(f"{a.name}: {tensor(a.aval)}" for a in args)
@@ -273,16 +286,15 @@ class Block:
         end = f"stablehlo.return {names} : {types}" if results else "stablehlo.return"
         return "\n".join(["{", f"  ^bb0({head}):" if args else "", *inner.lines, f"  {end}", "  }"])
 
-    def reduce(
-        self, name: str, init: Any, x: Operand, axes: Sequence[int], out: Any
-    ) -> Operand:
+    def reduce(self, name: str, init: Any, x: Operand, axes: Sequence[int], out: Any) -> Operand:
         """Reduces axes with a binary operation (`add`, `maximum`, …) from the number `init`."""
         scalar = x.aval.update(shape=(), weak_type=False)
         start = self.full(init, scalar)
         result = self.fresh()
         self.lines.append(
-            f"  {result} = stablehlo.reduce({x.name} init: {start.name}) applies stablehlo.{name} "
-            f"across dimensions = {list(axes)} : ({tensor(x.aval)}, {tensor(scalar)}) -> {tensor(out)}"
+            f"  {result} = stablehlo.reduce({x.name} init: {start.name}) applies stablehlo.{name}"
+            f" across dimensions = {list(axes)} : ({tensor(x.aval)}, {tensor(scalar)})"
+            f" -> {tensor(out)}"
         )
         return Operand(result, out)
 

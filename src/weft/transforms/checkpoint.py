@@ -75,12 +75,12 @@ def checkpoint(
         fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
         for n, value in fixed.items():
             check_hashable("checkpoint", function, n, value)
-        traced = tuple(a for i, a in enumerate(args) if i not in fixed)
+        others = [i for i in range(len(args)) if i not in fixed]
+        traced = tuple(args[i] for i in others)
         leaves, tree = tree_flatten((traced, kwargs))
         values = argument_values(
-            "checkpoint", function, leaves,
-            lambda: leaf_paths(function, traced, kwargs, [i for i in range(len(args)) if i not in fixed]),
-        )  # fmt: skip
+            "checkpoint", function, leaves, lambda: leaf_paths(function, traced, kwargs, others)
+        )
         out_tree: Any = None
 
         def flat(*xs: Any) -> list[Any]:
@@ -96,7 +96,9 @@ def checkpoint(
         key = (tree, avals, statics, thread.key)
         known = cache.get(key)
         if known is None:
-            jaxpr = stage(flat, avals, name=name_of(function), transform="checkpoint", about=function)
+            jaxpr = stage(
+                flat, avals, name=name_of(function), transform="checkpoint", about=function
+            )
             known = jaxpr, out_tree
             if not jaxpr.consts:  # what it closes over may be another tracer next time
                 cache[key] = known

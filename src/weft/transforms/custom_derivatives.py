@@ -38,8 +38,8 @@ def positional(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if not known or any(p.kind is p.VAR_POSITIONAL for p in known):
         if kwargs:
             raise TypeError(
-                f"{name_of(function)}: functions with custom derivatives take positional arguments; "
-                f"got keywords {sorted(kwargs)}"
+                f"{name_of(function)}: functions with custom derivatives take positional "
+                f"arguments; got keywords {sorted(kwargs)}"
             )
         return args
     full = list(args)
@@ -80,8 +80,8 @@ class _Custom:
         for n in fixed:
             if n >= count:
                 raise TypeError(
-                    f"{self.kind}: nondiff_argnums names position {n} of {function_line(self.fun)}; "
-                    f"the call has {count} arguments"
+                    f"{self.kind}: nondiff_argnums names position {n} of "
+                    f"{function_line(self.fun)}; the call has {count} arguments"
                 )
         return [args[n] for n in fixed], tuple(a for i, a in enumerate(args) if i not in fixed)
 
@@ -199,12 +199,14 @@ class custom_jvp(_Custom):
         t_leaves, t_tree = tree_flatten(t_out)
         if out_tree != t_tree:
             raise TypeError(
-                f"{where} must return an output and a tangent of one structure; got {out_tree} and {t_tree}"
+                f"{where} must return an output and a tangent of one structure; got {out_tree} and "
+                f"{t_tree}"
             )
         found.setdefault("out_tree", out_tree)
         if out_tree != found["out_tree"]:
             raise TypeError(
-                f"{where} must return an output of the function's structure {found['out_tree']}; got {out_tree}"
+                f"{where} must return an output of the function's structure {found['out_tree']}; "
+                f"got {out_tree}"
             )
         outs = output_values("custom_jvp", self.rule, out_leaves)
         t_outs = [rule_tangent(where, o.aval, t) for o, t in zip(outs, t_leaves, strict=True)]
@@ -311,24 +313,35 @@ class custom_vjp(_Custom):
         result = self.fwd(*self.filled(fixed, tree.unflatten(primals)))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
-                f"custom_vjp: the forward rule {function_line(self.fwd)} must return a pair (output, "
-                f"residuals); got {type(result).__name__}"
+                f"custom_vjp: the forward rule {function_line(self.fwd)} must return a pair "
+                f"(output, residuals); got {type(result).__name__}"
             )
         out, residuals = result
         out_leaves, out_tree = tree_flatten(out)
         found.setdefault("out_tree", out_tree)
         if out_tree != found["out_tree"]:
             raise TypeError(
-                f"custom_vjp: the forward rule {function_line(self.fwd)} must return an output of the "
-                f"function's structure {found['out_tree']}; got {out_tree}"
+                f"custom_vjp: the forward rule {function_line(self.fwd)} must return an output of "
+                f"the function's structure {found['out_tree']}; got {out_tree}"
             )
         found["out_avals"] = None
         res_leaves, res_tree = tree_flatten(residuals)
         outs = output_values("custom_vjp", self.fwd, out_leaves)
-        return outs, output_values("custom_vjp", self.fwd, res_leaves), (res_tree, [o.aval for o in outs])
+        return (
+            outs,
+            output_values("custom_vjp", self.fwd, res_leaves),
+            (res_tree, [o.aval for o in outs]),
+        )
 
     def apply_backward(
-        self, fixed: Any, tree: Any, res_tree: Any, residuals: Any, cts: Any, in_avals: Any, found: Any
+        self,
+        fixed: Any,
+        tree: Any,
+        res_tree: Any,
+        residuals: Any,
+        cts: Any,
+        in_avals: Any,
+        found: Any,
     ) -> list[Any]:
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
@@ -338,12 +351,15 @@ class custom_vjp(_Custom):
             for ct, a in zip(cts, out_avals, strict=True)
         ]
         result = self.bwd(*fixed, treedef.unflatten(residuals), found["out_tree"].unflatten(full))
-        where = f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
+        where = (
+            f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
+        )
         children = tree.children()
         if not isinstance(result, (tuple, list)) or len(result) != len(children):
             got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
             raise TypeError(
-                f"{where} must return a tuple of {len(children)} cotangents, one for each argument; got {got}"
+                f"{where} must return a tuple of {len(children)} cotangents, one for each "
+                f"argument; got {got}"
             )
         leaves: list[Any] = []
         for ct, child in zip(result, children, strict=True):
@@ -353,7 +369,8 @@ class custom_vjp(_Custom):
             ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
             if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
                 raise TypeError(
-                    f"{where} must give cotangents of the arguments' structure {child}; got {ct_tree}"
+                    f"{where} must give cotangents of the arguments' structure {child}; got "
+                    f"{ct_tree}"
                 )
             leaves += ct_leaves
         checked: list[Any] = []
@@ -364,7 +381,8 @@ class custom_vjp(_Custom):
             value = as_value(ct)
             if value.shape != a.shape:
                 raise TypeError(
-                    f"{where} must give cotangents of the arguments' shapes; got {value.aval} for {a}"
+                    f"{where} must give cotangents of the arguments' shapes; got {value.aval} for "
+                    f"{a}"
                 )
             checked.append(value.astype(a.dtype) if value.dtype != a.dtype else value)
         return checked
@@ -424,11 +442,15 @@ class _Pullback:
         self.program, self.consts = program, consts
 
 
-register_pytree_node(_Pullback, lambda p: (p.consts, p.program), lambda program, c: _Pullback(program, list(c)))
+register_pytree_node(
+    _Pullback, lambda p: (p.consts, p.program), lambda program, c: _Pullback(program, list(c))
+)
 
 
 @located
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+def closure_convert(
+    fun: Callable[..., Any], *example_args: Any
+) -> tuple[Callable[..., Any], list[Any]]:
     """A function that takes what the given one closes over as extra arguments.
 
     Args:
@@ -445,7 +467,9 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     Source: seed 002, `jax.closure_convert`.
     """
     leaves, tree = tree_flatten(example_args)
-    values = argument_values("closure_convert", fun, leaves, lambda: leaf_paths(fun, example_args, {}))
+    values = argument_values(
+        "closure_convert", fun, leaves, lambda: leaf_paths(fun, example_args, {})
+    )
     found: dict[str, Any] = {}
 
     def flat(*xs: Any) -> list[Any]:

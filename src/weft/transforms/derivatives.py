@@ -28,7 +28,12 @@ class Selected:
     __slots__ = ("args", "chosen", "function", "kwargs", "nums", "single", "transform")
 
     def __init__(
-        self, transform: str, function: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        transform: str,
+        function: Any,
+        argnums: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> None:
         self.single = isinstance(argnums, int) or hasattr(argnums, "__index__")
         nums = (int(argnums),) if self.single else tuple(int(n) for n in argnums)
@@ -77,8 +82,8 @@ def check_inexact(
             )
         if not dtypes.is_inexact(a.dtype) and not allow_int:
             raise TypeError(
-                f"{transform}: can differentiate in floating-point or complex arguments only; got {a} "
-                f"for {selected.paths()[i]} of {function_line(selected.function)}\n"
+                f"{transform}: can differentiate in floating-point or complex arguments only; got "
+                f"{a} for {selected.paths()[i]} of {function_line(selected.function)}\n"
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..compiler.program import buffer_on
 from ..core.array import Array, PlacedArray, Tracer, as_value
-from ..runtime import buffer as buffers
 from ..core.source import located
-from ..runtime import client
+from ..runtime import buffer as buffers, client
 from ..runtime.client import Device
 from ..tree_util import keystr, tree_leaves, tree_map, tree_map_with_path
 

@@ -84,8 +84,8 @@ def dispatcher(
             return general(args, kwargs)
         leaves: Any = args
         table: Any = bare
-        avals = []
-        buffers = []
+        avals: list[Any] = []
+        buffers: list[Any] = []
         for a in args:
             if a.__class__ is not Array:
                 if cache.match is None or (leaves := cache.match(args)) is None:

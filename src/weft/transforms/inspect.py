@@ -28,7 +28,7 @@ __all__ = ["ShapeDtypeStruct", "eval_shape", "make_jaxpr"]
 def traced(
     transform: str, fun: Any, nums: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """The jaxpr of a function for arguments (or things with shapes and dtypes), and its out tree."""
+    """The jaxpr of a function for arguments (or their shapes and dtypes), and its out tree."""
     fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
     for n, value in fixed.items():
         check_hashable(transform, fun, n, value)
@@ -96,7 +96,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Returns: the tree of results with `ShapeDtypeStruct` for arrays.
     Example:
       >>> import weft
-      >>> A, x = weft.ShapeDtypeStruct((2000, 3000), "float32"), weft.ShapeDtypeStruct((3000, 1000), "float32")
+      >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
+      >>> x = weft.ShapeDtypeStruct((3000, 1000), "float32")
       >>> weft.eval_shape(weft.numpy.dot, A, x).shape
       (2000, 1000)
     Source: seed 002, `jax.eval_shape`.
@@ -104,5 +105,3 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     check_callable(fun, "eval_shape")
     jaxpr, out_tree = traced("eval_shape", fun, (), args, kwargs)
     return out_tree.unflatten([struct_of(a) for a in jaxpr.out_avals])
-
-

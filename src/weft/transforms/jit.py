@@ -23,11 +23,11 @@ from ..core.source import function_line, located, note_user_line
 from ..core.trace import current
 from ..higher_order.call import call_jaxpr
 from ..interpreters.stage import is_open, stage
-from ..runtime import buffer as buffers
-from ..runtime import client
+from ..runtime import buffer as buffers, client
 from ..runtime.executable import explain
 from ..tree_util import PyTreeDef, register_leaf_types, tree_flatten
 from . import retrace
+from .dispatch import Cache, dispatcher
 from .signature import (
     argument_avals,
     argument_values,
@@ -38,7 +38,6 @@ from .signature import (
     output_values,
     static_arguments,
 )
-from .dispatch import Cache, dispatcher
 from .stages import Lowered, Traced
 
 __all__ = ["jit"]
@@ -51,10 +50,24 @@ _base = current.base
 class Entry:
     """One signature of a jitted function: the jaxpr, its output tree and its program."""
 
-    __slots__ = ("_program", "device", "donated", "fast", "jaxpr", "keep_unused", "open", "out_tree")
+    __slots__ = (
+        "_program",
+        "device",
+        "donated",
+        "fast",
+        "jaxpr",
+        "keep_unused",
+        "open",
+        "out_tree",
+    )
 
     def __init__(
-        self, jaxpr: Jaxpr, out_tree: PyTreeDef, donated: Sequence[int], keep_unused: bool, device: Any
+        self,
+        jaxpr: Jaxpr,
+        out_tree: PyTreeDef,
+        donated: Sequence[int],
+        keep_unused: bool,
+        device: Any,
     ) -> None:
         self.jaxpr, self.out_tree, self.device = jaxpr, out_tree, device
         self.donated, self.keep_unused = donated, keep_unused
@@ -74,7 +87,9 @@ class Entry:
 
     def alive(self) -> bool:
         """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
-        return not self.open or all(is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer))
+        return not self.open or all(
+            is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
+        )
 
     def run(self, values: Sequence[Any]) -> Any:
         """The result for arrays."""
@@ -128,8 +143,8 @@ def check_donated(program: Program, values: Sequence[Any]) -> None:
         first = places.setdefault(id(v), i)
         if first != i and (first in donated or i in donated):
             raise ValueError(
-                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as argument "
-                f"leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
+                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
+                f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )
 
 
@@ -145,7 +160,9 @@ def argument_array(x: Any) -> Any:
     if x.__class__ is np.ndarray:
         dtype = dtypes.canonicalize_dtype(x.dtype)
         host = x if x.dtype == dtype else x.astype(dtype)
-        return Array(None, aval(host.shape, dtype), buffers.put(host, client.default_device(), alias=False))
+        return Array(
+            None, aval(host.shape, dtype), buffers.put(host, client.default_device(), alias=False)
+        )
     return as_value(x)
 
 
@@ -215,7 +232,9 @@ def jit(
         )
     check_callable(fun, "jit")
     static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
-    donate_nums, donate_names = static_arguments(fun, donate_argnums, donate_argnames, word="donate")
+    donate_nums, donate_names = static_arguments(
+        fun, donate_argnums, donate_argnames, word="donate"
+    )
     if set(static_nums) & set(donate_nums):
         raise ValueError(
             f"jit: arguments {sorted(set(static_nums) & set(donate_nums))} of {function_line(fun)} "
@@ -225,7 +244,16 @@ def jit(
     name = name_of(fun)
     cache, hot = caches_of(
         fun,
-        (static_nums, static_names, donate_nums, donate_names, device, backend, inline, keep_unused),
+        (
+            static_nums,
+            static_names,
+            donate_nums,
+            donate_names,
+            device,
+            backend,
+            inline,
+            keep_unused,
+        ),
     )
     pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
     history = retrace.History(fun)
@@ -270,9 +298,7 @@ def jit(
         values, avals, tree, statics, key = signature(args, kwargs)
         return entry_for(args, kwargs, avals, tree, statics, key), values, tree
 
-    def entry_for(
-        args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any
-    ) -> Entry:
+    def entry_for(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any) -> Entry:
         entry = cache.get(key)
         if entry is None or not entry.alive():
             # of threads that come at once, the first traces and the others wait for it
@@ -341,7 +367,9 @@ def jit(
             if entry.fast is None:
                 entry.fast = (entry.ready(),)
             if entry.fast[0] is not None and entry.fast[0][0] is thread.key:
-                hot.remember(tree.children()[0], args, tuple([v.aval for v in values]), entry.fast[0])
+                hot.remember(
+                    tree.children()[0], args, tuple([v.aval for v in values]), entry.fast[0]
+                )
         return result
 
     def fill(leaves: Any, kept: Any) -> list[Any]:
@@ -349,7 +377,7 @@ def jit(
         arrays = [x if x.__class__ is Array else argument_array(x) for x in leaves]
         return [buffer_on(arrays[i], device) for i in kept]
 
-    general = located(general)  # type: ignore[assignment]
+    general = located(general)
 
     def trace(*args: Any, **kwargs: Any) -> Traced:
         """The traced program for these arguments, for looking at and lowering.

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
-from ..interpreters.linearize import LinearMap
-from ..interpreters.linearize import linearize as linearize_values
+from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 from ..primitives.structural import convert_element_type, zeros
@@ -81,7 +80,9 @@ def aux_of(found: dict[str, Any], values: Sequence[Any]) -> Any:
 def values_of(transform: str, function: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
     """Flattened positional arguments as values."""
     leaves, tree = tree_flatten(tuple(args))
-    return argument_values(transform, function, leaves, lambda: leaf_paths(function, args, {})), tree
+    return argument_values(
+        transform, function, leaves, lambda: leaf_paths(function, args, {})
+    ), tree
 
 
 def tangent_value(
@@ -90,19 +91,23 @@ def tangent_value(
     """A tangent checked against its primal; `None` for float0."""
     if is_float0(t):
         if dtypes.is_inexact(primal.dtype):
-            raise TypeError(f"{transform}: the {kind} of {where()} must be like {primal}; got float0")
+            raise TypeError(
+                f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
+            )
         return None
     value = as_value(t)
     if not dtypes.is_inexact(primal.dtype):
         raise TypeError(
-            f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got {value.aval}\n"
+            f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
+            f"{value.aval}\n"
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
         if value.shape == primal.shape and value.weak_type:
             return value.astype(primal.dtype)
         raise TypeError(
-            f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got {value.aval}"
+            f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got "
+            f"{value.aval}"
         )
     if value.aval.weak_type:
         return convert_element_type(value, dtype=primal.dtype)
@@ -271,7 +276,9 @@ def output_path(out_tree: Any, i: int) -> str:
     return f"output{keystr(path)}"
 
 
-def pulled(linear: LinearMap, cts: Sequence[Any], n_outs: int, in_avals: Sequence[Aval]) -> list[Any]:
+def pulled(
+    linear: LinearMap, cts: Sequence[Any], n_outs: int, in_avals: Sequence[Aval]
+) -> list[Any]:
     """Cotangents of the arguments, zeros written out; float0 for integers."""
     results = linear.pull([*cts, *[None] * (n_outs - len(cts))])
     return [
@@ -285,7 +292,9 @@ def pulled(linear: LinearMap, cts: Sequence[Any], n_outs: int, in_avals: Sequenc
 
 
 @located
-def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Any:
+def linear_transpose(
+    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+) -> Any:
     """The transpose of a function that is linear, promised by the caller.
 
     Args:
@@ -304,9 +313,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     """
     check_callable(fun, "linear_transpose")
     leaves, tree = tree_flatten(tuple(primals))
-    avals = argument_avals(
-        "linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {})
-    )
+    avals = argument_avals("linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {}))
     for a in avals:
         if not dtypes.is_inexact(a.dtype):
             raise TypeError(

@@ -11,6 +11,7 @@ from ..config import thread
 from ..core.messages import tell
 from ..core.source import function_line, user_line
 
+
 class History:
     """The last signatures that a function was traced for."""
 
@@ -35,15 +36,16 @@ class History:
             return f"{head}: for the first time, on ({', '.join(map(str, avals))})"
         nearest = max(self.signatures, key=lambda s: _likeness(s, tree, avals, statics))
         lines = list(_differences(nearest, tree, avals, statics, paths))
-        return f"{head} for the {self.count}. time; against the nearest earlier call:\n" + "\n".join(
-            f"  {line}" for line in lines
+        return (
+            f"{head} for the {self.count}. time; against the nearest earlier call:\n"
+            + "\n".join(f"  {line}" for line in lines)
         )
 
 
 def _likeness(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
     old_tree, old_avals, old_statics, _ = signature
-    same = sum(a is b for a, b in zip(old_avals, avals, strict=False))
-    return 1000 * (old_tree == tree) + 100 * (old_statics == statics) + same
+    same: int = sum(a is b for a, b in zip(old_avals, avals, strict=False))
+    return 1000 * bool(old_tree == tree) + 100 * bool(old_statics == statics) + same
 
 
 def _differences(

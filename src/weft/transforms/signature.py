@@ -32,9 +32,21 @@ def kind_of(x: Any) -> str:
 
 
 _REFUSED = (
-    (inspect.isgeneratorfunction, "generator function", "return a list or a tuple instead of yielding"),
-    (inspect.iscoroutinefunction, "coroutine function", "take off the async; weft doesn't wait for results"),
-    (inspect.isasyncgenfunction, "asynchronous generator", "return a list or a tuple instead of yielding"),
+    (
+        inspect.isgeneratorfunction,
+        "generator function",
+        "return a list or a tuple instead of yielding",
+    ),
+    (
+        inspect.iscoroutinefunction,
+        "coroutine function",
+        "take off the async; weft doesn't wait for results",
+    ),
+    (
+        inspect.isasyncgenfunction,
+        "asynchronous generator",
+        "return a list or a tuple instead of yielding",
+    ),
 )
 
 
@@ -42,9 +54,7 @@ _REFUSED = (
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
-        raise TypeError(
-            f"{transform}: expected a function; got {kind_of(function)}"
-        )
+        raise TypeError(f"{transform}: expected a function; got {kind_of(function)}")
     for is_kind, kind, cure in _REFUSED:
         if is_kind(function):
             raise TypeError(
@@ -140,7 +150,10 @@ def check_hashable(transform: str, function: Any, which: int | str, value: Any) 
 
 
 def leaf_paths(
-    function: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Iterable[int] | None = None
+    function: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    positions: Iterable[int] | None = None,
 ) -> list[str]:
     """What each leaf of the arguments is called: `x`, `params['w'][0]`."""
     known = [p for p in parameters(function)]
@@ -188,7 +201,8 @@ def argument_avals(
             avals.append(shaped_aval(leaf))
         except (TypeError, ValueError) as error:
             named = TypeError(
-                f"{transform}: argument {paths()[i]} of {function_line(function)} must be an array, a "
+                f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
+                "array, a "
                 f"scalar, or have a shape and a dtype; got {type(leaf).__name__} {leaf!r:.60}\n"
                 f"  fix: convert it, or mark it static ({error})"
             )

@@ -6,13 +6,12 @@ Knows programs; knows nothing of caching.
 from typing import Any
 
 from .. import dtypes
-from ..core.array import Array
 from ..compiler.program import OPTIONS
+from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..core.source import located
-from ..runtime import client
-from ..runtime import executable as runtime
+from ..runtime import client, executable as runtime
 from ..tree_util import PyTreeDef, tree_flatten
 from .signature import argument_values
 
@@ -70,7 +69,13 @@ class Traced:
     """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on."""
 
     def __init__(
-        self, jaxpr: Jaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef, name: str, entry: Any, donated: Any
+        self,
+        jaxpr: Jaxpr,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
+        name: str,
+        entry: Any,
+        donated: Any,
     ) -> None:
         self.jaxpr, self.in_tree, self.out_tree, self.fun_name = jaxpr, in_tree, out_tree, name
         self.entry, self.donate_argnums = entry, donated
@@ -126,7 +131,10 @@ class Lowered:
         device = self.device or client.default_device()
         if compiler_options:
             executable = runtime.compile_text(
-                self.text, self.program.types, device, OPTIONS.get(device.platform, {}) | compiler_options
+                self.text,
+                self.program.types,
+                device,
+                OPTIONS.get(device.platform, {}) | compiler_options,
             )
         else:
             executable = self.program.executable(device)
@@ -162,10 +170,14 @@ class Compiled:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
             raise TypeError(
-                f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got {tree}"
+                f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got "
+                f"{tree}"
             )
         values = argument_values(
-            "compiled function", self.traced.fun_name, leaves, lambda: [f"#{i}" for i in range(len(leaves))]
+            "compiled function",
+            self.traced.fun_name,
+            leaves,
+            lambda: [f"#{i}" for i in range(len(leaves))],
         )
         for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
             if v.aval.shape != a.shape or v.aval.dtype != a.dtype:

@@ -49,7 +49,9 @@ def vmap(
     check_callable(fun, "vmap")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict)) or hasattr(in_axes, "__index__")):
+    if not (
+        in_axes is None or isinstance(in_axes, (int, tuple, dict)) or hasattr(in_axes, "__index__")
+    ):
         raise TypeError(
             "vmap: in_axes must be an int, None, or a tuple with one entry for each positional "
             f"argument; got {type(in_axes).__name__} {in_axes!r}"
@@ -61,7 +63,8 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap: in_axes must have one entry for each positional argument of "
-                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {len(args)} arguments"
+                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {len(args)} "
+                "arguments"
             )
         leaves, tree = tree_flatten((args, kwargs))
         paths = lambda: leaf_paths(fun, args, kwargs)  # noqa: E731
@@ -116,7 +119,8 @@ def mapped_size(
     if len(lengths) > 1:
         names = paths()
         table = "\n".join(
-            f"  argument {names[i]}: {values[i].aval}, axis {axis}: length {n}" for i, axis, n in sizes
+            f"  argument {names[i]}: {values[i].aval}, axis {axis}: length {n}"
+            for i, axis, n in sizes
         )
         given = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
         raise ValueError(
@@ -125,8 +129,8 @@ def mapped_size(
         )
     if not lengths:
         raise ValueError(
-            f"vmap: at least one argument of {function_line(fun)} must be mapped, or axis_size given; "
-            "in_axes names none"
+            f"vmap: at least one argument of {function_line(fun)} must be mapped, or axis_size "
+            "given; in_axes names none"
         )
     return int(lengths.pop())
 
@@ -144,8 +148,8 @@ def placed(fun: Any, x: Any, is_batched: bool, axis: Any, size: int) -> Any:
         x = repeated(x, size)
     if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
         raise ValueError(
-            f"vmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}: with the "
-            f"mapped axis it is {x.aval}, of {x.ndim} axes"
+            f"vmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}: with "
+            f"the mapped axis it is {x.aval}, of {x.ndim} axes"
         )
     return move_axis(x, 0, axis % x.ndim)
 
