@@ -32,6 +32,30 @@ def test_a_deferred_module_is_the_module():
     assert Deferred("math").pi == __import__("math").pi
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "weft.lax.sin(1.0)",
+        "weft.make_jaxpr(lambda x: x)(1.0)",
+        "weft.device_put(1.0)",
+        "weft.grad(lambda x: x)(1.0)",
+        "weft.Array",
+        "threading.Thread(target=weft.lax.sin, args=(1.0,)).start()",
+    ],
+)
+def test_whatever_comes_first_loads_what_it_needs(first):
+    program = (
+        "import threading, weft\n"
+        "from weft.core.trace import current\n"
+        "base = current.base\n"
+        f"{first}\n"
+        "assert weft.jit(weft.lax.sin)(0.0) == weft.lax.sin(0.0) == 0\n"
+        "assert current.trace is current.base is base\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_importing_weft_loads_little():
     program = (
         "import sys, weft, weft.numpy\n"

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ..lazy import Deferred
+
 
 class Trace:
     """One interpretation of primitives. `process` is all there is to implement."""
@@ -26,15 +28,28 @@ class Trace:
         raise NotImplementedError(f"{type(self).__name__}.process")
 
 
-class _Current(threading.local):
-    """The trace of this thread. `base` is the evaluating trace, where every thread begins.
+class _Unloaded(Trace):
+    """The base trace before its first operation, which loads what it is from then on.
 
-    `_Current.base = _Current.trace = …` is the first of the two hooks: assigned once, by
-    `weft.interpreters.evaluate` at import.
+    This is the first of the two hooks: `weft.interpreters.evaluate`, at import, gives the base
+    trace its own class. So there is one base from the beginning, and nobody can hold another.
     """
 
-    base: Any = None
-    trace: Any = None
+    __slots__ = ()
+    _evaluate = Deferred("weft.interpreters.evaluate")
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        return self._evaluate.base.process(primitive, args, params, out)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._evaluate.base, name)
+
+
+class _Current(threading.local):
+    """The trace of this thread. `base` is the evaluating trace, where every thread begins."""
+
+    base: Any = _Unloaded()
+    trace: Any = base
     quiet: Any = None  # runs NumPy kernels without warnings (interpreters/evaluate.py: quietly)
 
 
