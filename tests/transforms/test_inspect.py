@@ -96,7 +96,7 @@ def test_of_derivatives():
     names = [e.primitive.name for e in jaxpr.equations]
     assert names.count("sin") == 1
     assert names.count("cos") == 1
-    pushed = weft.make_jaxpr(lambda x, t: weft.jvp(sin, (x,), (t,)))(1.0, 1.0)
+    pushed = weft.make_jaxpr(lambda x, t: weft.jvp(sin, (x,), (t,)))(f32(1.0), f32(1.0))
     assert [e.primitive.name for e in pushed.equations] == ["sin", "cos", "mul"]
 
 

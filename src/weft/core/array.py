@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from .aval import Aval, aval
-from .source import note_user_line
+from .source import noted
 from .trace import current
 from .value import Value
 
@@ -136,9 +136,7 @@ class Tracer(Value):
     _trace: Any
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        error = self.conversion_error("numpy.asarray", errors.TracerArrayConversionError)
-        note_user_line(error)
-        raise error
+        raise noted(self.conversion_error("numpy.asarray", errors.TracerArrayConversionError))
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         """The error for a use that needs to know the value now."""

@@ -15,6 +15,7 @@ import numpy as np
 from .. import errors
 
 F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E", bound=BaseException)
 
 HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _INSIDE = (HERE, os.path.dirname(np.__file__) + os.sep)
@@ -57,6 +58,12 @@ def note_user_line(error: BaseException) -> None:
         trace = trace.tb_next
     line = user_line() if found is None else _line(found.tb_frame, found.tb_lineno)
     error.add_note(f"  at {line}")
+
+
+def noted(error: E) -> E:
+    """An error with the user's line on it: `raise noted(TypeError(…))`."""
+    note_user_line(error)
+    return error
 
 
 def located(function: F) -> F:

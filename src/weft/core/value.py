@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..lazy import Deferred
 from .aval import Aval
-from .source import located, note_user_line
+from .source import located, noted
 
 
 class Value:
@@ -204,9 +204,9 @@ class Value:
 
     def __len__(self) -> int:
         if not self.aval.ndim:
-            wrong = TypeError(f"len: expected an array with at least one axis; got {self.aval}")
-            note_user_line(wrong)
-            raise wrong
+            raise noted(
+                TypeError(f"len: expected an array with at least one axis; got {self.aval}")
+            )
         return self.aval.shape[0]
 
     @located
@@ -498,15 +498,11 @@ class Value:
 def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     array = value.concrete()
     if array is None:
-        wrong = value.conversion_error(operation, error)  # type: ignore[attr-defined]
-        note_user_line(wrong)
-        raise wrong
+        raise noted(value.conversion_error(operation, error))  # type: ignore[attr-defined]
     return array.host()
 
 
 def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
     if value.aval.size != 1:
-        wrong = ValueError(f"{operation}: expected an array of one element; got {value.aval}")
-        note_user_line(wrong)
-        raise wrong
+        raise noted(ValueError(f"{operation}: expected an array of one element; got {value.aval}"))
     return _known(value, operation, error).item()

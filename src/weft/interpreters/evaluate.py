@@ -14,7 +14,7 @@ from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.messages import tell
 from ..core.primitive import Primitive, forget_all, remember
-from ..core.source import note_user_line
+from ..core.source import noted
 from ..core.trace import Trace, current
 from ..runtime import buffer as buffers, client
 from . import eager_tiers
@@ -88,12 +88,13 @@ class EvaluateTrace(Trace):
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
         if array._buffer is None or buffers.is_deleted(array._buffer):
-            error = errors.DeletedArrayError(
-                f"a {array.aval} array has been deleted or donated: its memory is gone\n"
-                "  fix: don't use an array after passing it in donate_argnums or calling delete()"
+            raise noted(
+                errors.DeletedArrayError(
+                    f"a {array.aval} array has been deleted or donated: its memory is gone\n"
+                    "  fix: don't use an array after passing it in donate_argnums or calling "
+                    "delete()"
+                )
             )
-            note_user_line(error)
-            raise error
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host

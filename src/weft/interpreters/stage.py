@@ -13,7 +13,7 @@ from ..core.array import Array, Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.source import function_line, note_user_line, user_line
+from ..core.source import function_line, noted, user_line
 from ..core.trace import Trace, current
 
 
@@ -253,9 +253,7 @@ def check_open(x: Any, user: Any, operation: str) -> None:
 
 def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
     """The error for a tracer that is used where its trace isn't being made."""
-    error = errors.UnexpectedTracerError(leak_text(trace, operation, tracer))
-    note_user_line(error)
-    return error
+    return noted(errors.UnexpectedTracerError(leak_text(trace, operation, tracer)))
 
 
 def leak_text(trace: Any, operation: str, tracer: Any) -> str:
@@ -284,14 +282,14 @@ def check_leaks(trace: StageTrace) -> None:
     for x in gc.get_objects():
         if x.__class__ is StageTracer and x._trace is trace:
             where = function_line(trace.function)
-            error = errors.UnexpectedTracerError(
-                f"{trace.transform}: a traced {x.aval} is kept when the trace of {where} ends\n"
-                f"  created: {trace.origin(x)}while {where} was traced\n"
-                "  fix: return the value from the function instead of keeping it in a variable "
-                "outside"
+            raise noted(
+                errors.UnexpectedTracerError(
+                    f"{trace.transform}: a traced {x.aval} is kept when the trace of {where} "
+                    f"ends\n  created: {trace.origin(x)}while {where} was traced\n"
+                    "  fix: return the value from the function instead of keeping it in a "
+                    "variable outside"
+                )
             )
-            note_user_line(error)
-            raise error
 
 
 def closes_over(name: str, kind: str = "custom derivative") -> TypeError:

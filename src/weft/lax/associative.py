@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.source import function_line
+from ..core.source import function_line, located
 from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
-from .bodies import check_function, paths_of, shown, values_of, with_line
+from .bodies import check_function, paths_of, shown, values_of
 from .pieces import joined, part, stacked
 
 __all__ = ["associative_scan"]
 
 
-@with_line
+@located
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:

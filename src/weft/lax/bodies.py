@@ -3,15 +3,14 @@
 Knows trees and avals; knows no higher-order primitive.
 """
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
-from ..core.source import function_line, note_user_line
+from ..core.source import function_line
 from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.interning import interned, is_eager
@@ -19,22 +18,6 @@ from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
 from ..transforms.signature import name_of
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def with_line(function: F) -> F:
-    """Notes the user's line on errors."""
-
-    @functools.wraps(function)
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except (TypeError, ValueError) as error:
-            note_user_line(error)
-            raise
-
-    return noting  # type: ignore[return-value]
 
 
 def values_of(operation: str, what: str, tree: Any) -> tuple[list[Any], PyTreeDef]:

@@ -11,7 +11,7 @@ from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.source import function_line
+from ..core.source import function_line, located
 from ..higher_order.cond import apply_cond, with_common_inputs
 from ..higher_order.interning import interned
 from ..primitives.comparison import ne
@@ -25,7 +25,6 @@ from .bodies import (
     shown,
     traced,
     values_of,
-    with_line,
 )
 
 __all__ = ["cond", "switch"]
@@ -33,7 +32,7 @@ __all__ = ["cond", "switch"]
 _MISSING: Any = object()
 
 
-@with_line
+@located
 def cond(
     pred: Any,
     true_fun: Any = _MISSING,
@@ -91,7 +90,7 @@ def cond(
     return choose("cond", index, functions, [false_fun, true_fun], names[::-1], operands)
 
 
-@with_line
+@located
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
 ) -> Any:

@@ -10,7 +10,7 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import as_value, literal
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.source import function_line
+from ..core.source import function_line, located
 from ..higher_order import scan_transpose  # noqa: F401  (defines the transposition of scan)
 from ..higher_order.scan import apply_scan
 from ..higher_order.while_loop import apply_while
@@ -28,14 +28,13 @@ from .bodies import (
     traced,
     values_of,
     widened_carry,
-    with_line,
 )
 from .pieces import joined, part, slice_of, stacked
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
-@with_line
+@located
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -181,7 +180,7 @@ def scan_in_python(
     return tree_map(as_value, carry), tree_map(lambda *parts: stacked(parts), *ys)
 
 
-@with_line
+@located
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Applies a function to each slice along axis 0, one after the other, and stacks the results.
 
@@ -224,7 +223,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     return tree_map(lambda *ys: joined(ys), *parts)
 
 
-@with_line
+@located
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
@@ -302,7 +301,7 @@ def while_in_python(cond_fun: Any, body_fun: Any, val: Any) -> tuple[bool, Any]:
         val = body_fun(val)
 
 
-@with_line
+@located
 def fori_loop(
     lower: Any,
     upper: Any,

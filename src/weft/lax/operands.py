@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, as_value, literal
-from ..core.source import note_user_line
+from ..core.source import note_user_line, noted
 from ..core.trace import current
 from ..primitives.structural import convert_element_type
 
@@ -58,9 +58,9 @@ def whole(name: str, argument: str, value: Any) -> int:
     except TypeError:
         if isinstance(value, float) and value.is_integer():
             return int(value)
-        error = TypeError(f"{name}: {argument} must be an int known when traced; got {value!r}")
-        note_user_line(error)
-        raise error from None
+        raise noted(
+            TypeError(f"{name}: {argument} must be an int known when traced; got {value!r}")
+        ) from None
 
 
 _KINDS = (dtypes.is_bool, dtypes.is_integer, dtypes.is_float, dtypes.is_complex)

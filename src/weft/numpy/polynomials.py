@@ -222,18 +222,19 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
 @located
 def trim_zeros(filt: Any, trim: str = "fb") -> Array:
-    """An array of one axis without zeros at its ends; not for traced arrays.
+    """An array without the zeros around it; not for traced arrays.
 
     Args:
+      filt: array of any shape; along each axis, slices of zeros at the ends go.
       trim: 'f' trims the front, 'b' the back.
     Example:
       >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
       Array([1, 0, 2], dtype=int32)
     """
-    x = _coefficients("trim_zeros", filt, "filt")
-    places = np.flatnonzero(known("trim_zeros", x, "filt"))
-    if not places.size:
-        return cut(x, 0, 0, 0)  # type: ignore[no-any-return]
-    start = int(places[0]) if "f" in trim.lower() else 0
-    stop = int(places[-1]) + 1 if "b" in trim.lower() else x.size
-    return cut(x, 0, start, stop)  # type: ignore[no-any-return]
+    x = array(filt) if isinstance(filt, (list, tuple)) else value("trim_zeros", filt, "filt")
+    for axis, places in enumerate(np.nonzero(known("trim_zeros", x, "filt")) if x.ndim else ()):
+        empty = not places.size
+        start = int(places.min(initial=x.shape[axis])) if "f" in trim.lower() else 0
+        stop = int(places.max(initial=-1)) + 1 if "b" in trim.lower() else x.shape[axis]
+        x = cut(x, axis, 0, 0) if empty else cut(x, axis, start, stop)
+    return x  # type: ignore[no-any-return]

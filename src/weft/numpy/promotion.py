@@ -16,7 +16,7 @@ from ..config import config, thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, _literals, as_value, literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive
-from ..core.source import note_user_line
+from ..core.source import note_user_line, noted
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.evaluate import quietly
@@ -54,12 +54,6 @@ def value(name: str, x: Any, argument: str = "x") -> Any:
                 )
             ) from None
         raise noted(TypeError(f"{name}: {argument}: {error}")) from None
-
-
-def noted(error: Exception) -> Exception:
-    """An error with the user's line."""
-    note_user_line(error)
-    return error
 
 
 def no_out(name: str, out: Any) -> None:
@@ -156,7 +150,7 @@ def strong(x: Any) -> Any:
 
 def inexact(name: str, x: Any) -> Any:
     """A value of an inexact dtype; integers and booleans become the default float."""
-    return promote_values(name, x, to_inexact=True)[0]
+    return promote_values(name, value(name, x), to_inexact=True)[0]
 
 
 _plan_caches: list[dict[Any, Any]] = []

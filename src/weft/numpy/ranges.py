@@ -15,7 +15,7 @@ from ..errors import ConcretizationTypeError
 from ..primitives import arithmetic, creation as made, structural, transcendental as t
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
-from .creation import from_numpy, on_device, wanted_dtype
+from .creation import from_numpy, on_device, wanted_dtype, zeros
 from .joining import concatenate, stack
 from .promotion import SCALARS, cast, noted, promote_values, value
 from .shapes import reshape
@@ -343,6 +343,8 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
             x = from_numpy(
                 np.flatnonzero(known("ix_", x, f"argument {i}")).astype(dtypes.default_int())
             )
+        elif not x.size:
+            x = zeros((0,), x.dtype if dtypes.is_integer(x.dtype) else dtypes.default_int())
         result.append(reshape(x, tuple([x.size if k == i else 1 for k in range(len(args))])))
     return tuple(result)
 

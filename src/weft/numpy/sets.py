@@ -74,15 +74,19 @@ def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     n, m = rows.shape
     index = dtypes.int32
     places = made.iota(dtype=index, shape=(n,), dimension=0)
-    columns = [reshape(cut(rows, 1, k, k + 1), (n,)) for k in range(m)]
+    if n < 1:
+        return places, rows, zeros((0,), bool)
+    keys = rows
+    if dtypes.is_complex(rows.dtype):  # NaN in either part comes last, as in NumPy
+        undefined = comparison.ne(rows, rows)
+        keys = selection.select_n(undefined, rows, literal(complex(np.nan, np.nan), rows.dtype))
+    columns = [reshape(cut(keys, 1, k, k + 1), (n,)) for k in range(m)]
     *_, order = (
         primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1))
         if m
         else (places,)
     )
     ordered = look_up(rows, order)
-    if n < 1:
-        return order, ordered, zeros((0,), bool)
     before, after = cut(ordered, 0, 0, n - 1), cut(ordered, 0, 1, n)
     differs = comparison.ne(before, after)
     if equal_nan and not is_whole(rows):

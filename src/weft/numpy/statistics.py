@@ -161,6 +161,7 @@ def cov(
         else:
             a = cast(value("cov", aweights, "aweights"), w.dtype)
             divisor = total - less * sum(w * a) / total
+    divisor = arithmetic.max_(divisor, literal(0.0, divisor.aval.dtype))  # too few: NaN
     x = arithmetic.sub(x, middle)
     other = x if w is None else x * w
     if dtypes.is_complex(x.dtype):

@@ -75,7 +75,15 @@ log1p = unary(t.log1p, "log1p", one(
 
 @composite
 def _log_base(x: Any, *, base: float) -> Any:
-    return arithmetic.div(t.log(x), literal(math.log(base), x.aval.dtype))
+    log = t.log(x)
+    scale = literal(math.log(base), dtypes.real_of(x.aval.dtype))
+    if not dtypes.is_complex(x.aval.dtype):
+        return arithmetic.div(log, scale)
+    # part by part: a complex division of an infinite logarithm would give NaN
+    return complex_numbers.complex_(
+        arithmetic.div(complex_numbers.real(log), scale),
+        arithmetic.div(complex_numbers.imag(log), scale),
+    )
 
 
 def log2(x: ArrayLike, /) -> Array:

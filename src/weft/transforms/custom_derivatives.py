@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import run
-from ..core.source import function_line, located, note_user_line
+from ..core.source import function_line, located, noted
 from ..core.trace import current
 from ..higher_order.custom_jvp import CustomJvp, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
@@ -221,9 +221,7 @@ def rule_tangent(where: str, out: Aval, t: Any) -> Any:
     if t.shape != out.shape or t.dtype != out.dtype:
         if t.shape == out.shape and t.weak_type:
             return t.astype(out.dtype)
-        error = TypeError(f"{where} must give a tangent like the output, {out}; got {t.aval}")
-        note_user_line(error)
-        raise error
+        raise noted(TypeError(f"{where} must give a tangent like the output, {out}; got {t.aval}"))
     return t
 
 

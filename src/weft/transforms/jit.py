@@ -19,7 +19,7 @@ from ..config import thread
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr
-from ..core.source import function_line, located, note_user_line
+from ..core.source import function_line, located, noted
 from ..core.trace import current
 from ..higher_order.call import call_jaxpr
 from ..interpreters.stage import is_open, stage
@@ -401,9 +401,7 @@ def jit(
         hot.clear()
 
     def explained(error: Any, inputs: Any) -> Exception:
-        wrong = explain(error, inputs)
-        note_user_line(wrong)
-        return wrong
+        return noted(explain(error, inputs))
 
     jitted = dispatcher(fun, hot, general, argument_array, fill, explained)
     jitted.trace = trace  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval, aval
-from ..core.source import function_line, located, note_user_line
+from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..tree_util import keystr, tree_flatten_with_path
 
@@ -181,13 +181,13 @@ def argument_values(
         try:
             values.append(as_value(leaf))
         except (TypeError, ValueError) as error:
-            named = TypeError(
-                f"{transform}: argument {paths()[i]} of {function_line(function)} must be an array "
-                f"or a scalar; got {type(leaf).__name__} {leaf!r:.60} ({error})\n"
-                "  fix: convert it, or mark it static with static_argnums or static_argnames"
-            )
-            note_user_line(named)
-            raise named from None
+            raise noted(
+                TypeError(
+                    f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
+                    f"array or a scalar; got {type(leaf).__name__} {leaf!r:.60} ({error})\n"
+                    "  fix: convert it, or mark it static with static_argnums or static_argnames"
+                )
+            ) from None
     return values
 
 
@@ -200,14 +200,14 @@ def argument_avals(
         try:
             avals.append(shaped_aval(leaf))
         except (TypeError, ValueError) as error:
-            named = TypeError(
-                f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
-                "array, a "
-                f"scalar, or have a shape and a dtype; got {type(leaf).__name__} {leaf!r:.60}\n"
-                f"  fix: convert it, or mark it static ({error})"
-            )
-            note_user_line(named)
-            raise named from None
+            raise noted(
+                TypeError(
+                    f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
+                    "array, a scalar, or have a shape and a dtype; got "
+                    f"{type(leaf).__name__} {leaf!r:.60}\n"
+                    f"  fix: convert it, or mark it static ({error})"
+                )
+            ) from None
     return avals
 
 
@@ -234,14 +234,15 @@ def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
         try:
             values.append(as_value(leaf))
         except (TypeError, ValueError):
-            error = TypeError(
-                f"{transform}: {function_line(function)} must return arrays, scalars or containers "
-                f"of them; leaf {i} of its result is a {type(leaf).__name__}: {leaf!r:.60}\n"
-                "  fix: return arrays only; what isn't an array can leave through has_aux or a "
-                "separate function"
-            )
-            note_user_line(error)
-            raise error from None
+            raise noted(
+                TypeError(
+                    f"{transform}: {function_line(function)} must return arrays, scalars or "
+                    f"containers of them; leaf {i} of its result is a {type(leaf).__name__}: "
+                    f"{leaf!r:.60}\n"
+                    "  fix: return arrays only; what isn't an array can leave through has_aux or "
+                    "a separate function"
+                )
+            ) from None
     return values
 
 
