@@ -457,7 +457,6 @@ _DEFAULT = Kind(
 )
 _NONE = Kind(type(None), lambda x: ((), None), lambda data, parts: None, sequence_keys)
 
-NONE = _NONE.node(None, ())
 for _kind in (_TUPLE, _LIST, DICT, _ORDERED, _DEFAULT, _NONE):
     enter(_kind)
 

@@ -356,3 +356,20 @@ def test_against_finite_differences_in_double_precision():
         )
         same(weft.jvp(weft.grad(f), (x,), (v,))[1], curve, 1e-6)
         same(np.asarray(weft.hessian(f)(x)) @ v, curve, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda f: weft.grad(f, reduce_axes=("i",)),
+        lambda f: weft.vjp(f, 1.0, reduce_axes=("i",)),
+        lambda f: weft.linear_transpose(f, 1.0, reduce_axes=("i",)),
+        lambda f: weft.make_jaxpr(f, axis_env=[("i", 2)]),
+        lambda f: weft.custom_jvp(f).defjvp(f, symbolic_zeros=True),
+        lambda f: weft.custom_vjp(f).defvjp(f, f, symbolic_zeros=True),
+    ],
+)
+def test_options_that_are_not_implemented_are_refused(ask):
+    with pytest.raises(NotImplementedError, match="is not implemented; got") as info:
+        ask(lambda x: x)
+    assert "test_derivatives.py" in info.value.__notes__[0]

@@ -6,7 +6,6 @@ Outside jit such a function simply runs; see `process_custom` of each trace.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
@@ -145,8 +144,3 @@ def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:
     """A function with a custom rule can't close over what is being differentiated."""
     if any(mask):
         raise closes_over(name, kind)
-
-
-def is_active(a: Aval) -> bool:
-    """Whether a value of this aval can have a tangent."""
-    return dtypes.is_inexact(a.dtype)

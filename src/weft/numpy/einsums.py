@@ -29,7 +29,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
-        text, arrays = _spelled(name, operands)
+        text, arrays = _spelled(operands)
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
@@ -76,7 +76,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     return full, output, arrays
 
 
-def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _spelled(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """Subscripts as letters from lists of numbers after each operand."""
     pairs = list(operands)
     output = pairs.pop() if len(pairs) % 2 else None
@@ -242,7 +242,7 @@ def _contracted(
         while len(chosen) > 1:
             later = kept.union(*(t for _, t in chosen[2:]))
             (x, p), (y, q) = chosen[:2]
-            chosen[:2] = [_product(x, p, y, q, later, sizes, precision, dtype)]
+            chosen[:2] = [_product(x, p, y, q, later, precision, dtype)]
         x, p = chosen[0]
         pairs.append(_reduced(x, p, kept))
     x, term = pairs[0]
@@ -280,7 +280,6 @@ def _product(
     y: Any,
     q: str,
     kept: set[str],
-    sizes: dict[str, int],
     precision: Any,
     dtype: Any,
 ) -> tuple[Any, str]:

@@ -149,9 +149,7 @@ def read(
                 outside = True
                 placed.append(start_index(name, p.place, n, wrap))
     if ix.lookups or (outside and mode is FILL):
-        return look_up(
-            name, x, ix, placed, mode, fill_value, indices_are_sorted, unique_indices, wrap
-        )
+        return look_up(x, ix, placed, mode, fill_value, indices_are_sorted, unique_indices, wrap)
     return cut_out(x, ix, placed)
 
 
@@ -229,7 +227,6 @@ def cut_at_run_time(
 
 
 def look_up(
-    name: str,
     x: Any,
     ix: Index,
     placed: Sequence[Any],
@@ -265,6 +262,8 @@ def look_up(
     if tuple(limit) != x.shape or any(start) or any(s != 1 for s in strides):
         x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
     shape = ix.lookup_shape
+    if 0 in ix.shape and any(not x.shape[a] for a in index_map):
+        return zeros(x.aval.update(shape=ix.shape))  # there is nothing to gather from
     rank = len(shape)
     aligned = [(n, c, tuple(range(rank - np.ndim(c), rank)), w) for n, c, w in columns]
     before = sum(p.__class__ is Sliced for p in ix.parts[: ix.at])

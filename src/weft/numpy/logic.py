@@ -17,9 +17,9 @@ from .promotion import (
     SCALARS,
     binary,
     composite,
+    no_out,
     noted,
     promote_values,
-    unary,
     value,
 )
 from .reductions import all, truth
@@ -139,7 +139,6 @@ def logical_not(x: ArrayLike, /) -> Array:
 
 # --- questions about numbers ---
 
-_finite = unary(arithmetic.is_finite, "isfinite")
 _KIND = "it may be of any dtype."
 
 
@@ -199,10 +198,12 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
+    no_out("isposinf", out)
     return _is_infinity("isposinf", x, math.inf)  # type: ignore[no-any-return]
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
+    no_out("isneginf", out)
     return _is_infinity("isneginf", x, -math.inf)  # type: ignore[no-any-return]
 
 

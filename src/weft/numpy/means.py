@@ -25,7 +25,7 @@ def number_of(x: Any, axes: tuple[int, ...]) -> int:
     return math.prod([x.aval.shape[i] for i in axes])
 
 
-def mean_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
+def mean_dtypes(x: Any, dtype: Any) -> tuple[Any, Any]:
     """(the dtype of a mean, the dtype to compute it in)."""
     if dtype is not None:
         found = dtype
@@ -35,7 +35,7 @@ def mean_dtypes(name: str, x: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def _mean(x: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
-    found, wide = mean_dtypes("mean", x, dtype)
+    found, wide = mean_dtypes(x, dtype)
     axes = all_axes("mean", axis, x)
     weak = x.aval.weak_type and dtype is None
     total = folded(
@@ -110,7 +110,7 @@ def deviation(
     mean: Any = None,
 ) -> Any:  # fmt: skip
     """A variance, or its square root."""
-    found, _ = mean_dtypes(name, x, dtype)
+    found, _ = mean_dtypes(x, dtype)
     if dtype is not None and not dtypes.is_inexact(found):
         raise noted(ValueError(f"{name}: dtype must be inexact; got {found.name}"))
     if dtypes.is_complex(found) and not dtypes.is_complex(x.aval.dtype) and dtype is not None:

@@ -196,7 +196,8 @@ def _ramp(x: Any, axis: int, pair: Any, ends: Any) -> Any:
         )
         line = linspace(_scalar(end, x), flat, count, endpoint=False, axis=axis)
         if not dtypes.is_inexact(x.dtype):
-            line = arithmetic.floor(line) if dtypes.is_inexact(line.dtype) else line
+            whole = not dtypes.is_inexact(line.dtype) or dtypes.is_bool(x.dtype)
+            line = line if whole else arithmetic.floor(line)
         line = cast(line, x.dtype)
         if not at_start:
             line = slicing.rev(line, dimensions=(axis,))
@@ -221,7 +222,7 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
             edge = min(part, axis, keepdims=True)
         else:
             edge = mean(part, axis, keepdims=True) if mode == "mean" else _median(part, axis)
-            if not dtypes.is_inexact(x.dtype):
+            if dtypes.is_integer(x.dtype):
                 edge = rint(edge)
             edge = cast(edge, x.dtype)
         shape = tuple(width if i == axis else m for i, m in enumerate(edge.shape))

@@ -15,7 +15,7 @@ from ..typing import ArrayLike, DTypeLike
 from .axes import all_axes, one_axis, whole_number
 from .creation import wanted_dtype
 from .pieces import cut
-from .promotion import cast, composite, keep, noted, plan_cache, promote_values, value
+from .promotion import cast, composite, keep, no_out, noted, plan_cache, promote_values, value
 
 __all__ = [
     "cross",
@@ -356,6 +356,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
       Array([[0, 0, 0],
              [0, 1, 2]], dtype=int32)
     """
+    no_out("outer", out)
     x, y = promote_values("outer", a, b)
     return arithmetic.mul(  # type: ignore[no-any-return]
         structural.reshape(x, shape=(x.size, 1)), structural.reshape(y, shape=(1, y.size))

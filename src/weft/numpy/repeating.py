@@ -76,6 +76,8 @@ def repeat(
     x = value("repeat", a, "a")
     if axis is None:
         x, axis = ravel(x), 0
+    elif not x.ndim:
+        x = ravel(x)  # a scalar is a row of one
     i = one_axis("repeat", axis, x)
     n = x.shape[i]
     if isinstance(repeats, (list, tuple)):

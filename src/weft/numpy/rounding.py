@@ -391,6 +391,11 @@ def _ldexp(x: Any, e: Any) -> Any:
     bits, width = dtypes.finfo(wide).nmant, 8 * wide.itemsize
     bias = (1 << (width - bits - 2)) - 1
     integer = dtypes.int32 if width == 32 else dtypes.int64
+    given = e.aval.dtype
+    if given.itemsize >= integer.itemsize and given != integer:  # a cast alone would wrap
+        limits = dtypes.iinfo(integer)
+        low = 0 if dtypes.is_unsigned(given) else limits.min
+        e = selection.clamp(literal(low, given), e, literal(limits.max, given))
     e = cast(e, integer)
     most = literal(bias, integer)
     least = literal(1 - bias, integer)

@@ -359,10 +359,6 @@ def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: A
     return start.at[slot].set(x, mode="drop")
 
 
-def _least(x: Any) -> Any:
-    return min(x) if x.size else structural.full(x.aval.update(shape=(), weak_type=False), 0)
-
-
 @located
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
@@ -397,7 +393,7 @@ def setdiff1d(
       >>> np.setdiff1d(np.array([1, 2, 3]), np.array([2]))
       Array([1, 3], dtype=int32)
     """
-    x, y = _flat_pair("setdiff1d", ar1, ar2)
+    x, y = ravel(value("setdiff1d", ar1, "ar1")), ravel(value("setdiff1d", ar2, "ar2"))
     zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
     if assume_unique:
         return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]

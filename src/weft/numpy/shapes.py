@@ -481,10 +481,8 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     x = ravel(value("resize", a, "a"))
     target = shape_tuple("resize", new_shape, "new_shape")
     total = math.prod(target)
-    if not x.size:
-        if total:
-            raise ValueError(f"resize: {x.aval} has no elements to fill shape {target}")
-        return reshape(x, target)
+    if not x.size:  # zeros, as in NumPy
+        return structural.full(x.aval.update(shape=target, weak_type=False), 0)
     times = -(-total // x.size)
     if times > 1:
         x = reshape(structural.widen(x, (times, x.size)), -1)

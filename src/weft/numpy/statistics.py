@@ -161,7 +161,7 @@ def cov(
         else:
             a = cast(value("cov", aweights, "aweights"), w.dtype)
             divisor = total - less * sum(w * a) / total
-    divisor = arithmetic.max_(divisor, literal(0.0, divisor.aval.dtype))  # too few: NaN
+    divisor = arithmetic.max_(divisor, literal(0.0, divisor.aval.dtype))  # too few: a division by 0
     x = arithmetic.sub(x, middle)
     other = x if w is None else x * w
     if dtypes.is_complex(x.dtype):
@@ -461,7 +461,7 @@ def digitize(
         return zeros(v.shape, int)
     method = method or "scan"
     rising = searchsorted(edges, v, side, method=method)
-    falling = n - searchsorted(edges[::-1], v, "right" if right else "left", method=method)
+    falling = n - searchsorted(edges[::-1], v, side, method=method)
     rises = comparison.ge(edges[n - 1], edges[0])
     return selection.select_n(rises, falling, rising)  # type: ignore[no-any-return]
 

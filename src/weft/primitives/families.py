@@ -155,7 +155,6 @@ def nary(
     name: str,
     doc: str = "",
     *,
-    arity: int = 2,
     evaluate: Callable[..., Any],
     stablehlo: str | Callable[..., Any],
     jvp: Sequence[Derivative | None] | None = None,

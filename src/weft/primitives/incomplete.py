@@ -178,9 +178,9 @@ def _random_gamma_grad_formula(m: Any, a: Any, x: Any) -> Any:
     return m.where(wrong, math.nan, out)
 
 
-def _formula(name: str, doc: str, arity: int, formula: Any, jvp: Any) -> Primitive:
+def _formula(name: str, doc: str, formula: Any, jvp: Any) -> Primitive:
     return left_to_xla(
-        specials(name, doc, arity, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
+        specials(name, doc, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
     )
 
 
@@ -192,7 +192,7 @@ def _gamma_density(a: Any, x: Any) -> Any:
 
 
 igamma: Primitive = _formula(
-    "igamma", "The regularised lower incomplete gamma function P(a, x).", 2,
+    "igamma", "The regularised lower incomplete gamma function P(a, x).",
     _igamma_formula(False),
     (
         lambda da, out, a, x: mul(da, igamma_grad_a(a, x)),
@@ -200,7 +200,7 @@ igamma: Primitive = _formula(
     ),
 )  # fmt: skip
 igammac: Primitive = _formula(
-    "igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).", 2,
+    "igammac", "The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).",
     _igamma_formula(True),
     (
         lambda da, out, a, x: neg(mul(da, igamma_grad_a(a, x))),
@@ -208,7 +208,7 @@ igammac: Primitive = _formula(
     ),
 )  # fmt: skip
 igamma_grad_a: Primitive = _formula(
-    "igamma_grad_a", "The derivative of igamma in a.", 2, _igamma_grad_a_formula,
+    "igamma_grad_a", "The derivative of igamma in a.", _igamma_grad_a_formula,
     (
         undefined("igamma_grad_a", "a"),
         lambda dx, out, a, x: mul(
@@ -218,7 +218,7 @@ igamma_grad_a: Primitive = _formula(
 )  # fmt: skip
 random_gamma_grad: Primitive = _formula(
     "random_gamma_grad", "The derivative in a of a sample x of the gamma distribution of shape a.",
-    2, _random_gamma_grad_formula, None,
+    _random_gamma_grad_formula, None,
 )  # fmt: skip
 
 # --- incomplete beta function ---
@@ -295,7 +295,7 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 regularized_incomplete_beta: Primitive = _formula(
-    "regularized_incomplete_beta", "The regularised incomplete beta function I(a, b, x).", 3,
+    "regularized_incomplete_beta", "The regularised incomplete beta function I(a, b, x).",
     _beta_formula,
     (
         undefined("betainc", "a"),

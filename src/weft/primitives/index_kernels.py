@@ -167,7 +167,7 @@ def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> 
 
     def kernel(x: Any, indices: Any, updates: Any) -> Any:
         out = np.array(x)
-        if not updates.size:
+        if not updates.size or not out.size:
             return out
         indices = as_places(indices)
         if not w.straight:

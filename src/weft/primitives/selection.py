@@ -117,7 +117,6 @@ def _lower_clamp(block: Any, low: Any, x: Any, high: Any, out: Aval) -> Any:
 clamp: Primitive = nary(
     "clamp",
     "x, moved into the interval from `low` to `high`.",
-    arity=3,
     evaluate=lambda low, x, high: np.minimum(np.maximum(x, low), high),
     stablehlo=_lower_clamp,
     jvp=(

@@ -66,13 +66,13 @@ def special(name: str, doc: str, **rules: Any) -> Primitive:
     )  # fmt: skip
 
 
-def specials(name: str, doc: str, arity: int, **rules: Any) -> Primitive:
+def specials(name: str, doc: str, **rules: Any) -> Primitive:
     """A function of several real numbers, likewise."""
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
     return nary(
-        name, doc, arity=arity, stablehlo=lower, accepts="float", host_limit=_SLOW,
+        name, doc, stablehlo=lower, accepts="float", host_limit=_SLOW,
         evaluate_in=dict.fromkeys(dtypes.FLOAT8, rules["evaluate"]), **rules,
     )  # fmt: skip
 
@@ -189,7 +189,7 @@ def _zeta_everywhere(m: Any, x: Any, q: Any) -> Any:
 
 
 zeta: Primitive = left_to_xla(specials(
-    "zeta", "Hurwitz's zeta function: the sum of (q + n) ** -x for n = 0, 1, …", 2,
+    "zeta", "Hurwitz's zeta function: the sum of (q + n) ** -x for n = 0, 1, …",
     evaluate=evaluated(_zeta_everywhere), stablehlo=lowered(_zeta_everywhere),
     jvp=(
         undefined("zeta", "x"),
@@ -216,7 +216,7 @@ def _evaluate_polygamma(n: Any, x: Any) -> Any:
 _FACTORIALS = np.array([float(math.factorial(k)) for k in range(171)])
 
 polygamma: Primitive = left_to_xla(specials(
-    "polygamma", "The n-th derivative of digamma; n is a whole number of float dtype.", 2,
+    "polygamma", "The n-th derivative of digamma; n is a whole number of float dtype.",
     evaluate=_evaluate_polygamma,
     jvp=(
         undefined("polygamma", "n"),

@@ -12,12 +12,6 @@ def ints(values: Iterable[int]) -> str:
     return f"array<i64: {inside}>" if inside else "array<i64>"
 
 
-def bools(values: Iterable[bool]) -> str:
-    """`array<i1: true, false>`: a list of booleans."""
-    inside = ", ".join("true" if v else "false" for v in values)
-    return f"array<i1: {inside}>" if inside else "array<i1>"
-
-
 def matrix(rows: Any) -> str:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`: a table of integers."""
     table = np.asarray(rows, np.int64)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import attributes as attr
-from .types import element, tensor
+from .types import tensor
 
 
 class Operand:
@@ -297,6 +297,3 @@ class Block:
             f" -> {tensor(out)}"
         )
         return Operand(result, out)
-
-
-__all__ = ["Block", "Module", "Operand", "element"]

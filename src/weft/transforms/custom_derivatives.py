@@ -23,6 +23,7 @@ from .signature import (
     argument_values,
     as_tuple,
     check_callable,
+    check_empty,
     leaf_paths,
     name_of,
     output_values,
@@ -124,9 +125,11 @@ class custom_jvp(_Custom):
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
 
         With `nondiff_argnums`, those arguments come first. The output tangent must be linear in
-        the tangents. Returns `jvp`, so that it can be used as a decorator.
+        the tangents. Returns `jvp`, so that it can be used as a decorator. `symbolic_zeros` is
+        not implemented: a zero tangent is an array of zeros.
         """
         check_callable(jvp, "custom_jvp.defjvp")
+        check_empty("custom_jvp.defjvp", symbolic_zeros=symbolic_zeros)
         self.rule = jvp
         return jvp
 
@@ -271,9 +274,12 @@ class custom_vjp(_Custom):
           fwd: takes the arguments of the function; gives (output, residuals).
           bwd: `bwd(residuals, cotangent)` gives a tuple of cotangents, one for each argument that
             is differentiated; `None` is zero. With `nondiff_argnums`, those arguments come first.
+          symbolic_zeros: not implemented.
+          optimize_remat: has no effect.
         """
         check_callable(fwd, "custom_vjp.defvjp")
         check_callable(bwd, "custom_vjp.defvjp")
+        check_empty("custom_vjp.defvjp", symbolic_zeros=symbolic_zeros)
         self.fwd, self.bwd = fwd, bwd
 
     @located

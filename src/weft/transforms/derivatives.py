@@ -16,7 +16,7 @@ from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .linear_maps import aux_of, flat_function, float0_zeros, full_tangent, pulled
-from .signature import argument_values, check_callable, leaf_paths, parameters
+from .signature import argument_values, check_callable, check_empty, leaf_paths, parameters
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
@@ -114,7 +114,7 @@ def grad(
       holomorphic: whether `fun` is promised to be complex-differentiable; then arguments and
         output must be complex.
       allow_int: whether integer arguments are allowed; their derivative is of dtype float0.
-      reduce_axes: names of mapped axes to sum over, where `fun` broadcasts over them.
+      reduce_axes: not implemented.
     Returns: a function with the arguments of `fun` that gives the gradient: like the argument, or
       a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
     Raises: TypeError: the output isn't a real scalar, or an argument is an integer.
@@ -157,6 +157,7 @@ def value_and_grad(
     Source: seed 002, `jax.value_and_grad`.
     """
     check_callable(fun, _name)
+    check_empty(_name, reduce_axes=reduce_axes)
 
     @wraps(fun)
     @located

@@ -13,6 +13,7 @@ from ..tree_util import tree_flatten
 from .signature import (
     argument_avals,
     check_callable,
+    check_empty,
     check_hashable,
     leaf_paths,
     name_of,
@@ -62,6 +63,7 @@ def make_jaxpr(
     Args:
       fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
       static_argnums: positions of arguments that are part of the program.
+      axis_env: not implemented.
       return_shape: whether to give a pair (jaxpr, tree of ShapeDtypeStruct of the results).
     Returns: a function of the same arguments.
     Example:
@@ -75,6 +77,7 @@ def make_jaxpr(
     Source: seed 002, `jax.make_jaxpr`.
     """
     check_callable(fun, "make_jaxpr")
+    check_empty("make_jaxpr", axis_env=axis_env)
     nums, _ = static_arguments(fun, static_argnums, (), "make_jaxpr")
 
     @functools.wraps(fun)

@@ -24,6 +24,7 @@ from .signature import (
     argument_avals,
     argument_values,
     check_callable,
+    check_empty,
     kind_of,
     leaf_paths,
     output_values,
@@ -226,6 +227,7 @@ def vjp(
       fun: to be differentiated.
       primals: the arguments: the point.
       has_aux: whether `fun` returns a pair (output, auxiliary data).
+      reduce_axes: not implemented.
     Returns: (outputs, function from cotangents of the outputs to a tuple of cotangents of the
       arguments), and the auxiliary data as a third if there is.
     Example:
@@ -239,6 +241,7 @@ def vjp(
     Source: seed 002, `jax.vjp`.
     """
     check_callable(fun, "vjp")
+    check_empty("vjp", reduce_axes=reduce_axes)
     values, tree = values_of("vjp", fun, primals)
     flat, found = flat_function("vjp", fun, tree, has_aux)
     outs, linear = linearize_values(flat, values, "vjp", fun)
@@ -300,6 +303,7 @@ def linear_transpose(
     Args:
       fun: a linear function.
       primals: its arguments, or anything with their shapes and dtypes.
+      reduce_axes: not implemented.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments.
     Raises: TypeError: an operation of `fun` isn't linear.
     Example:
@@ -312,6 +316,7 @@ def linear_transpose(
     Source: seed 002, `jax.linear_transpose`.
     """
     check_callable(fun, "linear_transpose")
+    check_empty("linear_transpose", reduce_axes=reduce_axes)
     leaves, tree = tree_flatten(tuple(primals))
     avals = argument_avals("linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {}))
     for a in avals:

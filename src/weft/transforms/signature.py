@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..core.array import Array, Tracer, as_value
+from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.source import function_line, located, noted
 from ..core.value import Value
@@ -246,6 +246,11 @@ def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
     return values
 
 
-def is_traced(values: Iterable[Any]) -> bool:
-    """Whether any of the values is a tracer."""
-    return any(isinstance(v, Tracer) for v in values)
+@located
+def check_empty(transform: str, **options: Any) -> None:
+    """Refuses options that are known, and not implemented, unless they ask for nothing."""
+    for name, option in options.items():
+        if option:
+            raise noted(
+                NotImplementedError(f"{transform}: {name} is not implemented; got {option!r}")
+            )
