@@ -39,8 +39,9 @@ def unary():
 def binary():
     names = "add subtract multiply divide floor_divide maximum power arctan2 equal bitwise_and"
     for name in names.split():
-        for dtype in KINDS:
-            for other in KINDS:
+        kinds = KINDS[:-1] if name == "arctan2" else KINDS  # of complex numbers: NumPy refuses too
+        for dtype in kinds:
+            for other in kinds:
                 yield f"np.{name}", (of(dtype), of(other))
             for scalar in ("2", "2.5"):
                 yield f"np.{name}", (of(dtype), scalar)
