@@ -191,10 +191,10 @@ def buffer_on(array: Array, device: Any) -> Any:
 
 
 def program_of(jaxpr: Jaxpr) -> Program:
-    """The program of a jaxpr, made once."""
-    found = jaxpr.cache.get("program")
+    """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
+    found: Program | None = jaxpr.cache.get("program")
     if found is None:
-        found = jaxpr.cache["program"] = Program(jaxpr)
+        found = jaxpr.cache.setdefault("program", Program(jaxpr))
     return found
 
 

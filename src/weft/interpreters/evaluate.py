@@ -36,7 +36,7 @@ class EvaluateTrace(Trace):
         hosts = []
         for a in args:
             if a.__class__ is not Array:
-                return self.process_placed(primitive, args, params, out)
+                return self.execute(primitive, args, params, out)  # committed to a device
             host = a._host
             hosts.append(self.fetch(a) if host is None else host)
         result = quietly()(kernel, *hosts)
@@ -46,9 +46,7 @@ class EvaluateTrace(Trace):
 
     def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
         """Finds, once for each signature, what to run and what comes out."""
-        for a in args:
-            if isinstance(a, Tracer):
-                raise leaked(a._trace, primitive.name, a)
+        refuse_tracers(primitive, args)
         out = primitive.out(args, params)
         avals = [a.aval for a in args]
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
@@ -59,18 +57,9 @@ class EvaluateTrace(Trace):
             return kernel, out
         return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
 
-    def process_placed(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
-        """An operation with arguments that are committed to a device."""
-        for a in args:
-            if isinstance(a, Tracer):
-                raise leaked(a._trace, primitive.name, a)
-        return self.execute(primitive, args, params, out)
-
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
-        for a in args:
-            if isinstance(a, Tracer):
-                raise leaked(a._trace, primitive.name, a)
+        refuse_tracers(primitive, args)
         rule = getattr(primitive, "execute_rule", None)
         if rule is not None:
             return rule(args, **dict(params))
@@ -144,6 +133,13 @@ class EvaluateTrace(Trace):
     def dlpack_device(self, array: Array) -> tuple[int, int]:
         """DLPack's name of the device: (1, 0) is the CPU."""
         return (1, 0)
+
+
+def refuse_tracers(primitive: Primitive, args: Any) -> None:
+    """What comes here is to be computed now: a tracer has outlived its trace."""
+    for a in args:
+        if isinstance(a, Tracer):
+            raise leaked(a._trace, primitive.name, a)
 
 
 def quietly() -> Any:
