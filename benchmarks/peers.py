@@ -1,7 +1,7 @@
 """The peers that are measured, each as a namespace with the same names. Knows no question.
 
-`np`, `jit`, `value_and_grad`, `array`, `ready` (waits for an array) and `wait` (for a tree of
-arrays); PyTorch has the eager ones only.
+`np`, `jit`, `grad`, `value_and_grad`, `checkpoint`, `scan`, `array`, `ready` (waits for an array)
+and `wait` (for a tree of arrays); PyTorch has the eager ones only.
 """
 
 import importlib
@@ -15,11 +15,15 @@ def load(name: str) -> SimpleNamespace:
         return _torch()
     package = importlib.import_module(name)
     np = importlib.import_module(f"{name}.numpy")
+    lax = importlib.import_module(f"{name}.lax")
     return SimpleNamespace(
         name=name,
         np=np,
         jit=package.jit,
+        grad=package.grad,
         value_and_grad=package.value_and_grad,
+        checkpoint=package.checkpoint,
+        scan=lax.scan,
         array=np.array,
         ready=lambda x: x.block_until_ready(),
         wait=package.block_until_ready,

@@ -29,6 +29,9 @@ QUESTIONS = (
     "compile",
     "step",
     "memory",
+    "checkpoint",
+    "growth",
+    "endurance",
 )
 ROUNDS = {"steady": (15, 3), "fresh": (5, 1), "whole": (7, 2)}  # (usual, quick)
 

@@ -10,6 +10,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (SOURCE, os.environ.get(
 # Read when weft is imported: a test must not pass because an earlier run left an executable.
 os.environ.setdefault("WEFT_CACHE_DIR", "")
 
+# Who works on weft wants its frames in the tracebacks of failing tests.
+os.environ.setdefault("WEFT_TRACEBACK_FILTERING", "off")
+
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -351,3 +352,61 @@ def test_importing_is_cheap():
         "import weft.config, sys; print([m for m in ('jaxlib', 'scipy') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+# --- named axes ---
+
+
+def test_named_axes_are_in_the_key_and_not_in_that_of_switches():
+    key, switches = thread.key, thread.switches
+    with module.named_axis("i", 4):
+        assert thread.axes == (("i", 4),)
+        assert thread.key is not key
+        assert thread.switches is switches
+        inside = thread.key
+        with module.named_axis("j", 2):
+            assert thread.axes == (("i", 4), ("j", 2))
+        assert thread.key is inside
+        with module.named_axis("i", 3):  # hides the outer one
+            assert thread.axes == (("i", 3),)
+        assert thread.key is inside
+    assert thread.key is key
+    assert thread.axes == ()
+    with module.named_axis("i", 4):
+        assert thread.key is inside
+
+
+def test_named_axes_and_switches_nest_either_way():
+    key = thread.key
+    with module.named_axis("i", 4), module.enable_x64(True):
+        both = thread.key
+        assert thread.x64
+        with module.named_axis("j", 2):
+            config.update("default_matmul_precision", "high")
+            assert thread.key[-1] == (("i", 4), ("j", 2))
+            assert "high" in thread.key
+            assert "high" in thread.switches
+            config.update("default_matmul_precision", None)
+        assert thread.key is both
+    with module.enable_x64(True), module.named_axis("i", 4):
+        assert thread.key is both
+    assert thread.key is key
+
+
+def test_naming_an_axis_calls_nothing_and_is_seen_in_this_thread_only():
+    calls = []
+    config.on_change(lambda: calls.append(1))
+    try:
+        with module.named_axis("i", 4), ThreadPoolExecutor(1) as pool:
+            assert pool.submit(lambda: thread.axes).result() == ()
+    finally:
+        module.callbacks.pop()
+    assert calls == []
+
+
+def test_a_name_that_can_not_be_a_key_changes_nothing():
+    key = thread.key
+    with pytest.raises(TypeError), module.named_axis(["i"], 4):
+        pass
+    assert thread.key is key
+    assert thread.axes == ()

@@ -7,6 +7,9 @@ import textwrap
 
 import pytest
 
+import weft
+import weft.lax
+import weft.numpy
 from weft import errors
 
 ALL = [
@@ -21,6 +24,7 @@ ALL = [
     [
         ("ConcretizationTypeError", (TypeError,)),
         ("TracerBoolConversionError", (errors.ConcretizationTypeError, TypeError)),
+        ("UnboundAxisError", (NameError,)),
         ("TracerIntegerConversionError", (TypeError,)),
         ("TracerArrayConversionError", (TypeError,)),
         ("NonConcreteBooleanIndexError", (IndexError,)),
@@ -45,7 +49,7 @@ def test_tree(name, bases):
 
 
 def test_the_tree_at_the_top_of_the_file_names_every_class():
-    assert len(ALL) == 11
+    assert len(ALL) == 12
     for cls in ALL:
         assert cls.__name__ in errors.__doc__
 
@@ -59,6 +63,38 @@ def test_docstrings_say_causes_and_cures(cls):
     if example:
         compile(textwrap.dedent(example), cls.__name__, "exec")
         assert text.index("Cures:") < text.index("Example::")
+
+
+WITH_EXAMPLE = [cls for cls in ALL if "Example::" in cls.__doc__]
+
+
+@pytest.mark.parametrize("cls", WITH_EXAMPLE)
+def test_examples_raise_and_the_fix_in_their_comment_helps(cls):
+    text = textwrap.dedent(inspect.getdoc(cls).partition("Example::\n")[2])
+    names = {"weft": weft, "np": weft.numpy, "lax": weft.lax}
+    with pytest.raises(cls):
+        exec(text, dict(names))
+    wrong = [line for line in text.splitlines() if "# fix: " in line]
+    for line in wrong:
+        code, _, fix = line.partition("# fix: ")
+        indent = code[: len(code) - len(code.lstrip())]
+        if fix in RIGHT:
+            exec(text.replace(line, indent + RIGHT[fix]), dict(names))
+        else:
+            exec(text.replace(line, indent + fix), dict(names))
+
+
+# Fixes that are described, as code.
+RIGHT = {
+    "weft.jit(f, static_argnums=1)": "weft.jit(f.__wrapped__, static_argnums=1)(2.0, 3)",
+    "np.asarray(table)[i]": "return np.asarray(table)[i]",
+    "weft.numpy.sin(x)": "return weft.numpy.sin(x)",
+    "np.sum(np.where(x > 0, x, 0))": "return np.sum(np.where(x > 0, x, 0))",
+    "return both values": "seen[:] = [np.ones(())]",
+    'weft.vmap(f, axis_name="i")': "weft.vmap(f, axis_name='i')(np.arange(3.0))",
+    "lax.stop_gradient(x) as its argument": "return lax.nextafter(lax.stop_gradient(x), 2.0) * x",
+    "return np.where(x > 0, x, -x)": "if True:",
+}
 
 
 @pytest.mark.parametrize("cls", ALL)

@@ -8,21 +8,49 @@ from typing import TYPE_CHECKING
 
 from .config import (
     check_tracer_leaks,
+    checking_leaks,
     config,
+    debug_infs,
+    debug_nans,
+    default_device,
     default_matmul_precision,
+    default_prng_impl,
     disable_jit,
     enable_checks,
+    enable_custom_prng,
     enable_x64,
     log_compiles,
     numpy_rank_promotion,
+    transfer_guard,
+    transfer_guard_device_to_device,
+    transfer_guard_device_to_host,
+    transfer_guard_host_to_device,
 )
 from .lazy import exports
 
 if TYPE_CHECKING:
-    from . import dtypes, errors, flatten_util, lax, numpy, random, tree_util
+    from . import (
+        ad_checkpoint,
+        custom_derivatives,
+        debug,
+        dlpack,
+        dtypes,
+        errors,
+        experimental,
+        flatten_util,
+        lax,
+        numpy,
+        ops,
+        random,
+        tree_util,
+    )
     from .core.array import Array
     from .runtime.client import Device
-    from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
+    from .transforms.callbacks import pure_callback
+    from .transforms.checkpoint import checkpoint, remat
+    from .transforms.checkpoint_policies import checkpoint_policies
+    from .transforms.compile_time import ensure_compile_time_eval
+    from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
         closure_convert,
         custom_gradient,
@@ -45,6 +73,8 @@ if TYPE_CHECKING:
     from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
     from .transforms.jit import jit
     from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
+    from .transforms.naming import named_call, named_scope
+    from .transforms.sharded import device_put_replicated, device_put_sharded
     from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
@@ -53,27 +83,41 @@ __all__ = [
     "Array",
     "Device",
     "ShapeDtypeStruct",
+    "ad_checkpoint",
     "block_until_ready",
     "check_tracer_leaks",
+    "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
     "closure_convert",
     "config",
+    "custom_derivatives",
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "debug",
+    "debug_infs",
+    "debug_nans",
     "default_backend",
+    "default_device",
     "default_matmul_precision",
+    "default_prng_impl",
     "device_count",
     "device_get",
     "device_put",
+    "device_put_replicated",
+    "device_put_sharded",
     "devices",
     "disable_jit",
+    "dlpack",
     "dtypes",
     "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
+    "ensure_compile_time_eval",
     "errors",
     "eval_shape",
+    "experimental",
     "flatten_util",
     "grad",
     "hessian",
@@ -88,16 +132,25 @@ __all__ = [
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "named_call",
+    "named_scope",
     "numpy",
     "numpy_rank_promotion",
+    "ops",
     "process_count",
     "process_index",
+    "pure_callback",
     "random",
     "remat",
+    "transfer_guard",
+    "transfer_guard_device_to_device",
+    "transfer_guard_device_to_host",
+    "transfer_guard_host_to_device",
     "tree_util",
     "value_and_grad",
     "vjp",
     "vmap",
+    "xla_computation",
 ]
 
 __getattr__, __dir__ = exports(
@@ -105,11 +158,14 @@ __getattr__, __dir__ = exports(
     {
         "core.array": ("Array",),
         "runtime.client": ("Device",),
+        "transforms.callbacks": ("pure_callback",),
         "transforms.checkpoint": (
             "checkpoint",
-            "checkpoint_policies",
             "remat",
         ),
+        "transforms.checkpoint_policies": ("checkpoint_policies",),
+        "transforms.computation": ("xla_computation",),
+        "transforms.compile_time": ("ensure_compile_time_eval",),
         "transforms.custom_derivatives": (
             "closure_convert",
             "custom_gradient",
@@ -147,7 +203,26 @@ __getattr__, __dir__ = exports(
             "linearize",
             "vjp",
         ),
+        "transforms.naming": (
+            "named_call",
+            "named_scope",
+        ),
+        "transforms.sharded": ("device_put_replicated", "device_put_sharded"),
         "transforms.vmap": ("vmap",),
     },
-    modules=("dtypes", "errors", "flatten_util", "lax", "numpy", "random", "tree_util"),
+    modules=(
+        "ad_checkpoint",
+        "custom_derivatives",
+        "debug",
+        "dlpack",
+        "dtypes",
+        "errors",
+        "experimental",
+        "flatten_util",
+        "lax",
+        "numpy",
+        "ops",
+        "random",
+        "tree_util",
+    ),
 )

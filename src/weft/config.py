@@ -12,6 +12,9 @@ and two to read it: `config.enable_x64`, and in hot code an attribute of `thread
 `thread.x64` is `enable_x64`, and `thread.key` is the tuple of all values that change traced
 programs: what caches of traced programs have in their keys. It is interned: equal keys are one
 object.
+
+Its last entry is no switch: the named axes in scope, which `vmap(axis_name=…)` and others bring in
+by `named_axis`. `thread.switches` is the key without them, for caches of what they don't change.
 """
 
 from __future__ import annotations
@@ -21,6 +24,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import TYPE_CHECKING, Any
+
+from .switch_values import (
+    GUARDS,
+    device,
+    flag,
+    one_of,
+    precision,
+    text_or_none,
+    whole,
+    words_of,
+)
 
 
 class _Thread(threading.local):
@@ -32,6 +46,8 @@ class _Thread(threading.local):
     """
 
     key: tuple[Any, ...] = ()
+    switches: tuple[Any, ...] = ()
+    axes: tuple[tuple[Any, int], ...] = ()  # (name, size), the outermost first
     x64: bool = False
 
     if TYPE_CHECKING:  # one attribute a switch, made by `Switch.__init__`
@@ -144,35 +160,101 @@ def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: Any) -
             own[switch.attribute] = value
         else:
             own.pop(switch.attribute, None)
-        overrides = any(name != "key" for name in own)
-        known = any(each is own for each in _overriding)
-        if overrides and not known:
-            _overriding.append(own)
-        elif known and not overrides:
-            _overriding[:] = [each for each in _overriding if each is not own]
         changed = switch.traced and _rekey(own)
-        if not overrides:
-            own.pop("key", None)
+        _register(own)
     if changed:
         _announce()
 
 
+def _register(own: dict[str, Any]) -> None:
+    """After a change of a thread's attributes: has it in `_overriding` if it overrides anything."""
+    overrides = any(name not in _KEYS for name in own)
+    known = any(each is own for each in _overriding)
+    if overrides and not known:
+        _overriding.append(own)
+    elif known and not overrides:
+        _overriding[:] = [each for each in _overriding if each is not own]
+    if not overrides:
+        for name in _KEYS:
+            own.pop(name, None)
+
+
+_KEYS = ("key", "switches")
+
+
 def _rekey(own: dict[str, Any] | None) -> bool:
-    """Renews the key of one thread, or the global one; tells whether it became another."""
+    """Renews the key of one thread, or the global one; tells whether a switch in it changed."""
     values = (own or {}).get
-    key = tuple(values(s.attribute, getattr(_Thread, s.attribute)) for s in _traced)
+    switches = tuple(values(s.attribute, getattr(_Thread, s.attribute)) for s in _traced)
     # 1 == True, but every parser gives values of one type: equal keys are the same keys.
-    key = _keys.setdefault(key, key)
+    switches = _interned(switches)
+    key = _interned((*switches, values("axes", ())))
     if own is None:
-        changed, _Thread.key = _Thread.key is not key, key
+        changed = _Thread.switches is not switches
+        _Thread.key, _Thread.switches = key, switches
     else:
-        changed, own["key"] = own.get("key", _Thread.key) is not key, key
+        changed = own.get("switches", _Thread.switches) is not switches
+        own["key"], own["switches"] = key, switches
     return changed
+
+
+AXES = "the named axes in scope"
+
+
+def key_differences(old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any]]:
+    """What differs between two values of `thread.key`: (name, value then, value now)."""
+    names = [*(s.name for s in _traced), AXES]
+    for name, a, b in zip(names, old, new, strict=False):
+        if a != b:
+            yield name, a, b
+
+
+def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The one object for equal keys; after very many of them (axes with ever new names) another,
+    which costs those who compare by identity a look-up."""
+    if len(_keys) > 4096:
+        _keys.clear()
+    return _keys.setdefault(key, key)
+
+
+@contextmanager
+def named_axis(name: Any, size: int) -> Iterator[None]:
+    """Has a named axis in scope within a block, in this thread; one of that name is hidden.
+
+    Programs traced inside are others than those outside: the axes are in `thread.key`. No callback
+    is called, since what primitives keep doesn't depend on axes.
+    """
+    own = thread.__dict__
+    before = own.get("axes")
+    inner = (*[a for a in before or () if a[0] != name], (name, size))
+    hash(inner)  # what can't be in a key is refused before anything has changed
+    _set_axes(own, inner)
+    try:
+        yield
+    finally:
+        _set_axes(own, before)
+
+
+def _set_axes(own: dict[str, Any], axes: tuple[tuple[Any, int], ...] | None) -> None:
+    with _lock:
+        if axes is None:
+            own.pop("axes", None)
+        else:
+            own["axes"] = axes
+        switches = own["switches"] = own.get("switches", _Thread.switches)
+        key = (*switches, axes or ())
+        own["key"] = _interned(key)
+        _register(own)
 
 
 def _announce() -> None:
     for function in tuple(callbacks):
         function()
+
+
+def everywhere(*names: str) -> bool:
+    """Whether any of these switches is on for threads that don't override it."""
+    return any(getattr(_Thread, _switches[name].attribute) for name in names)
 
 
 class Config:
@@ -275,78 +357,13 @@ def _named(name: str) -> Switch:
     return switch
 
 
-# ---- kinds of values: each takes what was given or the text of an environment variable ----
-
-_TRUE = ("1", "true", "on", "yes")
-_FALSE = ("0", "false", "off", "no", "")
-
-
-def _flag(value: Any) -> bool:
-    if isinstance(value, str):
-        if value.lower() in _TRUE:
-            return True
-        if value.lower() in _FALSE:
-            return False
-    elif type(value).__name__ in ("bool", "bool_", "int") and value in (0, 1):  # np.bool_ too
-        return bool(value)
-    raise ValueError("True or False (in the environment: 1, true, on, yes or 0, false, off, no)")
-
-
-def _one_of(*choices: str | None) -> Callable[[Any], Any]:
-    def parse(value: Any) -> Any:
-        text = value.lower() if isinstance(value, str) else value
-        if text in ("", "none") and None in choices:
-            text = None
-        if not (text is None or isinstance(text, str)) or text not in choices:
-            raise ValueError("one of " + ", ".join(map(repr, choices)))
-        return text
-
-    return parse
-
-
-def _words_of(*choices: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        words = {w.strip() for w in value.split(",")} - {""} if isinstance(value, str) else {"?"}
-        if not words.issubset(choices):
-            raise ValueError("'' or a comma-separated list of " + ", ".join(choices))
-        return ",".join(c for c in choices if c in words)
-
-    return parse
-
-
-def _whole(least: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        text = value.strip().lstrip("-") if isinstance(value, str) else ""
-        if text.isascii() and text.isdigit():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"a whole number >= {least}")
-        return value
-
-    return parse
-
-
-def _text(value: Any) -> str | None:
-    text = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if text is None or isinstance(text, str):
-        return text
-    raise ValueError("a string or None")
-
-
-def _precision(value: Any) -> str | None:
-    synonyms = {"bfloat16": "default", "tensorfloat32": "high", "float32": "highest"}
-    plain = synonyms.get(value, value) if isinstance(value, str) else value
-    precision: str | None = _one_of(None, "default", "high", "highest")(plain)
-    return precision
-
-
 # ---- the switches ----
 # Traced is what changes the program that a function is traced to, the checks on its way, or how it
 # is run; the device is a part of jit's key of its own, and logs change nothing.
 
 enable_x64 = Switch(
     "enable_x64",
-    _flag,
+    flag,
     False,
     "64-bit types exist, and are the default width; off, they become 32-bit ones",
     traced=True,
@@ -356,21 +373,21 @@ enable_x64 = Switch(
 )
 numpy_rank_promotion = Switch(
     "numpy_rank_promotion",
-    _one_of("allow", "warn", "raise"),
+    one_of("allow", "warn", "raise"),
     "allow",
     "what happens when operands of different rank are broadcast: allow, warn, raise",
     traced=True,
 )
 default_matmul_precision = Switch(
     "default_matmul_precision",
-    _precision,
+    precision,
     None,
     "precision of matrix products and convolutions that state none: default, high, highest",
     traced=True,
 )
 threefry_partitionable = Switch(
     "threefry_partitionable",
-    _flag,
+    flag,
     False,
     "random numbers come from the newer, partitionable streams, not the classic ones",
     traced=True,
@@ -378,7 +395,7 @@ threefry_partitionable = Switch(
 )
 disable_jit = Switch(
     "disable_jit",
-    _flag,
+    flag,
     False,
     "jit and control flow run operation by operation, as plain Python",
     traced=True,
@@ -386,69 +403,161 @@ disable_jit = Switch(
 )
 check_tracer_leaks = Switch(
     "check_tracer_leaks",
-    _flag,
+    flag,
     False,
     "a tracer that outlives its trace is an error at the end of the trace (slow)",
     traced=True,
     block=True,
     aliases=("checking_leaks",),
 )
+checking_leaks = check_tracer_leaks
 enable_checks = Switch(
     "enable_checks",
-    _flag,
+    flag,
     False,
     "every jaxpr is checked after each stage (slow; for work on weft itself)",
     traced=True,
     block=True,
 )
+debug_nans = Switch(
+    "debug_nans",
+    flag,
+    False,
+    "an operation that gives a NaN is an error that names it, its inputs and its line (slow)",
+    traced=True,
+    block=True,
+)
+debug_infs = Switch(
+    "debug_infs",
+    flag,
+    False,
+    "an operation that gives an infinity is an error that names it, as debug_nans does (slow)",
+    traced=True,
+    block=True,
+)
 log_compiles = Switch(
     "log_compiles",
-    _flag,
+    flag,
     False,
     "each compilation, and why a function was traced again, is logged as a warning",
     block=True,
 )
+traceback_filtering = Switch(
+    "traceback_filtering",
+    one_of("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
+    "auto",
+    "weft's own frames in tracebacks: removed (auto, quiet_remove_frames), removed with a note "
+    "(remove_frames), kept and hidden from pytest (tracebackhide), kept (off)",
+)
 eager_tier = Switch(
     "eager_tier",
-    _one_of("auto", "host", "xla"),
+    one_of("auto", "host", "xla"),
     "auto",
     "how operations outside jit run on the CPU: NumPy (host), compiled (xla), the faster (auto)",
     traced=True,
 )
+default_device = Switch(
+    "default_device",
+    device,
+    None,
+    "where arrays and programs go that are committed nowhere: a device, or a platform; None: first",
+    traced=True,
+)
+default_prng_impl = Switch(
+    "default_prng_impl",
+    one_of("threefry2x32"),
+    "threefry2x32",
+    "the kind of random keys that PRNGKey and key make; there is one",
+    traced=True,
+)
+enable_custom_prng = Switch(
+    "enable_custom_prng",
+    flag,
+    False,
+    "PRNGKey gives keys of the newer spelling, which nothing takes for arrays, as random.key does",
+    traced=True,
+    block=True,
+)
+_transfer_guard = Switch(
+    "transfer_guard",
+    one_of(*GUARDS),
+    "allow",
+    "transfers between host and accelerator, and between devices: allow, log, disallow the "
+    "implicit ones; log_explicit, disallow_explicit all",
+)
+transfer_guard_host_to_device = Switch(
+    "transfer_guard_host_to_device",
+    one_of(None, *GUARDS),
+    None,
+    "the same for this direction; None is as transfer_guard says",
+)
+transfer_guard_device_to_host = Switch(
+    "transfer_guard_device_to_host",
+    one_of(None, *GUARDS),
+    None,
+    "the same for this direction; None is as transfer_guard says",
+)
+transfer_guard_device_to_device = Switch(
+    "transfer_guard_device_to_device",
+    one_of(None, *GUARDS),
+    None,
+    "the same for this direction; None is as transfer_guard says",
+)
 platform = Switch(
     "platform",
-    _text,
+    text_or_none,
     None,
     "platforms to use, the default one first, comma-separated; None is all, fastest first",
     aliases=("platforms", "platform_name"),
 )
 cpu_devices = Switch(
     "cpu_devices",
-    _whole(1),
+    whole(1),
     1,
     "how many devices the CPU acts as; to be set before the first use of a device",
     aliases=("num_cpu_devices",),
 )
 cache_dir = Switch(
     "cache_dir",
-    _text,
+    text_or_none,
     None,
     "folder that keeps executables between runs; '' keeps none, None is the user's cache folder",
     aliases=("compilation_cache_dir",),
 )
 cache_size = Switch(
     "cache_size",
-    _whole(0),
+    whole(0),
     2**30,
     "most bytes kept in cache_dir; the least recently used executables go first",
     aliases=("compilation_cache_max_size",),
 )
 debug = Switch(
     "debug",
-    _words_of("jaxpr", "hlo", "retrace", "tier"),
+    words_of("jaxpr", "hlo", "retrace", "tier"),
     "",
     "what to print as it happens, comma-separated: jaxpr, hlo, retrace, tier",
 )
+
+
+def transfer_guard(level: str) -> Any:
+    """Allows, logs or forbids transfers of arrays, in all directions, in this thread.
+
+    Args:
+      level: 'allow', 'log' or 'disallow' the implicit ones; 'log_explicit', 'disallow_explicit'
+        all. `weft/runtime/transfers.py` says what a transfer is.
+    Returns: a context manager.
+    Example:
+      >>> with transfer_guard("disallow"):
+      ...     config.transfer_guard
+      'disallow'
+    """
+    return config.temporarily(
+        transfer_guard=level,
+        transfer_guard_host_to_device=None,
+        transfer_guard_device_to_host=None,
+        transfer_guard_device_to_device=None,
+    )
+
 
 _traced = tuple(s for s in switches() if s.traced)
 _rekey(None)

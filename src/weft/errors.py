@@ -7,6 +7,7 @@ WeftError                                    any of these
 ├── TracerArrayConversionError   TypeError       … as a NumPy array
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
+├── UnboundAxisError             NameError       a collective's axis name isn't in scope
 ├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
 ├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
 ├── DeletedArrayError            RuntimeError    the array's memory was given away or freed
@@ -176,16 +177,34 @@ class UnexpectedTracerError(WeftError, TypeError):
     """
 
 
+class UnboundAxisError(WeftError, NameError):
+    """A collective names an axis that isn't in scope.
+
+    Usual causes:
+      `lax.psum(x, "i")`, `lax.axis_index("i")` and their like in a function that isn't mapped, or
+      mapped without a name; a misspelt name; the mapped function's result is used outside.
+
+    Cures:
+      * Name the axis where it is mapped: `weft.vmap(f, axis_name="i")`.
+      * To look at the program alone: `weft.make_jaxpr(f, axis_env=[("i", 4)])`.
+
+    Example::
+
+        def f(x):
+            return x - lax.pmean(x, "i")
+
+        weft.vmap(f)(np.arange(3.0))        # fix: weft.vmap(f, axis_name="i")
+    """
+
+
 class MissingRuleError(WeftError, NotImplementedError):
     """An operation has no rule for what is asked of it: to differentiate it, map it, compile it.
 
     Usual causes:
-      Reverse-mode derivatives of `lax.while_loop`, whose number of steps is not known; derivatives
-      of an operation that is not differentiable; a primitive of one's own that lacks a rule.
+      Derivatives of an operation that is not differentiable, or of a callback; a primitive of one's
+      own that lacks a rule.
 
     Cures:
-      * Loops: `lax.scan` or `lax.fori_loop` with a fixed number of steps, or forward mode (`jvp`,
-        `jacfwd`).
       * If no derivative is wanted, `lax.stop_gradient` on the argument.
       * State the derivative: `weft.custom_jvp`, `weft.custom_vjp`.
       * For one's own primitive, define the rule: `@p.jvp`, `@p.transpose`, `@p.batch`, `@p.lower`.
@@ -194,7 +213,7 @@ class MissingRuleError(WeftError, NotImplementedError):
 
         @weft.grad
         def f(x):
-            return lax.while_loop(lambda y: y < 10, lambda y: y * 2, x)     # fix: lax.scan
+            return lax.nextafter(x, 2.0) * x     # fix: lax.stop_gradient(x) as its argument
 
         f(1.0)
     """

@@ -50,6 +50,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     leaves: list[Any] = []
     if is_leaf is not None:
         return leaves, _flatten_until(tree, leaves, is_leaf)
+    asked: Any = None
     while True:
         try:
             flattener = _FLATTENERS[type(tree)]
@@ -58,8 +59,9 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
             return leaves, flattener(tree, leaves)
         except KeyError as error:
             unknown = error.args[0] if error.args else None
-            if not isinstance(unknown, type) or unknown in _FLATTENERS:
+            if not isinstance(unknown, type) or unknown is asked:
                 raise  # somebody else's
+            asked = unknown
             flattener_of(unknown)
             leaves = []
 

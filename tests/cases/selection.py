@@ -45,6 +45,15 @@ CASES = [
         elementwise=True,
         without={"jvp": "its derivative is zero by decree"},
     ),
+    Case(
+        lambda x, counts: p.guard(counts, x),
+        [f32(3, 4), boolean(3, 4)],
+        name="guard",
+        oracle=lambda x, counts: x,
+        dtypes=ALL,
+        without={"jvp": "its derivative is zero by decree where it doesn't count"},
+    ),
     Case(p.copy, [f32(3, 4)], oracle=lambda x: x, dtypes=ALL, elementwise=True),
+    Case(p.name, [f32(3, 4)], {"name": "hidden"}, oracle=lambda x, name: x, dtypes=ALL),
     Case(p.optimization_barrier, [f32(3, 4), i32(2)], oracle=lambda *xs: xs, dtypes=NUMBERS),
 ]

@@ -137,5 +137,23 @@ CASES = [
         differentiable=(2,),
         lower_atol=1e-6,
     ),
+    *(
+        Case(
+            f,
+            [np.zeros(4, np.float32), np.array([0, 1e-3, 0.5, np.inf], np.float32)],
+            name=f"{f.name}(0, x)",
+            oracle=lambda a, x, out=out: np.where(x == 0, np.nan, out),
+            differentiable=(),
+        )
+        for f, out in [(incomplete.igamma, 1), (incomplete.igammac, 0)]
+    ),
+    Case(
+        special.digamma,
+        [np.array([0.0, -0.0, 1.0], np.float32)],
+        name="digamma at its pole",
+        oracle=lambda x: np.array([-np.inf, np.inf, -np.euler_gamma]),
+        rtol=1e-6,
+        differentiable=(),
+    ),
     *map(tabulated, TABULATED),
 ]

@@ -5,9 +5,11 @@ import numpy as np
 import weft
 from weft.compiler.dead_code import (
     has_effects,
+    jaxpr_calls_host,
     jaxpr_has_effects,
     live_equations,
     without_dead_code,
+    without_effects,
 )
 from weft.core.jaxpr import Var
 from weft.core.primitive import Primitive, registry
@@ -92,3 +94,39 @@ def test_part_of_a_program_inside_is_removed_by_what_follows():
     f = weft.jit(lambda x: (sin(x), cos(x)))
     text = weft.jit(lambda x: f(x)[0]).lower(1.0).compile().as_text()
     assert "cosine" not in text
+
+
+def test_a_callback_without_effects_goes_and_others_stay():
+    shape = weft.ShapeDtypeStruct((), "float32")
+
+    def f(x):
+        weft.pure_callback(float, shape, x)
+        weft.experimental.io_callback(float, shape, x)
+        weft.debug.callback(float, x)
+        return x
+
+    jaxpr = weft.make_jaxpr(weft.jit(f))(1.0)
+    assert jaxpr_calls_host(jaxpr)
+    inner = jaxpr.equations[0].params[0][1]
+    assert names(inner) == ["pure_callback", "io_callback", "io_callback"]
+    assert names(without_dead_code(inner)[0]) == ["io_callback", "io_callback"]
+    assert not jaxpr_calls_host(weft.make_jaxpr(weft.jit(sin))(1.0))
+
+
+def test_a_second_run_is_without_effects_that_nothing_needs():
+    shape = weft.ShapeDtypeStruct((), "float32")
+
+    def step(c, x):
+        weft.debug.callback(float, c)
+        weft.experimental.io_callback(float, shape, c)
+        needed = weft.experimental.io_callback(float, shape, x)
+        return c + needed, None
+
+    jaxpr = weft.make_jaxpr(lambda xs: weft.lax.scan(step, 0.0, xs)[0])(weft.numpy.ones(3))
+    quiet = without_effects(jaxpr)
+    assert quiet is without_effects(jaxpr)
+    assert names(quiet) == names(jaxpr)
+    body = dict(quiet.equations[-1].params)["jaxpr"]
+    assert names(body) == ["io_callback", "add"]
+    plain = weft.make_jaxpr(sin)(1.0)
+    assert without_effects(plain) is plain

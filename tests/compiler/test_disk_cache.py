@@ -292,20 +292,19 @@ def test_what_a_crash_left_is_removed_by_the_next_sweep(device, folder):
     assert {file.name for file in folder.glob("*.new")} == {"young.new"}
 
 
-def test_callbacks_are_not_kept(device, folder):
-    index = callback.register(lambda x: (x * 2,), OUT, OUT)
-    program = disk_cache.compile_or_load(
+def test_callbacks_are_no_part_of_what_is_kept(device, folder):
+    text = (
         "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
-        "  %0 = stablehlo.custom_call @weft_callback(%a) {api_version = 4 : i32,\n"
-        f"    backend_config = {{index = {index} : i64}}}} : (tensor<4xf32>) -> tensor<4xf32>\n"
-        "  return %0 : tensor<4xf32>\n}",
-        OUT,
-        device,
+        f"  %0 = stablehlo.custom_call @{callback.CALLBACK}(%a) {{api_version = 4 : i32,\n"
+        "    backend_config = {index = 0 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>\n"
+        "  return %0 : tensor<4xf32>\n}"
     )
-    (out,) = program.execute([runtime.put(np.ones(4, F32), device)])
-    np.testing.assert_array_equal(runtime.to_host(out, *OUT[0]), 2)
-    assert counts() == (0, 0, 0)
-    callback.release(index)
+    for n in range(3):  # each time another function; the program is compiled once
+        functions = [runtime.Callback(lambda x, n=n: (x * n,), OUT)]
+        program = disk_cache.compile_or_load(text, OUT, device, callbacks=functions)
+        (out,) = program.execute([runtime.put(np.ones(4, F32), device)])
+        np.testing.assert_array_equal(runtime.to_host(out, *OUT[0]), n)
+    assert counts() == (2, 1, 1)
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -67,3 +67,56 @@ def test_a_missing_rule_is_an_error_that_names_the_primitive():
 def test_literals_keep_every_bit(value):
     got = weft.jit(lambda x: weft.numpy.where(x > 0, x, value))(np.float32(-1.0))
     assert np.asarray(got).tobytes() == np.float32(value).tobytes()
+
+
+# --- forms: the text of an equation, with other names filled in ---
+
+
+def test_equations_written_by_forms_compute_the_same():
+    """A hundred and more equations of few signatures, of inputs, results, constants and literals."""
+    random = np.random.RandomState(0)
+    operations = [
+        lambda a, b, np: a + b,
+        lambda a, b, np: a - b,
+        lambda a, b, np: a * b,
+        lambda a, b, np: np.maximum(a, b),
+        lambda a, b, np: np.where(a > b, a, b),
+        lambda a, b, np: a ^ b[..., ::-1],
+        lambda a, b, np: a + b.sum(-1, keepdims=True),
+        lambda a, b, np: a + 3,
+        lambda a, b, np: 2 - a,
+        lambda a, b, np: a * np.zeros((2, 3), "int32") + b,
+        lambda a, b, np: np.ones((2, 3), "int32") - np.zeros((2, 3), "int32") + a,
+    ]
+    steps = [(random.randint(len(operations)), *random.randint(0, 50, 2)) for _ in range(110)]
+
+    def program(x, y, np):
+        values = [x, y]
+        for kind, i, j in steps:
+            a, b = values[-1 - i % len(values)], values[-1 - j % len(values)]
+            values.append(operations[kind](a, b, np))
+        return np.stack(values)
+
+    x = np.arange(6, dtype=np.int32).reshape(2, 3)
+    y = x[::-1] * 7 - 3
+    got = weft.jit(lambda x, y: program(x, y, weft.numpy))(x, y)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(got, program(x, y, np))
+
+
+def test_a_form_is_not_made_where_a_name_has_two_meanings():
+    zeros, ones = np.zeros(3, np.float32), np.ones(3, np.float32)
+
+    def f(x, y):
+        total = x
+        for i in range(40):  # of one signature: x * x, x * y, and with a constant as operand
+            total = total * weft.numpy.full(3, 0.5 + i % 2)
+            total = total + x * x
+            total = total + x * y
+        return total
+
+    total = x = ones * 2
+    y = zeros + 5
+    for i in range(40):
+        total = total * np.float32(0.5 + i % 2) + x * x + x * y
+    np.testing.assert_allclose(weft.jit(f)(x, y), total, rtol=1e-5)

@@ -117,3 +117,88 @@ def test_the_switch_checks_each_stage():
     del weft.core.primitive.registry["broken_for_checking"]
     with weft.config.temporarily(enable_checks=True):
         assert float(weft.grad(f)(0.0)) == 1.0
+
+
+# --- what rules give ---
+
+
+def negated(name, **wrong):
+    """A primitive, -x, with a rule that gives something else."""
+    p = weft.core.primitive.Primitive(name, "-x; one of its rules is wrong.", host_limit=None)
+    rules = {
+        "type": lambda x: x,
+        "evaluate": lambda x: -x,
+        "lower": lambda block, x, out: block.elementwise("negate", (x,), out),
+        "jvp": lambda primals, tangents, out: p(tangents[0]),
+        "transpose": lambda ct, x: (p(ct),),
+        "batch": lambda args, batched, size: p(args[0]),
+    }
+    for rule, function in {**rules, **wrong}.items():
+        p._define(rule, function)
+    return p
+
+
+X = np.ones(3, np.float32)
+WRONG_RULES = {
+    "evaluate": (lambda x: x[:2], lambda p: p(X), "evaluate or lower rule must give float32[3]"),
+    "evaluate's dtype": (lambda x: x * 0.5j, lambda p: p(X), "must give float32[3].* complex64"),
+    "lower": (
+        lambda block, x, out: block.full(0.5, VECTOR.update(shape=(2,))),
+        lambda p: weft.jit(lambda x: p(x))(X),
+        "result 0 of its lower rule must be float32[3]; got float32[2]",
+    ),
+    "jvp": (
+        lambda primals, tangents, out: tangents[0][:2],
+        lambda p: weft.jvp(p, (X,), (X,)),
+        "its jvp rule must give a tangent like the output, float32[3]; got float32[2]",
+    ),
+    "transpose": (
+        lambda ct, x: (ct[:2],),
+        lambda p: weft.grad(lambda x: p(x).sum())(X),
+        "result 0 of its transpose rule must be float32[3]; got float32[2]",
+    ),
+    "batch": (
+        lambda args, batched, size: args[0][:, :1],
+        lambda p: weft.vmap(p)(X[None]),
+        "result 0 of its batch rule must be float32[3]; got float32[1]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_RULES)
+def test_the_switch_checks_what_rules_give(case):
+    function, run, expected = WRONG_RULES[case]
+    rule = case.partition("'")[0]
+    name = f"negated_for_checking_{rule}_{len(case)}"
+    try:
+        broken, sound = negated(name, **{rule: function}), negated(name + "_sound")
+        with weft.enable_checks(True):
+            run(sound)
+            with pytest.raises((InvalidJaxprError, TypeError)) as caught:
+                run(broken)
+        text = str(caught.value)
+        assert text.startswith(f"{name}: ")
+        for part in expected.split(".* "):
+            assert part in text
+    finally:
+        for made in (name, name + "_sound"):
+            weft.core.primitive.registry.pop(made, None)
+
+
+def test_programs_are_checked_after_each_pass(monkeypatch):
+    """A pass that loses an equation is named."""
+    from weft.compiler import program
+
+    sound = program.without_dead_code
+
+    def forgetful(jaxpr):
+        lean, used = sound(jaxpr)
+        return Jaxpr([], [], lean.invars, lean.equations[1:], lean.outvars, lean.name), used
+
+    f = weft.jit(lambda x: sin(sin(x)))
+    monkeypatch.setattr(program, "without_dead_code", forgetful)
+    with (
+        weft.enable_checks(True),
+        pytest.raises(InvalidJaxprError, match="not defined before; after dead code elimination"),
+    ):
+        f(1.0)

@@ -178,8 +178,6 @@ def test_one_branch_runs():
 
         return branch
 
-    if not hasattr(weft, "debug"):
-        pytest.skip("no callbacks yet")
     f = weft.jit(lambda p, x: lax.cond(p, noting("true"), noting("false"), x))
     f(True, 1.0).block_until_ready()
     f(False, 1.0).block_until_ready()
@@ -234,6 +232,27 @@ def test_the_branch_not_taken_does_not_poison_the_gradient():
     assert float(weft.jit(weft.grad(f))(0.0)) == 1.0
 
 
+def test_a_mapped_branch_not_taken_does_not_poison_the_gradient_either():
+    def f(x, scale):
+        return lax.cond(x > 1, lambda x: scale * weft.numpy.sqrt(x - 1), lambda x: 3 * x * scale, x)
+
+    def total(x, scale):
+        return weft.vmap(f, (0, None))(x, scale).sum()
+
+    x = np.float32([1.0, 2.0, 0.5, 5.0])
+    for way in (lambda f: f, weft.jit):
+        slopes, in_scale = way(weft.grad(way(total), (0, 1)))(x, 2.0)
+        np.testing.assert_allclose(slopes, [6, 1, 6, 0.5], rtol=1e-6)
+        np.testing.assert_allclose(in_scale, 3 + 1 + 1.5 + 2, rtol=1e-6)
+
+    def pairs(x):  # the operand of one map is a constant of the other
+        less = lambda a, b: lax.cond(a > b, lambda: weft.numpy.log(a - b), lambda: a)  # noqa: E731
+        return weft.vmap(lambda a: weft.vmap(lambda b: less(a, b))(x))(x).sum()
+
+    y = x[:2]  # log(2 - 1) and 1 + 1 + 2
+    np.testing.assert_allclose(weft.grad(pairs)(y), [2 - 1, 1 + 1], rtol=1e-6)
+
+
 def test_branches_of_matrices():
     w = np.arange(6, dtype=f32).reshape(2, 3)
 
@@ -249,3 +268,13 @@ def test_branches_of_matrices():
         scale = np.ones_like(w) if p else 2 * w
         np.testing.assert_allclose(g[0], scale * X1, rtol=1e-6)
         np.testing.assert_allclose(g[1], (w if p else w * w).sum(0), rtol=1e-6)
+
+
+def test_two_branches_that_are_one_program_with_constants():
+    table = np.array([1, 2, 3], f32)
+
+    def f(x):
+        return x + as_value(table)
+
+    for choose in (lax.cond, weft.jit(lax.cond, static_argnums=(1, 2))):
+        np.testing.assert_array_equal(choose(True, f, f, table), 2 * table)

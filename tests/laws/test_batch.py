@@ -11,6 +11,7 @@ from running import agree, eps, flat, function_of, values
 
 import weft
 from weft.config import eager_tier, enable_x64
+from weft.core.primitive import Axis
 from weft.interpreters.batch import batch
 
 SIZE = 3
@@ -56,7 +57,7 @@ def test_batch_agrees_with_loop(case: Case) -> None:
                 case.batch_of(a, i, SIZE) if b else a
                 for i, (a, b) in enumerate(zip(arrays, batched, strict=True))
             ]
-            outs = batch(function_of(case), values(args), batched, SIZE)
+            outs = batch(function_of(case), values(args), batched, Axis(SIZE))
             expected = looped(case, args, batched)
             compare(case, outs, expected, f"{case.name} batched in {batched}")
         if arrays:  # along the last axis, and with the batch last in the outputs
@@ -70,6 +71,9 @@ def test_batch_agrees_with_loop(case: Case) -> None:
             every = (True,) * len(arrays)
             twice = [np.stack([a, a[::-1]]) for a in args]
             outs = batch(
-                lambda *xs: batch(function_of(case), xs, every, SIZE), values(twice), every, 2
+                lambda *xs: batch(function_of(case), xs, every, Axis(SIZE)),
+                values(twice),
+                every,
+                Axis(2),
             )
             compare(case, outs, [np.stack([e, e[::-1]]) for e in expected], f"{case.name} twice")

@@ -13,7 +13,7 @@ from running import agree, compiled_together, flat, values
 
 from weft.config import eager_tier, enable_x64
 from weft.core.array import from_host
-from weft.core.primitive import Primitive
+from weft.core.primitive import Axis, Primitive
 from weft.interpreters.batch import batch
 from weft.interpreters.jvp import jvp
 from weft.interpreters.linearize import linearize
@@ -234,7 +234,7 @@ def test_batch_of_derivatives_agrees_with_loop(case: Case) -> None:
             return [*p.push(*xs[:m]), *p.pull(*xs[:n], *xs[m:])]
 
         args = [*primals, *tangents, *weights]
-        outs = hosts(batch(both, values(args), [True] * len(args), 2))
+        outs = hosts(batch(both, values(args), [True] * len(args), Axis(2)))
         rows = [hosts(both(*values([np.asarray(a[k]) for a in args]))) for k in range(2)]
         for o, column in zip(outs, zip(*rows, strict=True), strict=True):
             e = np.stack(column)

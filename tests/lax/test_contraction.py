@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from weft import grad, jit, lax, make_jaxpr, vmap
+from weft import grad, jit, lax, make_jaxpr, numpy as wnp, vmap
 from weft.config import default_matmul_precision, eager_tier
 from weft.interpreters.eager_tiers import host_kernel
 from weft.primitives.contraction import dot_general
@@ -102,6 +102,43 @@ def test_the_tier_is_chosen_by_the_work_not_by_the_elements():
     assert not on_host(np.ones((100, 100), np.int32), np.ones((100, 100), np.int32))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        ("int8", "bfloat16", "bfloat16"),
+        ("int32", "float32", "float32"),
+        ("bool", "int8", "int8"),
+        ("float16", "complex64", "complex64"),
+        ("float16", "float32", "float32"),
+    ],
+)
+def test_operands_of_two_dtypes(one, other, result):
+    x = np.array([[1, 0], [1, 1]]).astype(np.dtype(getattr(ml_dtypes, one, one)))
+    y = np.array([[2, 3], [0, 1]]).astype(np.dtype(getattr(ml_dtypes, other, other)))
+    for out in (lax.dot(x, y), lax.batch_matmul(x[None], y[None])[0]):
+        assert out.dtype == result
+        np.testing.assert_array_equal(out.astype("complex64"), [[2, 3], [2, 4]])
+    assert lax.dot(y, x).dtype == result
+
+
+def test_a_preferred_dtype_that_is_narrower_is_that_of_the_result():
+    x = np.float32([[1.5, 1.5], [300.25, 1.0]])
+    for dtype in ("float16", "int32"):
+        for out in (
+            lax.dot(x, x, preferred_element_type=dtype),
+            wnp.dot(x, x, preferred_element_type=dtype),
+            wnp.einsum("ij,jk->ik", x, x, preferred_element_type=dtype),
+        ):
+            assert out.dtype == dtype
+            np.testing.assert_array_equal(out, (x @ x).astype(dtype))
+
+
+def test_products_of_many_operands_in_a_preferred_dtype():
+    x = np.full((2, 2), 100, np.int8)
+    out = wnp.einsum("ij,jk,kl->il", x, x, x, preferred_element_type="float32")
+    np.testing.assert_array_equal(out, np.full((2, 2), 4e6, np.float32))
+
+
 def test_dot_with_dimension_numbers():
     x, y = normal(2, 3, 4), normal(4, 2, 5)
     out = lax.dot(x, y, dimension_numbers=(([2], [0]), ([0], [1])))
@@ -122,16 +159,12 @@ def test_what_does_not_fit_is_refused():
         lax.dot(x, y)
     with refused(TypeError, r"dot: ", "did you mean dot"):
         lax.dot(normal(3, 4), normal(2, 3))
-    with refused(TypeError, "dot_general: operands must have one dtype", "int32"):
-        lax.dot(x, np.ones((3, 2), np.int32))
     with refused(TypeError, "dot_general: contracting axes must have equal lengths"):
         lax.dot_general(x, y, (((1,), (0,)), ((), ())))
     with refused(ValueError, "dot_general: axes .* of lhs"):
         lax.dot_general(x, y, (((1, 1), (0, 1)), ((), ())))
     with refused(ValueError, "dot_general: dimension_numbers must be"):
         lax.dot_general(x, y, ((1, 0), (0, 0)))
-    with refused(TypeError, "preferred_element_type must not be narrower", "float16"):
-        lax.dot(x, y.T, preferred_element_type=np.float16)
     with refused(ValueError, "dot: precision must be", "'best'"):
         lax.dot(x, y.T, precision="best")
     with refused(ValueError, "batch_matmul: expected"):

@@ -72,6 +72,17 @@ def test_a_running_maximum_gives_its_derivative_to_where_it_comes_from():
     assert g.tolist() == [1.0, 2.0, 0.0, 1.0]
 
 
+@pytest.mark.parametrize("length", [3, 40])
+def test_the_first_element_of_a_running_product_owes_nothing_to_others(length):
+    x = np.full(length, 2.0, np.float32)
+    x[0] = np.inf
+    for reverse in (False, True):
+        row = x[::-1] if reverse else x
+        out = jvp(lambda x: lax.cumprod(x, 0, reverse), (row,), (np.ones_like(x),))[1]  # noqa: B023
+        expected = np.where(np.arange(length) == 0, 1, np.inf)
+        np.testing.assert_array_equal(out, expected[::-1] if reverse else expected)
+
+
 def test_running_logsumexp_does_not_overflow_and_starts_from_nothing():
     x = np.float32([-np.inf, -np.inf, 1000.0, 1000.0])
     expected = [-np.inf, -np.inf, 1000.0, 1000.0 + np.log(2)]

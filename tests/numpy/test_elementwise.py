@@ -333,6 +333,46 @@ def test_logaddexp_at_infinities():
     assert not onp.isnan(weft.grad(lambda a: np.logaddexp(a, -inf))(-inf))
 
 
+def test_logaddexp_where_both_are_alike_and_at_nan():
+    for f, scale in ((np.logaddexp, 1.0), (np.logaddexp2, onp.log(2))):
+        hessian = weft.hessian(lambda v: f(v[0], v[1]))  # noqa: B023
+        assert weft.grad(f, (0, 1))(2.0, 2.0) == (0.5, 0.5)
+        assert_close(hessian(onp.float32([1, 1])), onp.float32([[1, -1], [-1, 1]]) * scale / 4)
+        assert onp.isnan(weft.grad(f)(onp.nan, 1.0))
+        assert weft.grad(f)(1000.0, -onp.inf) == 1.0
+    pair = onp.array([1 + 1j, 1 + 1j], onp.complex64)
+    gradient = weft.grad(lambda z: np.logaddexp(z[0], z[1]).real)(pair)
+    assert_close(gradient, onp.array([0.5, 0.5], onp.complex64))
+
+
+def test_i0_is_smooth_at_zero():
+    slope, bend = weft.grad(np.i0), weft.grad(weft.grad(np.i0))
+    assert (slope(0.0), bend(0.0)) == (0.0, 0.5)  # I1(0), (I0(0) + I2(0)) / 2
+    x = onp.linspace(-1, 1, 41, dtype=onp.float32)
+    agree("i0", x, tolerance=1e-5)
+    assert_gradient(np.i0, onp.delete(x, [10, 30]))  # not where its two forms meet
+
+
+def test_derivatives_of_division_into_whole_and_rest():
+    x, y = onp.float32([3.0, -3.0, 0.0, 5.0, onp.inf]), onp.float32([0.0, 0.0, 0.0, 2.0, 1.0])
+    for place in (0, 1):
+        steps = weft.grad(lambda *xy: np.floor_divide(*xy).sum(), place)(x, y)
+        assert steps.tolist() == [0.0] * 5
+    assert weft.grad(lambda x: np.divmod(x, 2.0)[1])(5.0) == 1.0
+
+
+def test_the_mantissa_has_a_derivative():
+    x = onp.float32([3.3, -0.2, 1e-30, 3e38])
+    _, exponents = onp.frexp(x)
+    slopes = weft.vmap(weft.grad(lambda x: np.frexp(x)[0]))(x)
+    assert_close(slopes, onp.ldexp(onp.float32(1), -exponents))
+
+
+def test_sinc_far_out_has_a_gradient():
+    far = onp.float32([1e30, -1e30])
+    assert (abs(weft.grad(lambda x: np.sinc(x).sum())(far)) < 1e-29).all()
+
+
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 5, 2.0, 0.5, -1.5])
 def test_power_of_a_python_number(exponent):
     agree("power", OTHER, exponent)

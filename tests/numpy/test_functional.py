@@ -24,6 +24,14 @@ def test_where():
         np.where(X > 0, X)
 
 
+def test_gradients_of_pieces_are_not_spoilt_by_others():
+    pieces = [lambda v: np.sqrt(v - 1), lambda v: v**2, lambda v: np.log(0 * v)]
+    f = lambda x: np.piecewise(x, [x > 0, x == 1], pieces).sum()  # noqa: E731
+    x = onp.float32([1.0, 2.0, 5.0])
+    for way in (lambda f: f, weft.jit):
+        assert_close(way(weft.grad(f))(x), onp.float32([2, 0.5, 0.25]))
+
+
 def test_select_and_piecewise():
     agree("select", [X < -1, X < 0, X < 1], [X, 2 * X, -X], -7.0, compiled=False)
     conditions = [X < 0, X >= 1]
@@ -49,6 +57,7 @@ def test_select_and_piecewise():
         ("trapezoid", (X,), {}),
         ("trapezoid", (X,), {"dx": 0.5, "axis": 0}),
         ("trapezoid", (X,), {"x": onp.array([0.0, 1, 3, 4, 6])}),
+        ("unwrap", (onp.zeros((2, 0), onp.float32),), {}),
         ("unwrap", (X * 6,), {}),
         ("unwrap", (onp.array([0, 3, 7, 2, 9, 4]),), {"period": 6}),
         ("unwrap", (X * 6,), {"axis": 0, "discont": 4.0}),

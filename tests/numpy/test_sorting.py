@@ -41,6 +41,13 @@ def test_searchsorted(side, method):
     agree("searchsorted", line, onp.append(X[0], [line[2], 99, -99, onp.nan]).astype(onp.float32),
           side=side, oracle=lambda a, v, side: onp.searchsorted(a, v, side))  # fmt: skip
     assert_close(np.searchsorted(line, X, side, method=method), onp.searchsorted(line, X, side))
+    grid = (RNG.integers(-2, 3, (3, 12)) + 1j * RNG.integers(-2, 3, (3, 12))).astype(onp.complex64)
+    line = onp.sort_complex(grid[0])
+    assert_close(
+        np.searchsorted(line, grid, side, method=method), onp.searchsorted(line, grid, side)
+    )
+    bins = onp.array([-1 + 1j, 0, 1j], onp.complex64)
+    assert_close(np.digitize(grid, bins), onp.searchsorted(bins, grid, "right"))
     unsorted = onp.array([3.0, 1.0, 2.0], onp.float32)
     assert_close(np.searchsorted(unsorted, 1.5, side, sorter=onp.argsort(unsorted)), onp.array(1))
 

@@ -53,7 +53,8 @@ def test_using_the_runtime_never_imports_jax_and_prints_nothing(python):
         other = runtime.load_executable(program.serialize(), [((3,), f32)], e)
         other.execute([moved])
         program.cost_analysis(), program.memory_analysis(), program.as_text()
-        runtime.hlo_text(text), runtime.hlo_proto(text), runtime.hlo_dot(text)
+        hlo = runtime.HloComputation(text)
+        hlo.as_hlo_text(), hlo.as_serialized_hlo_module_proto(), hlo.as_hlo_dot_graph()
         number = callback.register(lambda x: (x,), [((3,), f32)], [((3,), f32)])
         for wrong in (lambda: program.execute([]), lambda: runtime.compile_text("no", [], d)):
             try:

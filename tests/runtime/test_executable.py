@@ -124,11 +124,17 @@ def test_analyses(device):
 
 
 def test_unoptimised_forms():
-    assert "add" in runtime.hlo_text(DOUBLE)
-    assert b"main" in runtime.hlo_proto(DOUBLE)
-    assert runtime.hlo_dot(DOUBLE).startswith("digraph")
+    hlo = runtime.HloComputation(DOUBLE)
+    assert "add" in hlo.as_hlo_text()
+    assert b"main" in hlo.as_serialized_hlo_module_proto()
+    assert hlo.as_hlo_dot_graph().startswith("digraph")
     with pytest.raises(runtime.XlaCompileError):
-        runtime.hlo_text("nonsense")
+        runtime.HloComputation("nonsense")
+
+
+def test_unoptimised_forms_with_tuples():
+    hlo = runtime.HloComputation(DOUBLE, tuple_args=True, return_tuple=True)
+    assert "{((f32[8]{0}))->(f32[8]{0})}" in hlo.as_hlo_text()
 
 
 def test_options_change_the_program(device):

@@ -85,6 +85,39 @@ def test_custom_vjp():
         weft.jvp(f, (0.7, 3.0), (1.0, 2.0))
 
 
+def test_what_rules_are_given():
+    seen = []
+
+    @weft.custom_jvp
+    def f(x, y):
+        return {"out": x["a"] * y}
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        seen.append((type(primals), len(primals), type(tangents), len(tangents)))
+        (x, y), (x_dot, y_dot) = primals, tangents
+        return f(x, y), {"out": x_dot["a"] * y + x["a"] * y_dot}
+
+    out, t = weft.jvp(f, ({"a": 2.0}, 3.0), ({"a": 1.0}, 10.0))
+    assert (out["out"], t["out"]) == (6.0, 23.0)
+    assert seen == [(tuple, 2, tuple, 2)]
+
+    @partial(weft.custom_jvp, nondiff_argnums=(0,))
+    def g(h, x):
+        return h(x)
+
+    with pytest.raises(TypeError, match="nondiff_argnums"):
+        g.defjvps(None, lambda t, out, x: t)
+
+
+@pytest.mark.parametrize("wrong", [lambda g: (g,), lambda g: (g, g, g), lambda g: g])
+def test_the_backward_rule_gives_a_tuple_as_long_as_the_arguments(wrong):
+    f = weft.custom_vjp(lambda x, y: x * y)
+    f.defvjp(lambda x, y: (x * y, (x, y)), lambda res, g: wrong(g))
+    with pytest.raises(TypeError, match="tuple of 2 cotangents, one for each argument"):
+        weft.grad(f)(2.0, 3.0)
+
+
 def test_nondiff_argnums():
     @partial(weft.custom_jvp, nondiff_argnums=(0,))
     def app(f, x):
@@ -131,6 +164,30 @@ def test_closure_convert():
     np.testing.assert_allclose(weft.grad(loss)(0.5), 3 * np.cos(0.5), rtol=1e-6)
 
 
+def test_closure_convert_finds_what_is_met_while_running():
+    def outer(t):
+        w = jnp.cos(t)
+
+        def inner(x):
+            return x * w  # a closure
+
+        def middle(x):
+            return inner(x) + jnp.sum(w)  # and one of a function that is called
+
+        converted, hoisted = closure_convert(middle, 1.0)
+        assert isinstance(hoisted, list)
+        assert len(hoisted) == 1
+        return converted(2.0, *hoisted), converted(2.0, *[10.0 for _ in hoisted])
+
+    def first(t):
+        return outer(t)[0]
+
+    value, gradient = weft.value_and_grad(first)(0.5)
+    np.testing.assert_allclose(value, 3 * np.cos(0.5), rtol=1e-6)
+    np.testing.assert_allclose(gradient, -3 * np.sin(0.5), rtol=1e-6)
+    assert weft.jvp(lambda t: outer(t)[1], (0.5,), (1.0,))[0] == 30.0
+
+
 def test_checkpoint():
     @weft.checkpoint
     def g(x):
@@ -141,6 +198,11 @@ def test_checkpoint():
     prints(weft.grad(g)(2.0), "-0.25563914")
     prints(weft.jit(weft.grad(g))(2.0), "-0.25563914")
     assert weft.remat is weft.checkpoint
+    assert isinstance(weft.grad(g)(2.0), weft.Array)
+    # sin(2.0) is computed twice: on the forward pass, and on the backward pass; else once
+    count = lambda f: str(weft.make_jaxpr(weft.grad(f))(2.0)).count("= sin")  # noqa: E731
+    assert count(lambda x: jnp.sin(jnp.sin(x))) == 2
+    assert count(g) == 3
 
 
 def test_recursive_checkpoint():
@@ -164,15 +226,13 @@ def test_recursive_checkpoint():
     )
 
 
-@pytest.mark.xfail(
-    raises=weft.errors.TracerBoolConversionError, reason="concrete has no effect yet"
-)
 def test_checkpoint_with_a_python_branch():
     @partial(weft.checkpoint, concrete=True)
     def g(x):
         return x**2 if x > 0 else -x
 
     assert weft.grad(g)(3.0) == 6.0
+    assert weft.grad(g)(-3.0) == -1.0
 
 
 def test_checkpoint_with_a_policy():

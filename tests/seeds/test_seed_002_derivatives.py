@@ -29,8 +29,15 @@ def test_grad_options():
     assert whole.dtype == weft.dtypes.float0
     with pytest.raises(TypeError):
         weft.grad(lambda i: i * 1.0)(3)
-    with pytest.raises(TypeError, match="scalar"):
-        weft.grad(lambda x: x)(np.ones(1, "f"))
+    for transform in (weft.grad, weft.value_and_grad):
+        # a scalar has shape (), not (1,)
+        with pytest.raises(TypeError, match=r"must return a scalar .*got float32\[1\]"):
+            transform(lambda x: x)(np.ones(1, "f"))
+        transform(lambda x: jnp.sum(x))(np.ones(1, "f"))
+    with pytest.raises(TypeError, match="holomorphic=True arguments must be complex"):
+        weft.grad(lambda z: z**2, holomorphic=True)(1.0)
+    with pytest.raises(TypeError, match="holomorphic=True the output must be complex"):
+        weft.grad(lambda z: jnp.real(z * z), holomorphic=True)(1.0 + 2j)
 
 
 def test_value_and_grad():
@@ -70,6 +77,26 @@ def test_hessian_of_containers():
     assert h["c"]["a"]["a"].dtype == np.float32
 
 
+def test_hessian_is_a_tree_product():
+    def fun(x):
+        return {"u": jnp.outer(x["a"], x["b"][0]), "v": [jnp.sum(x["a"]) ** 2]}
+
+    x = {"a": jnp.ones((3,)), "b": (jnp.ones((2,)),)}
+    h = weft.hessian(fun)(x)
+    structure = weft.tree_util.tree_structure
+    twice = {"a": {"a": 0, "b": (0,)}, "b": ({"a": 0, "b": (0,)},)}
+    assert structure(h) == structure({"u": twice, "v": [twice]})
+    # out_1, out_2, …, in_1_1, …, in_2_1, …
+    assert h["u"]["a"]["b"][0].shape == (3, 2, 3, 2)
+    assert h["u"]["b"][0]["a"].shape == (3, 2, 2, 3)
+    assert h["u"]["b"][0]["b"][0].shape == (3, 2, 2, 2)
+    assert h["v"][0]["a"]["a"].shape == (3, 3)
+    np.testing.assert_array_equal(h["v"][0]["a"]["a"], 2 * np.ones((3, 3)))
+    np.testing.assert_array_equal(
+        h["u"]["a"]["b"][0], np.einsum("ik,jl->ijkl", np.eye(3), np.eye(2))
+    )
+
+
 def test_jvp():
     y, v = weft.jvp(weft.numpy.sin, (0.1,), (0.2,))
     prints(y, "0.09983342")
@@ -84,8 +111,9 @@ def test_linearize():
     y, out_tangent = weft.jvp(f, (2.0,), (3.0,))
     prints(y, "3.26819")
     prints(out_tangent, "-5.00753")
-    assert y.weak_type
-    assert y.dtype == np.float32
+    for out in (y, out_tangent):
+        assert out.weak_type
+        assert out.dtype == np.float32
     y, f_jvp = weft.linearize(f, 2.0)
     prints(y, "3.2681944")
     prints(f_jvp(3.0), "-5.007528")
@@ -98,6 +126,35 @@ def test_linearize_is_a_curried_jvp():
     z, f_jvp = weft.linearize(f, x)
     np.testing.assert_allclose(z, y, rtol=1e-6)
     np.testing.assert_allclose(f_jvp(in_tangent), out_tangent, rtol=1e-6)
+
+
+def test_linearize_does_the_work_once():
+    runs = []
+
+    def counted(x):
+        runs.append(1)
+        return jnp.sin(x) * x
+
+    _, f_jvp = weft.linearize(counted, 2.0)
+    assert [float(f_jvp(t)) for t in (0.0, 1.0, 2.0)] == pytest.approx(
+        [t * (2 * np.cos(2.0) + np.sin(2.0)) for t in (0, 1, 2)], rel=1e-6
+    )
+    assert len(runs) == 1
+    linear = weft.make_jaxpr(f_jvp)(3.0)
+    assert {"sin", "cos"}.isdisjoint(e.primitive.name for e in linear.equations)
+
+
+def test_arguments_of_jvp():
+    y, v = weft.jvp(jnp.multiply, [2.0, 3.0], [1.0, 0.5])  # lists do, too
+    assert (y, v) == (6.0, 4.0)
+    for primals, tangents in (
+        (2.0, 3.0),  # no tuples
+        ((2.0, 3.0), (1.0,)),  # too few
+        ((2.0, np.ones(3, "f")), (1.0, np.ones(2, "f"))),  # another shape
+        ((2.0, {"a": 1.0}), (1.0, [1.0])),  # another structure
+    ):
+        with pytest.raises(TypeError, match="jvp"):
+            weft.jvp(lambda x, y: x, primals, tangents)
 
 
 def test_vectorized_pushforward():
@@ -116,6 +173,24 @@ def test_linear_transpose():
     assert isinstance(out, tuple)
     assert out == (0.5, -0.5)
     assert [o.dtype.name for o in out] == ["float32", "float32"]
+
+
+def test_linear_transpose_gives_the_dtypes_of_the_arguments():
+    struct = lambda *shape, dtype="float32": weft.ShapeDtypeStruct(shape, dtype)  # noqa: E731
+    widen = lambda x: x.astype(np.complex64) * (2 + 1j)  # noqa: E731
+    (out,) = weft.linear_transpose(widen, struct(2))(np.complex64([1 + 2j, 1j]))
+    assert out.dtype == np.float32  # what a float can't hold is cut off
+    np.testing.assert_allclose(out, [0.0, -1.0], atol=1e-6)
+    with weft.enable_x64():
+        (out,) = weft.linear_transpose(lambda x: x.astype(np.float64) * 2, struct())(1.0)
+        assert out.dtype == np.float32
+    f = lambda d: 2 * d["a"] - 3 * d["b"][0]  # noqa: E731
+    (out,) = weft.linear_transpose(f, {"a": struct(3), "b": [struct(3)]})(np.ones(3, "f"))
+    assert weft.tree_util.tree_map(lambda x: x.tolist(), out) == {"a": [2] * 3, "b": [[-3] * 3]}
+    with pytest.raises(TypeError, match=r"floating-point or complex; got int32\[\]"):
+        weft.linear_transpose(lambda x: 2 * x, struct(dtype="int32"))
+    with pytest.raises(TypeError, match="linear"):
+        weft.linear_transpose(lambda x: x * x, struct())(1.0)
 
 
 def test_vjp():

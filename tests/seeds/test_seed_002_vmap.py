@@ -124,13 +124,78 @@ def test_vectorize():
 
 
 def test_vectorize_needs_enough_axes():
-    with pytest.raises(ValueError, match=r"dimensions|axes"):
+    with pytest.raises(ValueError, match="vectorize") as caught:
         matrix_vector_product(jnp.ones(3), jnp.ones(3))
+    for fact in (
+        "with shape (3,)",
+        "not have enough dimensions for all its core dimensions ('n', 'm')",
+        "excluded=frozenset()",
+        "signature='(n,m),(m)->(n)'",
+        "matrix_vector_product",
+    ):
+        assert fact in str(caught.value)
+
+
+def test_vectorize_takes_scalars_by_default():
+    shapes = []
+
+    @jnp.vectorize
+    def f(x, y):
+        shapes.append((x.shape, y.shape))
+        return x * y
+
+    x, y = normal(3, 1), normal(2)
+    np.testing.assert_allclose(f(x, y), x * y)
+    assert set(shapes) == {((), ())}
+
+
+def test_vectorize_passes_excluded_arguments_on():
+    table, seen = object(), []
+
+    @partial(jnp.vectorize, excluded={1, "how"}, signature="(n)->()")
+    def f(x, table, *, how="sum"):
+        seen.append((table, how))
+        return jnp.sum(x)
+
+    assert f(jnp.ones((4, 3)), table, how="any").tolist() == [3] * 4
+    assert seen == [(table, "any")]
+    with pytest.raises(ValueError, match="keyword arguments must be excluded; got y"):
+        jnp.vectorize(lambda x, y: x)(1.0, y=2.0)
+    with pytest.raises(ValueError, match="count from the first argument"):
+        jnp.vectorize(lambda x, y: x, excluded={-1})
 
 
 def test_matmul_has_other_semantics():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"matmul: .*\[2,3\].*\[4,3\].*equal length"):
         jnp.matmul(jnp.ones((2, 3)), jnp.ones((4, 3)))
+
+
+@pytest.mark.parametrize("axis", [-2, -1, 0, 1])
+def test_axes_count_from_either_end(axis):
+    x = normal(2, 3)
+    twice = vmap(lambda x: 2 * x, in_axes=axis, out_axes=axis)(x)
+    np.testing.assert_allclose(twice, 2 * x)
+    moved = vmap(lambda x: x, in_axes=0, out_axes=axis)(x)
+    np.testing.assert_allclose(moved, np.moveaxis(x, 0, axis))
+
+
+@pytest.mark.parametrize("axis", [-3, 2])
+def test_axes_out_of_range_are_refused(axis):
+    with pytest.raises(ValueError, match=rf"axis {axis} is out of range for argument x"):
+        vmap(lambda x: x, in_axes=axis)(normal(2, 3))
+    with pytest.raises(ValueError, match=rf"out_axes={axis} is out of range"):
+        vmap(lambda x: x, out_axes=axis)(normal(2, 3))
+
+
+def test_in_axes_are_a_prefix_of_the_arguments():
+    x, y = normal(4, 2), {"b": normal(4, 3), "c": [normal(4), normal(4)]}
+    f = lambda x, y: jnp.sum(x) + jnp.sum(y["b"]) * y["c"][0] - y["c"][1]  # noqa: E731
+    expected = x.sum(1) + y["b"].sum(1) * y["c"][0] - y["c"][1]
+    for in_axes in (0, (0, 0), (0, {"b": 0, "c": 0}), (0, {"b": 0, "c": [0, 0]})):
+        np.testing.assert_allclose(vmap(f, in_axes)(x, y), expected, rtol=1e-5)
+    for wrong in ((0, {"b": 0}), (0, {"b": 0, "c": (0, 0)}), (0, [0, 0]), (0, 0, 0)):
+        with pytest.raises(ValueError, match="in_axes"):
+            vmap(f, wrong)(x, y)
 
 
 def test_vmap_composes():

@@ -11,13 +11,15 @@ HOLES: dict[str, dict[str, str]] = {
     "evaluate": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "runs any program of scalars: XLA only": "reduce reduce_window",
+        "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
+        "is between the elements of an axis: vmap turns it into other operations": (
+            "all_gather all_to_all axis_index pmax pmin ppermute psum psum_scatter psum_shared "
+            "share"
+        ),
     },
     "jvp": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
-        "no derivative is known for any program; sums and extremes have their own": (
-            "reduce reduce_window"
-        ),
         "makes numbers from none": "iota",
         "a step between neighbouring floats has no derivative": "nextafter",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
@@ -36,24 +38,25 @@ HOLES: dict[str, dict[str, str]] = {
         "not linear; its jvp multiplies the tangent by a known value": (
             "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh "
             "digamma erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow "
-            "lgamma log log1p logistic polygamma pow random_gamma_grad "
+            "lgamma log log1p logaddexp logistic polygamma pow random_gamma_grad "
             "regularized_incomplete_beta rem rsqrt sin sinh sqrt square tan tanh zeta"
         ),
         "chooses; its jvp selects from the tangent": (
             "clamp max min cummax cummin reduce_max reduce_min reduce_window_max "
-            "reduce_window_min scatter_max scatter_min sort top_k"
+            "reduce_window_min scatter_max scatter_min sort top_k pmax pmin"
         ),
         "not linear; its jvp is made of scans and products": "cumprod cumlogsumexp reduce_prod",
         "differentiation stops here": "stop_gradient",
-        "runs any program of scalars": "reduce reduce_window",
-        "has no operand": "iota",
+        "not linear; its jvp combines elements pairwise": "reduce reduce_window",
+        "runs Python code, of which nothing is known": "pure_callback io_callback",
+        "has no operand": "iota axis_index",
         "its rules replace it before anything is transposed: a linear program is left": (
             "custom_jvp_call custom_vjp_call"
         ),
     },
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
-        "has no operand that could be batched": "iota",
+        "has no operand that could be batched": "iota axis_index",
     },
 }
 

@@ -23,6 +23,7 @@ ALL = [i for path in modules() for i in imports(path)]
 
 # (module, package that it imports inside a function): why.
 LAZY = {
+    ("debug", "pdb"): "takes longer than importing weft, and is for debug.breakpoint alone",
     ("runtime.versions", "jaxlib"): "the first use of a device loads XLA, not importing weft",
     ("core.messages", "logging"): "a twentieth of the time of importing weft; few programs log",
 }

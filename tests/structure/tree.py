@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "weft"
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
     "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration "
-    "config errors lazy",
+    "config switch_values errors lazy",
     "core stablehlo",
     "runtime primitives sharding",
     "compiler distributed",
@@ -24,7 +24,7 @@ RUNGS = (
     "transforms",
     "lax",
     "numpy",
-    "random shapes flatten_util dlpack",
+    "random shapes flatten_util dlpack ad_checkpoint custom_derivatives",
     "nn scipy image ops debug profiler extend",
     "experimental fastmath",
     "layers",

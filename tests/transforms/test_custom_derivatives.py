@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+import weft.numpy as wnp
 from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, exp, sin
 
@@ -566,3 +567,45 @@ def test_as_a_method_and_its_name():
     same(weft.grad(layer.apply)(1.0), 20.0)
     assert Layer.apply.__name__ == "apply"
     assert Layer.apply.__doc__ == "Doubles."
+
+
+# --- closure_convert, as in its documentation ---
+
+
+def test_closure_convert_of_a_minimization():
+    """Newton's method; the derivative of the minimum follows from the implicit function theorem."""
+
+    def minimize(objective_fn, x0):
+        converted_fn, aux_args = weft.closure_convert(objective_fn, x0)
+        return _minimize(converted_fn, x0, *aux_args)
+
+    @functools.partial(weft.custom_vjp, nondiff_argnums=(0,))
+    def _minimize(objective_fn, x0, *args):
+        x = x0
+        for _ in range(8):
+            slope = weft.grad(objective_fn)(x, *args)
+            x = x - slope / weft.hessian(objective_fn)(x, *args)
+        return x
+
+    def fwd(objective_fn, x0, *args):
+        y = _minimize(objective_fn, x0, *args)
+        return y, (y, args)
+
+    def rev(objective_fn, res, g):
+        y, args = res
+        curvature = weft.hessian(objective_fn)(y, *args)
+        _, pull = weft.vjp(lambda *args: weft.grad(objective_fn)(y, *args), *args)
+        return (wnp.zeros_like(y), *pull(-g / curvature))
+
+    _minimize.defvjp(fwd, rev)
+
+    def lowest(t):
+        target, tilt = wnp.sin(t), t * t
+        return minimize(lambda x: wnp.cosh(x - target) + tilt * x, 0.0)
+
+    # sinh(x - sin t) = -t², so x = sin t - arcsinh t²
+    for t in (0.3, 0.7):
+        slope = np.cos(t) - 2 * t / np.sqrt(1 + t**4)
+        np.testing.assert_allclose(lowest(t), np.sin(t) - np.arcsinh(t * t), rtol=1e-5)
+        np.testing.assert_allclose(weft.grad(lowest)(t), slope, rtol=1e-4)
+        np.testing.assert_allclose(weft.jit(weft.grad(lowest))(t), slope, rtol=1e-4)

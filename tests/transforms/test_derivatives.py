@@ -358,18 +358,26 @@ def test_against_finite_differences_in_double_precision():
         same(np.asarray(weft.hessian(f)(x)) @ v, curve, 1e-6)
 
 
+def test_an_option_that_has_nothing_to_do_is_refused():
+    f = weft.custom_vjp(lambda x: x)
+    with pytest.raises(
+        NotImplementedError, match=r"optimize_remat(.|\n)*fix: leave it out"
+    ) as info:
+        f.defvjp(lambda x: (x, ()), lambda _, ct: (ct,), optimize_remat=True)
+    assert "test_derivatives.py" in info.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
-    "ask",
+    ("argnums", "error", "message"),
     [
-        lambda f: weft.grad(f, reduce_axes=("i",)),
-        lambda f: weft.vjp(f, 1.0, reduce_axes=("i",)),
-        lambda f: weft.linear_transpose(f, 1.0, reduce_axes=("i",)),
-        lambda f: weft.make_jaxpr(f, axis_env=[("i", 2)]),
-        lambda f: weft.custom_jvp(f).defjvp(f, symbolic_zeros=True),
-        lambda f: weft.custom_vjp(f).defvjp(f, f, symbolic_zeros=True),
+        ((0, 0), ValueError, "names an argument twice"),
+        ((0, -2), ValueError, "names an argument twice"),
+        (1.5, TypeError, "an integer or a sequence of integers; got 1.5"),
+        ((0, 1.0), TypeError, "an integer or a sequence of integers"),
+        ("x", TypeError, "an integer or a sequence of integers; got 'x'"),
     ],
 )
-def test_options_that_are_not_implemented_are_refused(ask):
-    with pytest.raises(NotImplementedError, match="is not implemented; got") as info:
-        ask(lambda x: x)
-    assert "test_derivatives.py" in info.value.__notes__[0]
+@pytest.mark.parametrize("transform", [weft.grad, weft.jacfwd, weft.jacrev])
+def test_wrong_argnums_are_refused(transform, argnums, error, message):
+    with pytest.raises(error, match=message):
+        transform(lambda x, y: x * y, argnums)(1.0, 2.0)

@@ -1,9 +1,27 @@
-"""device_put, device_get, block_until_ready."""
+"""device_put, device_get, block_until_ready; on several devices: `on_four_devices.py`."""
+
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import weft
+
+
+def test_on_four_devices():
+    file = pathlib.Path(__file__).with_name("on_four_devices.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
+        env=os.environ | {"WEFT_CPU_DEVICES": "4", "WEFT_PLATFORM": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 def test_device_put_and_get():
@@ -18,6 +36,8 @@ def test_device_put_and_get():
     np.testing.assert_array_equal(got["c"], [0, 1])
     assert got["c"].dtype == np.int8
     assert weft.device_get({"x": 3, "t": "text"}) == {"x": 3, "t": "text"}
+    with pytest.raises(weft.errors.TracerArrayConversionError):
+        weft.jit(weft.device_get)(1.0)
 
 
 def test_device_put_copies_numpy_memory():
@@ -70,3 +90,22 @@ def test_counts():
     assert weft.process_count() == 1
     assert weft.process_index() == 0
     assert weft.default_backend() == weft.devices()[0].platform
+
+
+def test_of_a_platform():
+    backend = weft.default_backend()
+    assert weft.devices(backend) == weft.devices(backend=None)
+    assert weft.device_count(backend) == len(weft.devices(backend))
+    assert weft.local_device_count(backend=backend) == len(weft.local_devices(0, backend))
+    assert weft.process_index(backend) == 0
+    assert weft.process_count(backend=backend) == 1
+    for question in (weft.devices, weft.device_count, weft.process_index, weft.process_count):
+        with pytest.raises(RuntimeError, match=r"no platform 'abacus'; this process has: .*cpu"):
+            question("abacus")
+
+
+def test_devices_of_other_processes():
+    with pytest.raises(ValueError, match=r"local_devices: process_index .* processes, 1; got 3"):
+        weft.local_devices(process_index=3)
+    with pytest.raises(ValueError, match=r"local_devices: .*got both"):
+        weft.local_devices(process_index=0, host_id=0)

@@ -48,10 +48,10 @@ def test_jaxprs_inside_params_are_printed_too():
     assert text == (
         "{ lambda ; a:f32[]. let\n"
         "    b:f32[] = call[\n"
+        "      name=sin\n"
         "      jaxpr={ lambda ; a:f32[]. let\n"
         "          b:f32[] = sin a\n"
         "        in (b,) }\n"
-        "      inline=False\n"
         "    ] a\n"
         "  in (b,) }"
     )

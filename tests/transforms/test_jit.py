@@ -465,7 +465,7 @@ def test_log_compiles_explains_a_retrace(caplog):
     assert "first time" in texts[0]
     assert "argument x was float32[1], is float32[2]" in texts[1]
     assert "argument params['w'] was float32[], is float32[] (weak type" in texts[2]
-    assert "structure was" in texts[3]
+    assert "params['v'] is new" in texts[3]
 
 
 def test_retrace_of_static_arguments_and_switches_is_explained(caplog):
@@ -479,6 +479,16 @@ def test_retrace_of_static_arguments_and_switches_is_explained(caplog):
     texts = [r.getMessage() for r in caplog.records if "tracing" in r.getMessage()]
     assert "static argument n was 2, is 3" in texts[1]
     assert "switch" in texts[3]
+
+
+def test_retrace_for_a_named_axis_is_explained(caplog):
+    f = weft.jit(lambda x: x * 2)
+    with weft.config.temporarily(debug="retrace"), caplog.at_level(logging.WARNING, "weft"):
+        f(np.float32(1))
+        weft.vmap(f, axis_name="i")(np.ones(3, np.float32))
+    texts = [r.getMessage() for r in caplog.records if "tracing" in r.getMessage()]
+    assert "the named axes in scope were {}, are {'i': 3}" in texts[1]
+    assert "switch" not in texts[1]
 
 
 # --- cache ---
@@ -570,3 +580,71 @@ def test_recursion_of_jitted_functions():
         return x if n == 0 else f(x, n - 1) * 2
 
     same(f(1.0, 4), 16.0)
+
+
+# --- devices, donation, inlining ---
+
+
+def test_where_to_run_must_be_a_device_or_a_platform():
+    device = weft.devices()[0]
+    with pytest.raises(TypeError, match=r"jit: device must be one of devices\(\); got str 'cpu'"):
+        weft.jit(sin, device="cpu")
+    with pytest.raises(TypeError, match="jit: backend must be 'cpu', 'gpu' or 'tpu'; got int 0"):
+        weft.jit(sin, backend=0)
+    with pytest.raises(ValueError, match=r"jit: got both device=.* and backend='cpu'"):
+        weft.jit(sin, device=device, backend="cpu")
+    assert weft.jit(sin, device=device)(1.0).committed
+
+
+def test_donated_arguments_by_position_and_name():
+    f = lambda x, y, *, z: x + y * z  # noqa: E731
+    for options, gone in [
+        ({"donate_argnums": -1}, "y"),
+        ({"donate_argnums": (0, 1)}, "xy"),
+        ({"donate_argnames": "z"}, "z"),
+        ({"donate_argnums": 0, "donate_argnames": ("z",)}, "xz"),
+        ({}, ""),
+    ]:
+        args = {name: f32([1.0, 2.0]) for name in "xyz"}
+        same(weft.jit(f, **options)(args["x"], args["y"], z=args["z"]), [2.0, 6.0])
+        assert "".join(n for n, x in args.items() if x.is_deleted()) == gone
+    with pytest.raises(ValueError, match=r"donate_argnums=2 is out of range.*2 positional"):
+        weft.jit(f, donate_argnums=2)
+
+
+def test_using_a_donated_argument_again_names_it():
+    f = weft.jit(lambda p, x: p["w"] * x, donate_argnums=1)
+    g = weft.jit(lambda x, y: x + y)
+    for _ in range(3):  # the third call is the fast one
+        gone, there = f32([1.0]), f32([2.0])
+        f({"w": there}, gone)
+        for call, name in [
+            (lambda: f({"w": there}, gone), "x"),  # noqa: B023
+            (lambda: f({"w": gone}, f32([1.0])), r"p\['w'\]"),  # noqa: B023
+            (lambda: g(there, gone), "y"),  # noqa: B023
+            (lambda: g(gone, 1.0), "x"),  # noqa: B023
+        ]:
+            with pytest.raises(
+                weft.errors.DeletedArrayError,
+                match=rf"jit: argument {name} of <lambda> .*float32\[1\], has been .* donated",
+            ):
+                call()
+        same(g(there, 1.0), [3.0])
+        same(g(there, there), [4.0])
+
+
+def test_inlining_inside_every_transformation():
+    f = lambda x: sin(x) * x  # noqa: E731
+    g = weft.jit(f, inline=True)
+    names = lambda f: [e.primitive.name for e in weft.make_jaxpr(f)(1.0).equations]  # noqa: E731
+    for transform in (
+        lambda f: f,
+        weft.grad,
+        lambda f: weft.grad(weft.grad(f)),
+        lambda f: lambda x: weft.jvp(f, (x,), (x,))[1],
+        lambda f: lambda x: weft.vmap(f)(x[None]),
+        lambda f: weft.jit(f, inline=True),
+    ):
+        assert names(transform(g)) == names(transform(f))
+        same(transform(g)(f32(2.0)), transform(f)(f32(2.0)))
+    assert names(weft.jit(g)) == ["call"]

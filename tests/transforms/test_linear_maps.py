@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import lax
 from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, sin
 
@@ -214,3 +215,38 @@ def test_forward_and_reverse_agree():
         _, push = weft.linearize(f, x)
         same(np.dot(np.asarray(t), u), np.dot(v, np.asarray(pull(u)[0])), 1e-12)
         same(push(v), np.asarray(t), 1e-12)
+
+
+SCANS = {
+    # functions of xs that are linear but for a constant, which has no part in the transpose
+    "begins with a number": lambda xs: lax.scan(lambda c, x: (c + x, 2 * c), 5.0, xs),
+    "is replaced": lambda xs: lax.scan(lambda c, x: (x, c), 5.0, xs),
+    "is scaled": lambda xs: lax.scan(lambda c, x: (3 * c + x, c - x), 5.0, xs, reverse=True),
+    "counts": lambda xs: lax.scan(
+        lambda c, x: ((c[0] + 1, c[0] * x + c[1]), c[1] * c[0]), (2.0, 7.0), xs
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_linear_transpose_of_a_scan_whose_carry_becomes_linear(name):
+    f = SCANS[name]
+    xs = np.float32([0.5, -1.0, 2.0, 0.25])
+
+    def flat(xs):
+        carry, ys = f(xs)
+        return np.concatenate([np.ravel(c) for c in weft.tree_util.tree_leaves((carry, ys))])
+
+    matrix = np.stack([flat(row) - flat(0 * xs) for row in np.eye(4, dtype="f")])
+    carry, _ = f(xs)
+    cts = np.linspace(-1, 1, matrix.shape[1], dtype="f")
+    n = len(weft.tree_util.tree_leaves(carry))
+    ct_carry = tuple(cts[:n]) if n > 1 else cts[0]
+    (got,) = weft.linear_transpose(f, xs)((ct_carry, cts[n:]))
+    np.testing.assert_allclose(got, matrix @ cts, rtol=1e-5, atol=1e-5)
+
+
+def test_linear_transpose_refuses_a_product_with_a_carry_that_becomes_linear():
+    f = lambda x: lax.scan(lambda c, _: (x, c * x), 5.0, None, length=2)  # noqa: E731
+    with pytest.raises(TypeError, match="must be linear"):
+        weft.linear_transpose(f, 1.0)((1.0, np.ones(2, "f")))

@@ -99,7 +99,12 @@ def test_compiled_with_keywords_and_donation():
 
 def test_compiler_options():
     lowered = weft.jit(lambda x: x * 2 + 1).lower(f32([1.0]))
-    same(lowered.compile({"xla_backend_optimization_level": 0})(f32([1.0])), [3.0])
+    compiled = lowered.compile({"xla_backend_optimization_level": 0})
+    same(compiled(f32([1.0])), [3.0])
+    # what runs is what was compiled with the options
+    assert list(compiled.program.executables.values()) == [compiled.runtime_executable()]
+    assert compiled.runtime_executable() is not lowered.compile().runtime_executable()
+    assert lowered.compile().runtime_executable() is lowered.compile().runtime_executable()
     with pytest.raises((ValueError, RuntimeError), match="xla_no_such_option"):
         lowered.compile({"xla_no_such_option": 1})
 

@@ -1,6 +1,7 @@
 """Removes what nothing needs. Knows jaxprs; runs nothing."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 
@@ -42,6 +43,55 @@ def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
     if known is None:
         known = jaxpr.cache["effects"] = any(has_effects(e) for e in jaxpr.equations)
     return bool(known)
+
+
+def calls_host(equation: Equation) -> bool:
+    """Whether an equation runs Python code on the host: itself or in a jaxpr inside."""
+    primitive = equation.primitive
+    if not primitive.may_act:
+        return False
+    return primitive.calls_host or any(map(jaxpr_calls_host, subjaxprs(equation.params)))
+
+
+def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
+    """Whether any equation inside runs Python code on the host; found once."""
+    known = jaxpr.cache.get("calls host")
+    if known is None:
+        known = jaxpr.cache["calls host"] = any(calls_host(e) for e in jaxpr.equations)
+    return bool(known)
+
+
+def without_effects(jaxpr: Jaxpr) -> Jaxpr:
+    """What computes the same outputs, for a program that is run a second time.
+
+    Calls with effects are left out, but for those whose results the outputs need.
+    """
+    if not jaxpr_has_effects(jaxpr):
+        return jaxpr
+    quiet = jaxpr.cache.get("without effects")
+    if quiet is None:
+        wanted = {v for v in jaxpr.outvars if type(v) is Var}
+        equations = [
+            Equation(e.primitive, e.inputs, quietened(e.params), e.outvars, e.source)
+            if has_effects(e)
+            else e
+            for e in live_equations(jaxpr.equations, wanted, effects=False)
+        ]
+        quiet = jaxpr.cache["without effects"] = Jaxpr(
+            jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, jaxpr.outvars, jaxpr.name
+        )
+    return quiet
+
+
+def quietened(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """An equation's params with the programs in them without effects."""
+
+    def quiet(value: Any) -> Any:
+        if isinstance(value, Jaxpr):
+            return without_effects(value)
+        return tuple(map(quiet, value)) if isinstance(value, tuple) else value
+
+    return tuple((name, quiet(value)) for name, value in params)
 
 
 def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:

@@ -78,24 +78,31 @@ def compile_or_load(
     outputs: Sequence[runtime.Output],
     device: runtime.Device,
     options: Mapping[str, object] = {},
+    callbacks: Sequence[runtime.Callback] = (),
 ) -> runtime.Executable:
-    """Like `runtime.compile_text`, but compiles only what no earlier run has compiled."""
+    """Like `runtime.compile_text`, but compiles only what no earlier run has compiled.
+
+    Callbacks are no part of what is kept: a program knows them by their place in the list.
+    """
     path = _path()
-    # A callback is known by a number, which means another function in another process.
-    if not path or f"@{custom_calls.CALLBACK}" in text:
-        return runtime.compile_text(text, outputs, device, options)
+    if not path:
+        return runtime.compile_text(text, outputs, device, options, callbacks)
     key = _key(text, device, options)
     blob = _read(path, key)
     if blob is not None:
         custom_calls.register_mentioned(text)
         with contextlib.suppress(runtime.XlaError):  # refused by XLA: as good as damaged
-            executable = runtime.load_executable(blob, outputs, device, options)
+            executable = runtime.load_executable(blob, outputs, device, options, callbacks)
             with _cache.lock:
                 _cache.hits += 1
             return executable
-    executable = runtime.compile_text(text, outputs, device, options)
     with _cache.lock:
         _cache.misses += 1
+    if callbacks:
+        blob = runtime.compile_code(text, device, options)
+        _write(path, key, blob)
+        return runtime.load_executable(blob, outputs, device, options, callbacks)
+    executable = runtime.compile_text(text, outputs, device, options)
     with contextlib.suppress(runtime.XlaError):  # not every platform can serialize
         _write(path, key, executable.serialize())
     return executable

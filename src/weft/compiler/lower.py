@@ -1,103 +1,201 @@
 """Jaxpr to StableHLO text. Knows equations and their lowering rules; knows nothing of XLA."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
+from ..config import thread
+from ..core.checking import check_results
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
+from ..primitives.callbacks import TOKEN, token_of
 from ..stablehlo import Block, Module, Operand
+from .dead_code import jaxpr_calls_host
 from .outline import block_call
 
 
 def lower(
-    jaxpr: Jaxpr, *, donated: Sequence[int] = (), platform: str = "cpu"
+    jaxpr: Jaxpr,
+    *,
+    donated: Sequence[int] = (),
+    platform: str = "cpu",
+    axes: Sequence[tuple[Any, int]] = (),
+    marks: Sequence[str] = (),
+    result_marks: Sequence[str] = (),
 ) -> tuple[str, Module]:
     """The program as StableHLO text, with a public function `main`.
 
     Args:
       jaxpr: without constants (`Jaxpr.without_consts`).
       donated: which inputs may be overwritten.
+      axes: the named axes that its replicas are counted over, row by row: (name, size) pairs.
+      marks, result_marks: further attributes of arguments and results, as text.
     Returns: the text, and the module (which keeps alive what the program refers to).
     """
     module = Module()
-    module.platform = platform
-    marks = ["{jax.buffer_donor = true}" if i in donated else "" for i in range(len(jaxpr.invars))]
+    module.platform, module.axes = platform, tuple(axes)
+    every = [
+        [*["jax.buffer_donor = true"] * (i in donated), *filter(None, marks[i : i + 1])]
+        for i in range(len(jaxpr.invars))
+    ]
+    calls = jaxpr_calls_host(jaxpr)
+    ends = [*result_marks, *[""] * calls] if result_marks else []
+
+    def main(block: Block, args: Sequence[Operand]) -> list[Operand]:
+        outs = lower_jaxpr(block, jaxpr, args)
+        return [*outs, token_of(block)] if calls else outs
+
     module.add_function(
         "main",
         jaxpr.in_avals,
-        lambda block, args: lower_jaxpr(block, jaxpr, args),
+        main,
         public=True,
-        argument_attributes=marks,
+        argument_attributes=[f"{{{', '.join(each)}}}" if each else "" for each in every],
+        result_attributes=[f"{{{m}}}" if m else "" for m in ends],
     )
     return str(module), module
 
 
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
     """Writes a jaxpr's equations into a block; gives the operands of its outputs."""
-    env: dict[Any, Operand] = dict(zip(jaxpr.invars, args, strict=True))
+    names: dict[Any, str] = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
     for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-        env[var] = block.constant(const.host(), const.aval)
+        names[var] = block.constant(const.host(), const.aval).name
     literal = block.literal
-    lines, prefix, platform = block.lines, block.prefix, block.module.platform
-    for equation in jaxpr.equations:
-        primitive, outvars, params = equation.primitive, equation.outvars, equation.params
-        inputs = [env[v] if v.__class__ is Var else literal(v) for v in equation.inputs]
+    checking = thread.enable_checks
+    here = (block.module.platform, block.module.axes)
+    numbers = jaxpr.cache.get("numbers")  # found by outlining: equal for equal signatures
+    own: dict[int, Form] = {}  # forms that are for this block
+    seen: dict[int, int] = {}
+    for n, equation in enumerate(jaxpr.equations):
+        inputs = equation.inputs
+        if numbers is not None:
+            form = own.get(numbers[n])
+            if form is not None:
+                names[equation.outvars[0]] = form.write(block, names, inputs)
+                continue
+        primitive, outvars = equation.primitive, equation.outvars
         if primitive.multiple:
             rule = primitive.lower_rule or no_rule(primitive)
-            outs = rule(block, *inputs, out=[v.aval for v in outvars], **dict(params))
-            env.update(zip(outvars, outs, strict=True))
+            operands = [
+                Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in inputs
+            ]
+            outs = rule(block, *operands, out=[v.aval for v in outvars], **dict(equation.params))
+            if checking:
+                check_results(str(primitive), "lower", outs, [v.aval for v in outvars])
+            for v, o in zip(outvars, outs, strict=True):
+                names[v] = o.name
             continue
-        var = outvars[0]
-        count = len(inputs)
-        if count == 2:  # written out: this loop is where lowering spends its time
-            x, y = inputs
-            key: Any = (platform, params, x.aval, y.aval)
-        elif count == 1:
-            x = y = inputs[0]
-            key = (platform, params, x.aval)
-        else:
-            key = None
-        template = primitive.templates.get(key)
-        if template is None:
-            env[var] = apply_rule(block, primitive, inputs, var.aval, params, key)
+        literals = False
+        for v in inputs:
+            if v.__class__ is not Var:
+                literals = True
+        key = (here, equation.params, *[v.aval for v in inputs])
+        form = None if literals else primitive.forms.get(key)
+        if form is not None:
+            names[outvars[0]] = form.write(block, names, inputs)
+            if numbers is not None:
+                own[numbers[n]] = form
             continue
-        block.count = number = block.count + 1
-        name = f"{prefix}{number}"
-        lines.append(template % ((name, x.name, y.name) if count == 2 else (name, x.name)))
-        env[var] = Operand(name, var.aval)
-    return [env[v] if v.__class__ is Var else literal(v) for v in jaxpr.outvars]
+        operands = [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in inputs]
+        start, count = len(block.lines), block.count
+        rule = primitive.lower_rule or no_rule(primitive)
+        result = rule(block, *operands, out=outvars[0].aval, **dict(equation.params))
+        if checking:
+            check_results(str(primitive), "lower", [result], [outvars[0].aval])
+        names[outvars[0]] = result.name
+        if numbers is not None:
+            times = seen[numbers[n]] = seen.get(numbers[n], 0) + 1
+            if 2 <= times <= 3:
+                form = form_of(block, start, count, inputs, operands, result.name, True)
+                if form is not None:
+                    own[numbers[n]] = form
+        if not literals and key not in primitive.forms:
+            form = form_of(block, start, count, inputs, operands, result.name, False)
+            remember(primitive.forms, key, form)
+    return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in jaxpr.outvars]
 
 
-def apply_rule(
-    block: Block, primitive: Any, inputs: Sequence[Operand], out: Any, params: Any, key: Any
-) -> Operand:
-    """Applies a lowering rule; keeps its line for the next equation of the same signature.
+class Form:
+    """The text of an equation's lowering, with places for names.
 
-    A rule that wrote one line and shares nothing with other equations (constants, broadcasts)
-    writes the same line again but for the names: formatting that costs 0.5 µs, the rule 3.
+    A rule takes 3 µs and more, filling in a form 0.5 to 1. Forms are kept on the primitive for each
+    signature; those that refer to constants of a block, for as long as that is written.
     """
-    rule = primitive.lower_rule or no_rule(primitive)
-    before, shared = len(block.lines), block.shared
-    block.shared = False
-    result: Operand = rule(block, *inputs, out=out, **dict(params))
-    if key and len(block.lines) == before + 1 and not block.shared and "\n" not in block.lines[-1]:
-        names = [result.name, *[o.name for o in inputs]]
-        if len(set(names)) == len(names) and result.aval is out:
-            template = as_template(block.lines[-1], names)
-            if template is not None:
-                remember(primitive.templates, key, template)
-    block.shared = shared
-    return result
+
+    __slots__ = ("fresh", "places", "result", "slots", "template")
+
+    def __init__(self, template: str, fresh: int, slots: tuple[int, ...], result: int) -> None:
+        self.template, self.fresh, self.slots, self.result = template, fresh, slots, result
+        # one new name, the first one in the text, and then one or two operands: their places
+        simple = fresh == 1 and slots[:1] == (0,) and 0 not in slots[1:] and len(slots) in (2, 3)
+        self.places = tuple([i - 1 for i in slots[1:]]) if simple else ()
+
+    def write(self, block: Block, names: dict[Any, str], inputs: Sequence[Any]) -> str:
+        """Writes the lines; gives the name of the result."""
+        block.count = count = block.count + self.fresh
+        places = self.places
+        if places:
+            name = f"{block.prefix}{count}"
+            x = names[inputs[places[0]]]
+            given = (name, x) if len(places) == 1 else (name, x, names[inputs[places[1]]])
+            block.lines.append(self.template % given)
+            return name
+        fresh, first = self.fresh, count - self.fresh + 1
+        found = [
+            f"{block.prefix}{first + i}" if i < fresh else names[inputs[i - fresh]]
+            for i in self.slots
+        ]
+        block.lines.append(self.template % tuple(found))
+        return f"{block.prefix}{first + self.result}"
 
 
-def as_template(line: str, names: Sequence[str]) -> str | None:
-    """A line with places for names, `  %s = stablehlo.add %s, %s : tensor<8xf32>`; `None` if the
-    names don't appear in this order, once each."""
-    if _NAME.findall(line) != list(names):
+def form_of(
+    block: Block,
+    start: int,
+    count: int,
+    inputs: Sequence[Any],
+    operands: Sequence[Operand],
+    result: str,
+    constants: bool,
+) -> Form | None:
+    """What a rule has written, as a form; `None` if it refers to more than the operands.
+
+    Args:
+      start, count: the numbers of lines and names before.
+      inputs, operands: of the equation.
+      constants: whether names of literals and constants may stay in it as they are.
+    """
+    known = {c.name for c in block.constants.values()}
+    known.update([o.name for (x, _), o in block.widened.items() if x in known])
+    places = {f"{block.prefix}{n}": n - count - 1 for n in range(count + 1, block.count + 1)}
+    fresh = len(places)
+    for i, (v, o) in enumerate(zip(inputs, operands, strict=True), fresh):
+        if v.__class__ is Var:
+            # the same operand twice, or one that is a constant: which is meant isn't seen
+            if o.name in places or o.name in known:
+                return None
+            places[o.name] = i
+    fixed = known if constants else set()
+    text = "\n".join(block.lines[start:])
+    found = _NAME.findall(text)
+    if (
+        result not in places
+        or places[result] >= fresh
+        or "{\n" in text
+        or "stablehlo.constant" in text
+        or "func.call" in text
+    ):
         return None
-    return "%s".join(part.replace("%", "%%") for part in _NAME.split(line))
+    if not all([name in places or name in fixed for name in found]):
+        return None
+    parts = [part.replace("%", "%%") for part in _NAME.split(text)]
+    template = parts[0]
+    for name, part in zip(found, parts[1:], strict=True):
+        template += ("%s" if name in places else f"%{name}") + part
+    slots = tuple([places[name] for name in found if name in places])
+    return Form(template, fresh, slots, places[result])
 
 
 _NAME = re.compile(r"%[A-Za-z0-9_]+(?:#[0-9]+)?")
@@ -109,19 +207,66 @@ def no_rule(primitive: Any) -> Any:
 
 
 def lower_call(
-    block: Block, jaxpr: Jaxpr, args: Sequence[Operand], attributes: str = ""
+    block: Block,
+    jaxpr: Jaxpr,
+    args: Sequence[Operand],
+    attributes: str = "",
+    location: str = "",
 ) -> list[Operand]:
     """A call of a function of its own for `jaxpr`, written once in the module."""
     module = block.module
+    calls = jaxpr_calls_host(jaxpr)
+    token = [TOKEN] if calls else []
     name = module.made.get(id(jaxpr))
     if name is None:
         name = module.made[id(jaxpr)] = module.fresh_name(jaxpr.name)
         module.keep.append(jaxpr)
-        module.add_function(name, jaxpr.in_avals, lambda b, xs: lower_jaxpr(b, jaxpr, xs))
-    return block.call(name, args, jaxpr.out_avals, attributes)
+        build = lambda b, xs: lower_jaxpr(b, jaxpr, xs)  # noqa: E731
+        avals = [*jaxpr.in_avals, *token]
+        module.add_function(name, avals, with_token(build) if calls else build)
+    if calls:
+        args = [*args, token_of(block)]
+    outs = block.call(name, args, [*jaxpr.out_avals, *token], attributes, location)
+    if calls:
+        block.token = outs.pop()
+    return outs
+
+
+# --- the order of calls of the host ---
+
+
+def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
+    """What writes a function or a region, with the token as one more argument and result.
+
+    See `primitives/callbacks.py`: it is what keeps calls of the host in order.
+    """
+
+    def whole(block: Block, args: Sequence[Operand]) -> list[Operand]:
+        *args, block.token = args
+        return [*build(block, args), token_of(block)]
+
+    return whole
+
+
+# --- functions that stay apart ---
+
+_APART = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
 @block_call.lower
 def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
-    keep = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
-    return lower_call(block, jaxpr, operands, keep)
+    return lower_call(block, jaxpr, operands, _APART)
+
+
+def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
+    """A call that XLA neither merges with the rest of the program nor begins before it has all
+    arguments.
+
+    A barrier says so; but the CPU's pipeline drops barriers early, and looks for what is computed
+    twice after that. There a function that isn't inlined does it (benchmarks/checkpoint.py).
+    """
+    if block.module.platform == "cpu":
+        return lower_call(block, jaxpr, args, _APART)
+    if args:
+        args = block.op("optimization_barrier", *args, out=[a.aval for a in args])
+    return lower_call(block, jaxpr, args)

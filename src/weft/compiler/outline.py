@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
 
@@ -22,6 +24,7 @@ FEWEST = 3  # repetitions
 block_call = Primitive(
     "block_call", "A call of a repeated block, not to be inlined.", multiple=True
 )
+block_call.may_act = True  # a block may have a callback inside
 
 
 @block_call.type
@@ -34,22 +37,57 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
     equations = jaxpr.equations
     if len(equations) < SMALLEST * FEWEST:
         return jaxpr
-    numbers = signatures(equations)
+    numbers = jaxpr.cache["numbers"] = signatures(equations)
     runs = find_runs(numbers)
     if not runs:
         return jaxpr
-    used_by = last_uses(jaxpr)
+    flow = Flow(jaxpr)
     result: list[Equation] = []
     done = 0
     for begin, period, length in runs:
-        start = begin + phase(equations, begin, period, length // period, used_by)
+        start = begin + phase(flow, begin, period, length // period)
         count = (begin + length - start) // period
-        blocks = [equations[start + i * period : start + (i + 1) * period] for i in range(count)]
+        starts = range(start, start + count * period, period)
         result += equations[done:start]
-        result += calls(blocks, numbers, start, period, used_by, jaxpr.name)
+        result += calls(flow, numbers, starts, period, jaxpr)
         done = start + count * period
     result += equations[done:]
     return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, result, jaxpr.outvars, jaxpr.name)
+
+
+class Flow:
+    """Which results equations use, as arrays of numbers.
+
+    Results are numbered in order, the program's inputs downwards from -1.
+    """
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        inputs = [*jaxpr.constvars, *jaxpr.invars]
+        number: dict[Var, int] = {v: -1 - i for i, v in enumerate(inputs)}
+        sources: list[int] = []
+        reads, results = [0], [0]
+        made: list[Var] = []
+        count = 0
+        for e in jaxpr.equations:
+            for v in e.inputs:
+                if v.__class__ is Var:
+                    sources.append(number[v])
+            for v in e.outvars:
+                number[v] = count
+                count += 1
+            made += e.outvars
+            reads.append(len(sources))
+            results.append(count)
+        self.variables = made + inputs[::-1]  # by number
+        self.sources = np.array(sources, np.int64)
+        self.reads, self.results = np.array(reads), np.array(results)  # where an equation's begin
+        self.maker = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.results))
+        reader = np.repeat(np.arange(len(jaxpr.equations)), np.diff(self.reads))
+        self.last_use = np.full(len(made) + len(inputs), -1)
+        self.last_use[self.sources] = reader  # of several, the last is left
+        self.last_use[[number[v] for v in jaxpr.outvars if v.__class__ is Var]] = len(
+            jaxpr.equations
+        )
 
 
 def signatures(equations: Sequence[Equation]) -> list[int]:
@@ -57,37 +95,32 @@ def signatures(equations: Sequence[Equation]) -> list[int]:
     numbers: dict[Any, int] = {}
     found = []
     for e in equations:
-        key = (
-            e.primitive,
-            e.params,
-            *[v.aval if v.__class__ is Var else id(v) for v in e.inputs],
-            len(e.outvars),
-        )
-        found.append(numbers.setdefault(key, len(numbers)))
+        key = [e.primitive, e.params, len(e.outvars)]
+        for v in e.inputs:
+            key.append(v.aval if v.__class__ is Var else id(v))
+        found.append(numbers.setdefault(tuple(key), len(numbers)))
     return found
 
 
 def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
     """Tandem repetitions: (start, period, length), in order, disjoint, longest chosen first."""
-    totals = Counter(sequence)
-    most = len(sequence) // SMALLEST  # the period of a block is the distance of its rare equations
-    last: dict[int, int] = {}
-    distances: Counter[int] = Counter()
-    for i, s in enumerate(sequence):
-        if totals[s] <= most:
-            if s in last:
-                distances[i - last[s]] += 1
-            last[s] = i
-    longest = len(sequence) // FEWEST
-    candidates = [p for p, _ in distances.most_common(4) if SMALLEST <= p <= longest]
+    numbers = np.array(sequence)
+    # the period of a block is the distance of its rare equations
+    (rare,) = np.nonzero(np.bincount(numbers)[numbers] <= len(numbers) // SMALLEST)
+    rare = rare[np.argsort(numbers[rare], kind="stable")]
+    again = np.diff(numbers[rare]) == 0
+    distances = np.bincount(np.diff(rare)[again], minlength=1)
+    likely = np.argsort(-distances, kind="stable")[:4]
     runs = []
-    for period in candidates:
+    for period in likely[distances[likely] > 0].tolist():
+        if not SMALLEST <= period <= len(numbers) // FEWEST:
+            continue
+        (differ,) = np.nonzero(numbers[:-period] != numbers[period:])
         begin = 0
-        for i, (a, b) in enumerate(zip(sequence, [*sequence[period:], -1], strict=False)):
-            if a != b:
-                if i - begin >= (FEWEST - 1) * period:
-                    runs.append((begin, period, i - begin + period))
-                begin = i + 1
+        for end in [*differ.tolist(), len(numbers) - period]:
+            if end - begin >= (FEWEST - 1) * period:
+                runs.append((begin, period, end - begin + period))
+            begin = end + 1
     chosen: list[tuple[int, int, int]] = []
     for begin, period, length in sorted(runs, key=lambda r: (r[1] - r[2], r[1])):
         if all(begin + length <= b or b + n <= begin for b, _, n in chosen):
@@ -95,106 +128,60 @@ def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
     return sorted(chosen)
 
 
-def last_uses(jaxpr: Jaxpr) -> dict[Var, int]:
-    """The last equation that uses each variable; outputs are used at the end."""
-    uses: dict[Var, int] = {}
-    for i, e in enumerate(jaxpr.equations):
-        for v in e.inputs:
-            if v.__class__ is Var:
-                uses[v] = i
-    for v in jaxpr.outvars:
-        if v.__class__ is Var:
-            uses[v] = len(jaxpr.equations)
-    return uses
-
-
-def phase(
-    equations: Sequence[Equation], start: int, period: int, count: int, uses: dict[Var, int]
-) -> int:
+def phase(flow: Flow, start: int, period: int, count: int) -> int:
     """Where within a period to cut, so that the fewest values cross (in the middle of the run)."""
     middle = start + (count // 2) * period
     near = max(start, middle - 2 * period)  # what is older crosses every cut alike
-    made = [
-        (v, near + i) for i, e in enumerate(equations[near : middle + period]) for v in e.outvars
-    ]
-    crossing = [0] * (period + 1)
-    for v, i in made:
-        last = uses.get(v, -1)
-        low, high = max(i + 1 - middle, 0), min(last - middle, period)
-        if low <= high:
-            crossing[low] += 1
-            if high + 1 <= period:
-                crossing[high + 1] -= 1
-    total, best, at = 0, None, 0
-    for offset in range(period):
-        total += crossing[offset]
-        if best is None or total < best:
-            best, at = total, offset
-    return at
+    made = slice(flow.results[near], flow.results[middle + period])
+    low = np.maximum(flow.maker[made] + 1 - middle, 0)
+    high = np.minimum(flow.last_use[made] - middle, period)
+    crosses = low <= high
+    crossing = np.bincount(low[crosses], minlength=period + 2)
+    crossing -= np.bincount(high[crosses] + 1, minlength=period + 2)
+    return int(np.argmin(np.cumsum(crossing)[:period]))
 
 
 def calls(
-    blocks: Sequence[Sequence[Equation]],
-    numbers: Sequence[int],
-    start: int,
-    period: int,
-    uses: dict[Var, int],
-    name: str,
+    flow: Flow, numbers: Sequence[int], starts: Sequence[int], period: int, jaxpr: Jaxpr
 ) -> list[Equation]:
-    """Calls for the blocks; blocks of one structure share a function."""
+    """Calls for the blocks that begin at `starts`; blocks of one structure share a function."""
     kinds: dict[Any, int] = {}  # structure -> a number: the long key is hashed once a block
-    shapes = []
-    for n, block in enumerate(blocks):
-        begin = start + n * period
-        key, inputs = structure(block, numbers[begin : begin + period])
-        shapes.append((kinds.setdefault(key, len(kinds)), inputs))
-    counts = Counter(kind for kind, _ in shapes)
-    exported: dict[int, set[tuple[int, int]]] = {kind: set() for kind in counts}
-    for n, (kind, _) in enumerate(shapes):
-        if counts[kind] < 2:
-            continue
-        end = start + (n + 1) * period
-        out = exported[kind]
-        for i, e in enumerate(blocks[n]):
-            for j, v in enumerate(e.outvars):
-                if uses.get(v, -1) >= end:
-                    out.add((i, j))
+    blocks = []
+    needed: dict[int, Any] = {}  # kind -> which results are used after the block, in any of them
+    for start in starts:
+        end = start + period
+        key, inputs = structure(flow, start, end)
+        kind = kinds.setdefault((key, *numbers[start:end]), len(kinds))
+        used = flow.last_use[flow.results[start] : flow.results[end]] >= end
+        needed[kind] = needed[kind] | used if kind in needed else used
+        blocks.append((start, kind, inputs))
     functions: dict[int, Jaxpr] = {}
     result: list[Equation] = []
-    for block, (kind, inputs) in zip(blocks, shapes, strict=True):
-        places = sorted(exported[kind])
-        if not places:
+    times = Counter(kind for _, kind, _ in blocks)
+    for start, kind, inputs in blocks:
+        block = jaxpr.equations[start : start + period]
+        (places,) = np.nonzero(needed[kind])
+        if times[kind] < 2 or not len(places):
             result += block
             continue
-        outvars = [block[i].outvars[j] for i, j in places]
+        outvars = [flow.variables[flow.results[start] + i] for i in places]
         function = functions.get(kind)
         if function is None:
-            function = Jaxpr([], [], inputs, block, outvars, f"{name}_block")
+            function = Jaxpr([], [], inputs, block, outvars, f"{jaxpr.name}_block")
             functions[kind] = function
         result.append(Equation(block_call, inputs, (("jaxpr", function),), outvars))
     return result
 
 
-def structure(block: Sequence[Equation], numbers: Sequence[int]) -> tuple[Any, list[Var]]:
+def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
     """What a block computes, but for the names of variables; and its inputs, by first use.
 
-    The equations' signatures (`numbers`) say their operations, types and literals; what is left is
-    where each input comes from: a result within, counted up, or one from outside, counted down.
+    The equations' signatures say their operations, types and literals; what is left is where each
+    input comes from: a result within, counted up, or one from outside, counted down.
     """
-    places: dict[Var, int] = {}
-    outside: list[Var] = []
-    key: list[int] = []
-    made = 1
-    for e, number in zip(block, numbers, strict=True):
-        key.append(number)
-        for v in e.inputs:
-            if v.__class__ is Var:
-                place = places.get(v)
-                if place is None:
-                    outside.append(v)
-                    place = places[v] = -len(outside)
-                key.append(place)
-        for v in e.outvars:
-            places[v] = made
-            made += 1
-    return tuple(key), outside
+    sources = flow.sources[flow.reads[start] : flow.reads[end]]
+    within = sources - flow.results[start]
+    (outside,) = np.nonzero(within < 0)
+    order: dict[int, int] = {}
+    within[outside] = [order.setdefault(n, -1 - len(order)) for n in sources[outside].tolist()]
+    return within.tobytes(), [flow.variables[n] for n in order]

@@ -3,6 +3,7 @@
 Knows arrays and executables; knows nothing of transformations.
 """
 
+import copy
 import threading
 import time
 from collections.abc import Sequence
@@ -12,12 +13,15 @@ import numpy as np
 
 from ..config import thread
 from ..core.array import Array, PlacedArray
-from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.checking import check_jaxpr
+from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
 from ..core.primitive import remember
-from ..runtime import buffer as buffers, client
+from ..primitives.callbacks import TOKEN
+from ..runtime import buffer as buffers, client, transfers
+from ..runtime.callback import Callback
 from . import disk_cache
-from .dead_code import without_dead_code
+from .dead_code import jaxpr_calls_host, without_dead_code
 from .lower import lower
 from .outline import outlined
 
@@ -36,7 +40,9 @@ class Program:
     __slots__ = (
         "_lock",
         "_lowered",
+        "calls_host",
         "consts",
+        "device",
         "donated",
         "executables",
         "jaxpr",
@@ -79,8 +85,16 @@ class Program:
         self.consts = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.kept] + [v for v, _ in consts]
         self.stripped = outlined(Jaxpr([], [], invars, lean.equations, computed, lean.name))
+        if thread.enable_checks:
+            check_jaxpr(jaxpr, "tracing and transforming")
+            check_jaxpr(lean, "dead code elimination")
+            check_jaxpr(self.stripped, "outlining")
         self.donated = [n for n, i in enumerate(self.kept) if i in set(donated)]
         self.types = [(v.aval.shape, v.aval.dtype) for v in computed]
+        self.calls_host = jaxpr_calls_host(lean)
+        if self.calls_host:
+            self.types.append((TOKEN.shape, TOKEN.dtype))
+        self.device = device_inside(jaxpr)  # where a function inside is to run, if one says so
         self.plain: Any = None  # how to run it on arrays that are committed nowhere
 
     def is_plain(self) -> bool:
@@ -98,37 +112,58 @@ class Program:
             self._lowered[platform] = lower(self.stripped, donated=self.donated, platform=platform)
         return self._lowered[platform]  # type: ignore[no-any-return]
 
-    def executable(self, device: Any, options: Any = None) -> Any:
+    def executable(self, device: Any) -> Any:
         """The executable for a device, compiled once."""
         found = self.executables.get(device)
         if found is None:
             with self._lock:
                 found = self.executables.get(device)
                 if found is None:
-                    found = self.compiled(
-                        device, OPTIONS.get(device.platform, {}) | (options or {})
-                    )
+                    found = self.compiled(device, OPTIONS.get(device.platform, {}))
                     self.executables[device] = found
         return found
+
+    def with_options(self, device: Any, options: Any) -> "Program":
+        """The same program, compiled for a device with options of its own."""
+        other = copy.copy(self)
+        other.plain = None
+        options = OPTIONS.get(device.platform, {}) | options
+        other.executables = {device: self.compiled(device, options)}
+        return other
 
     def compiled(self, device: Any, options: Any) -> Any:
         """The executable, compiled or loaded; what it took is logged if a switch asks for that."""
         if "jaxpr" in thread.debug:
             tell(f"{self.name}:\n{self.stripped}")
-        text, _ = self.lowered(device.platform)
+        text, module = self.lowered(device.platform)
         if "hlo" in thread.debug:
             tell(f"{self.name}:\n{text}")
         begun = time.perf_counter()
-        executable = disk_cache.compile_or_load(text, self.types, device, options)
+        callbacks = [
+            Callback(f.on(device), [(a.shape, a.dtype) for a in (TOKEN, *f.outs)])
+            for f in module.callbacks
+        ]
+        executable = disk_cache.compile_or_load(text, self.types, device, options, callbacks)
         if thread.log_compiles:
             took = (time.perf_counter() - begun) * 1e3
+            inputs, outs = [
+                ", ".join(str(v.aval) for v in vs)
+                for vs in (self.stripped.invars, self.stripped.outvars)
+            ]
             count = len(self.stripped.equations)
-            tell(f"compiled {self.name}: {count} equations, {device}, {took:.1f} ms")
+            tell(
+                f"compiled {self.name}: ({inputs}) -> ({outs}), {count} equations, for {device} in "
+                f"{took:.1f} ms"
+            )
         return executable
 
     def run(self, args: Sequence[Array], device: Any = None) -> list[Array]:
-        """The outputs for arrays; committed arguments decide where it runs."""
-        if self.plain is not None and device is None:
+        """The outputs for arrays; where it runs is said by `device`, or by committed arguments.
+
+        Constants that the function closes over don't decide: they are copied to where it runs.
+        """
+        device = explicit = device or self.device
+        if self.plain is not None and device is None and thread.default_device is None:
             execute, avals = self.plain
             inputs = []
             for a in args:
@@ -138,48 +173,99 @@ class Program:
                 inputs.append(buffer_on(a, client.default_device()) if b is None else b)
             else:
                 return list(map(Array, [None] * len(avals), avals, execute(inputs)))
-        placed = committed_device(self.name, args)
-        device = device or placed
-        where = device or client.default_device()
+        if device is None:
+            device = committed_device(self.name, args, self.kept)
+        else:
+            with transfers.explicitly():
+                args = [moved(a, device) for a in args]
+        chosen = client.chosen_device() if device is None else None
+        where = device or chosen or client.default_device()
         results: list[Any] = []
         if self.types:
             executable = self.executable(where)
             inputs = [buffer_on(args[i], where) for i in self.kept]
             inputs += [buffer_on(c, where) for c in self.consts]
             results = executable.execute(inputs)
+            if self.calls_host:
+                results.pop()  # the token
         avals = [v.aval for v in self.stripped.outvars]
-        if placed is None and device is None:
+        if device is None and chosen is None:
             if self.is_plain():
                 self.plain = (executable.execute, avals)
             arrays = [Array(None, a, r) for a, r in zip(avals, results, strict=True)]
         else:
-            arrays = [PlacedArray(None, a, r, where) for a, r in zip(avals, results, strict=True)]
-        return [
+            arrays = [
+                PlacedArray(None, a, r, where, chosen is None)
+                for a, r in zip(avals, results, strict=True)
+            ]
+        outs = [
             arrays[what] if kind == "result" else args[what] if kind == "input" else what
             for kind, what in self.outputs
         ]
+        return outs if explicit is None else [moved(x, explicit) for x in outs]
 
 
-def committed_device(name: str, args: Sequence[Array]) -> Any:
+def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> Any:
     """The device that committed arguments are on, or `None`; two devices are an error."""
-    device = None
-    for i, a in enumerate(args):
-        if a.__class__ is PlacedArray:
+    device, first = None, 0
+    for i in used:
+        a = args[i]
+        if a.__class__ is PlacedArray and a._committed:
             if device is None:
-                device = a._device
+                device, first = a._device, i
             elif device is not a._device:
                 raise ValueError(
-                    f"{name}: arguments are committed to different devices: {device} and "
-                    f"{a._device} (argument {i})\n"
+                    f"{name}: arguments are committed to different devices: {args[first].aval} "
+                    f"(argument {first}) to {device}, {a.aval} (argument {i}) to {a._device}\n"
                     "  fix: move them to one with device_put(x, device)"
                 )
     return device
+
+
+def device_inside(jaxpr: Jaxpr) -> Any:
+    """The device that functions called inside were jitted for, or `None`; two are an error."""
+    if "device" not in jaxpr.cache:
+        found = None
+        for e in jaxpr.equations:
+            if e.primitive.may_act:
+                wanted = [dict(e.params).get("device"), *map(device_inside, subjaxprs(e.params))]
+                for device in wanted:
+                    found = one_device(jaxpr.name, found, device)
+        jaxpr.cache["device"] = found
+    return jaxpr.cache["device"]
+
+
+def one_device(name: str, outer: Any, inner: Any) -> Any:
+    """The device that either names; an error if they name two."""
+    if outer is not None and inner is not None and outer is not inner:
+        raise ValueError(
+            f"jit: {name} is compiled as one program, for one device; it is to run on {outer}, and "
+            f"a function that it calls on {inner}\n  fix: jit the outermost function for a device, "
+            "or call the functions one after the other, outside jit"
+        )
+    return outer if inner is None else inner
+
+
+def moved(x: Array, device: Any) -> Array:
+    """An array on the device that the caller of jit named."""
+    if x.__class__ is PlacedArray and x._device is device and x._committed:
+        return x
+    return PlacedArray(x._host, x.aval, buffer_on(x, device), device)
+
+
+def settled(x: Any) -> Any:
+    """An array that is on the host, where the switch `default_device` wants such ones."""
+    chosen = client.chosen_device()
+    if chosen is None or x.__class__ is not Array:
+        return x
+    return PlacedArray(x._host, x.aval, buffer_on(x, chosen), chosen, committed=False)
 
 
 def buffer_on(array: Array, device: Any) -> Any:
     """Its buffer on a device; an uncommitted array keeps what was put on the default one."""
     buffer = array._buffer
     if buffer is None:
+        transfers.sending(array.aval, device)
         buffer = buffers.put(np.asarray(array.host()), device, alias=True)
         if array.__class__ is PlacedArray or device is client.default_device():
             array._buffer = buffer
@@ -187,6 +273,10 @@ def buffer_on(array: Array, device: Any) -> Any:
     at = array._device if array.__class__ is PlacedArray else client.default_device()
     if at is device:
         return buffer
+    if array._host is not None and not array.aval.ndim:  # a literal, which was once on a device
+        transfers.sending(array.aval, device)
+        return buffers.put(np.asarray(array._host), device, alias=True)
+    transfers.copying(array.aval, at, device)
     return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
 
 

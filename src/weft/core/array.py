@@ -81,6 +81,21 @@ class Array(Value):
         return {self.device}
 
     @property
+    def sharding(self) -> Any:
+        """How the array lies on devices."""
+        return current.base.sharding_of(self)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has all of the array."""
+        return True
+
+    @property
+    def global_shape(self) -> tuple[int, ...]:
+        """The shape of the whole array, over all processes."""
+        return self.aval.shape
+
+    @property
     def committed(self) -> bool:
         """Whether the array stays where it was put."""
         return False
@@ -116,17 +131,23 @@ class Array(Value):
 
 
 class PlacedArray(Array):
-    """An array committed to a device: computations with it run there."""
+    """An array on a device that was named: computations with it run there, if it is committed.
 
-    __slots__ = ("_device",)
+    It isn't if only the switch `default_device` put it there.
+    """
 
-    def __init__(self, host: Any, aval: Aval, buffer: Any, device: Any) -> None:
+    __slots__ = ("_committed", "_device")
+
+    def __init__(
+        self, host: Any, aval: Aval, buffer: Any, device: Any, committed: bool = True
+    ) -> None:
         super().__init__(host, aval, buffer)
         self._device = device
+        self._committed = committed
 
     @property
     def committed(self) -> bool:
-        return True
+        return self._committed
 
 
 class Tracer(Value):
@@ -162,7 +183,7 @@ def _unpickle(host: np.ndarray[Any, Any], weak_type: bool) -> Array:
 # --- making values ---
 
 _SCALARS = (bool, int, float, complex)
-_literals: dict[Any, Array] = {}
+_literals: dict[Any, dict[Any, Array]] = {}
 
 
 def as_value(x: Any) -> Any:
@@ -188,10 +209,17 @@ def scalar(x: bool | int | float | complex) -> Array:
     return literal(x, dtype)
 
 
+def literals_of(kind: type, dtype: np.dtype[Any]) -> dict[Any, Array]:
+    """The arrays kept for Python scalars of a class that take `dtype`."""
+    return _literals.setdefault((kind, dtype), {})
+
+
 def literal(x: Any, dtype: np.dtype[Any]) -> Array:
     """A weak array for a Python scalar that takes `dtype`. Kept, because programs repeat them."""
-    key = (x, x.__class__, dtype)
-    array = _literals.get(key)
+    kept = literals_of(x.__class__, dtype)
+    # 0.0 and -0.0 are equal, and would be one key; who looks in `kept` for a number finds neither
+    key = x if x or x.__class__ is int or x.__class__ is bool else repr(x)
+    array = kept.get(key)
     if array is None:
         try:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
@@ -201,11 +229,9 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
                 f"the Python integer {x} does not fit {dtype.name}\n"
                 f"  fix: use a wider dtype, or a value in range"
             ) from None
-        array = Array(host, aval((), dtype, True))
-        if x or x.__class__ is int:  # 0.0 and -0.0 are one key; NaN is none
-            if len(_literals) > 4096:
-                _literals.clear()
-            _literals[key] = array
+        if len(kept) > 4096:
+            kept.clear()
+        array = kept[key] = Array(host, aval((), dtype, True))
     return array
 
 

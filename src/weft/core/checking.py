@@ -3,23 +3,51 @@
 Knows jaxprs and type rules. Run after each stage under the switch `enable_checks`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import errors
 from .jaxpr import Equation, Jaxpr, Var, subjaxprs
 
 
-def check_jaxpr(jaxpr: Jaxpr) -> None:
-    """Raises InvalidJaxprError, which shows the program, if it or one inside it is malformed."""
+def check_jaxpr(jaxpr: Jaxpr, after: str = "") -> None:
+    """Raises InvalidJaxprError, which shows the program, if it or one inside it is malformed.
+
+    Args:
+      after: the pass or transformation that the program comes from, for the message.
+    """
     try:
         _check(jaxpr)
     except _Wrong as wrong:
         raise errors.InvalidJaxprError(
-            f"check_jaxpr: {wrong}; in\n{jaxpr}\n"
+            f"check_jaxpr: {wrong}; {f'after {after}, ' if after else ''}in\n{jaxpr}\n"
             "  fix: a program that weft made itself is a bug in weft, or in the type rule of the "
             "primitive named"
         ) from None
+
+
+def check_results(
+    name: str, rule: str, results: Sequence[Any], avals: Sequence[Any], inputs: Any = ()
+) -> None:
+    """Raises InvalidJaxprError if what a rule gave has other types than it should; `None` passes.
+
+    Args:
+      name, rule: of the primitive.
+      results: values, or anything with an aval.
+      avals: what they should be.
+      inputs: the avals that the rule was given, for the message.
+    """
+    given = f"; its inputs: {', '.join(map(str, inputs))}" if inputs else ""
+    if len(results) != len(avals):
+        raise errors.InvalidJaxprError(
+            f"{name}: its {rule} rule must give {len(avals)} results; got {len(results)}{given}"
+        )
+    for i, (x, a) in enumerate(zip(results, avals, strict=True)):
+        if x is not None and (x.aval.shape, x.aval.dtype) != (a.shape, a.dtype):
+            raise errors.InvalidJaxprError(
+                f"{name}: result {i} of its {rule} rule must be {a.strong()}; got "
+                f"{x.aval}{given}\n  fix: the {rule} rule of {name}, or its type rule"
+            )
 
 
 class _Wrong(Exception):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .aval import Aval
+from .place import placed
 from .printing import jaxpr_text
 
 
@@ -47,6 +48,19 @@ class Equation:
         return Equation(self.primitive, inputs, self.params, outvars, self.source)
 
 
+class Derived(dict[Any, Any]):
+    """What has been derived from a program. An entry that is there stays.
+
+    Threads may derive the same at one time: then all go on with the first one's, so that it is
+    compiled once. A lock would be held while users' rules are traced, which may wait for others.
+    """
+
+    __slots__ = ()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.setdefault(key, value)
+
+
 class Jaxpr:
     """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
 
@@ -76,7 +90,7 @@ class Jaxpr:
     ) -> None:
         self.constvars, self.consts, self.invars = list(constvars), list(consts), list(invars)
         self.equations, self.outvars, self.name = list(equations), list(outvars), name
-        self.cache: dict[Any, Any] = {}
+        self.cache = Derived()
 
     @property
     def in_avals(self) -> list[Aval]:
@@ -123,6 +137,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
     """Interprets a jaxpr under `trace`, equation by equation."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
+    if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
+        return run_in_places(jaxpr, env, trace)
     process = trace.process
     for equation in jaxpr.equations:
         outvars = equation.outvars
@@ -135,6 +151,51 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
         else:
             env[outvars[0]] = process(equation.primitive, inputs, equation.params, outvars[0].aval)
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
+    """As `run`, where equations know which line of the user's they come from."""
+    for e in jaxpr.equations:
+        inputs = [env[v] if type(v) is Var else v for v in e.inputs]
+        avals = [v.aval for v in e.outvars]
+        with placed(e.source):
+            if e.primitive.multiple:
+                outs = trace.process(e.primitive, inputs, e.params, tuple(avals))
+            else:
+                outs = [trace.process(e.primitive, inputs, e.params, avals[0])]
+        env.update(zip(e.outvars, outs, strict=True))
+    return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def uses_axis(primitive: Any, params: tuple[tuple[str, Any], ...], name: Any) -> bool:
+    """Whether an operation refers to a named axis, itself or in a jaxpr inside."""
+    if primitive.collective_rule is not None:
+        return name in dict(params)["axes"]
+    return primitive.takes_axis and name in axes_inside(params)
+
+
+def axes_inside(params: tuple[tuple[str, Any], ...]) -> frozenset[Any]:
+    """The named axes that the jaxprs inside an operation refer to, and rules of the user's."""
+    found: frozenset[Any] = frozenset()
+    for jaxpr in subjaxprs(params):
+        found |= named_axes(jaxpr)
+    for _, value in params:
+        found = found.union(getattr(value, "named_axes", ()))
+    return found
+
+
+def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
+    """The named axes that a program refers to; found once."""
+    known = jaxpr.cache.get("named axes")
+    if known is None:
+        known = frozenset()
+        for e in jaxpr.equations:
+            if e.primitive.collective_rule is not None:
+                known = known.union(dict(e.params)["axes"])
+            elif e.primitive.takes_axis:
+                known |= axes_inside(e.params)
+        jaxpr.cache["named axes"] = known
+    return known
 
 
 def subjaxprs(params: tuple[tuple[str, Any], ...]) -> Iterator[Jaxpr]:

@@ -18,12 +18,15 @@ What they agree on:
 - In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
   that aval. For the other arguments the rule gives `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
-  output carries it along axis 0 too.
+  output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
 - `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that
   `type` says. It must agree with `lower`: bit for bit on integers and booleans.
   `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
+- A collective (`weft.primitives.collectives`) has one more, `collective`, called as (args, batched,
+  axis, **params): what it gives where the mapped axis is among those that its parameter `axes`
+  names, whether an argument is batched or not. `axis` is an `Axis`: a size and a name.
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
   faster one, where `host_limit` can't; `kernel(*avals, **params)` gives the function that
   `evaluate` comes to for one signature, where choosing it costs time.
@@ -34,7 +37,7 @@ Higher-order primitives (`weft.higher_order`) have rules that transform the jaxp
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import errors
 from .array import as_value
@@ -51,6 +54,22 @@ RULES = ("type", "evaluate", "lower", "jvp", "transpose", "batch")
 registry: dict[str, "Primitive"] = {}
 
 _CACHE_LIMIT = 4096  # signatures kept per primitive and cache
+
+
+class Axis(NamedTuple):
+    """A mapped axis: how long it is, and what it is called if collectives may refer to it."""
+
+    size: int
+    name: Any = None
+
+
+class Shared:
+    """What a batch rule gives for an output that is the same for all of the batch."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Primitive:
@@ -70,11 +89,14 @@ class Primitive:
     jvp_rule: Rule | None = None
     transpose_rule: Rule | None = None
     batch_rule: Rule | None = None
+    collective_rule: Rule | None = None
     host_when_rule: Rule | None = None
     kernel_rule: Rule | None = None
 
     effects = False  # does something besides giving values (a callback)
-    may_act = False  # has effects, or jaxprs inside that may have
+    calls_host = False  # runs Python code on the host when a compiled program comes to it
+    may_act = False  # is one of these, or has jaxprs inside that may be
+    takes_axis = False  # its batch rule gets an `Axis` in the place of the size
 
     def __init__(
         self,
@@ -90,7 +112,7 @@ class Primitive:
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
         self.types: dict[Any, Any] = {}  # signature -> output aval(s)
-        self.templates: dict[Any, str] = {}  # signature -> its line of StableHLO
+        self.forms: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
         self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
         if name in registry:
             raise ValueError(f"Primitive: the name {name!r} is taken by {registry[name].__doc__!r}")
@@ -150,6 +172,9 @@ class Primitive:
     def batch(self, rule: R) -> R:
         return self._define("batch", rule)
 
+    def collective(self, rule: R) -> R:
+        return self._define("collective", rule)
+
     def host_when(self, rule: R) -> R:
         return self._define("host_when", rule)
 
@@ -166,7 +191,7 @@ class Primitive:
 
 
 class HigherOrder(Primitive):
-    """A primitive with a jaxpr inside. Its rules besides `type`, `lower`, `transpose` and `batch`:
+    """A primitive with a jaxpr inside. Its rules besides `type`, `lower` and `transpose`:
 
         rule          called as                                gives
         execute       (args, **params)                         output values, computed now
@@ -174,19 +199,28 @@ class HigherOrder(Primitive):
                                                                now, and the linear jaxpr
         pushforward   (mask, avals, **params)                  a jaxpr: primals and active tangents
                                                                to outputs and their tangents
+        batch         (args, batched, axis, **params)          as of others; `axis` is an `Axis`,
+                                                               whose name the jaxpr may refer to
         depends       (mask, **params)                         which outputs depend on the arguments
                                                                in `mask` (without it: all)
+        unfold        (args, **params)                         a generator: the runs of the jaxprs
+                                                               inside, one after the other, as
+                                                               (jaxpr, inputs, the argument that
+                                                               each of them is, a name for the
+                                                               step); it is sent their outputs
 
-    `mask` says which arguments have a tangent. An output that the batch rule gives as
-    `Shared(value)` is the same for all of the batch. Its first parameter is a jaxpr (or a tuple of
-    them), on which everything derived is kept, so that it dies with it.
+    `mask` says which arguments have a tangent. `batch` is called without a batched argument too if
+    the jaxpr refers to the axis by name. The first parameter is a jaxpr (or a tuple of them), on
+    which everything derived is kept, so that it dies with it.
     """
 
     may_act = True
+    takes_axis = True
     execute_rule: Rule | None = None
     linearize_rule: Rule | None = None
     pushforward_rule: Rule | None = None
     depends_rule: Rule | None = None
+    unfold_rule: Rule | None = None
 
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
@@ -208,23 +242,29 @@ class HigherOrder(Primitive):
     def depends(self, rule: R) -> R:
         return self._define("depends", rule)
 
+    def unfold(self, rule: R) -> R:
+        return self._define("unfold", rule)
+
 
 def is_linear(arg: Any) -> bool:
     """Whether an argument of a transpose rule is one to give a cotangent for."""
     return type(arg) is Aval
 
 
-def remember(cache: dict[Any, Any], key: Any, value: Any) -> Any:
-    """Puts an entry in a bounded cache; a full one starts afresh."""
-    if len(cache) >= _CACHE_LIMIT:
+def remember(cache: dict[Any, Any], key: Any, value: Any, limit: int = _CACHE_LIMIT) -> Any:
+    """Puts an entry in a bounded cache, and gives it; a full one starts afresh.
+
+    Of threads that come with one for the same key, all get the first one's: what is compiled for it
+    is compiled once.
+    """
+    if len(cache) >= limit:
         cache.clear()
-    cache[key] = value
-    return value
+    return cache.setdefault(key, value)
 
 
 def forget_all() -> None:
     """Empties what primitives have cached: a switch that changes meaning has been turned."""
-    for primitive in registry.values():
+    for primitive in list(registry.values()):  # another thread may be loading more of them
         primitive.kernels.clear()
         primitive.types.clear()
         primitive.derivatives.clear()

@@ -71,18 +71,19 @@ def _lines(jaxpr: Any, typed: bool) -> Iterator[str]:
     yield f"{{ lambda {constvars}; {invars}. let"
     for equation in jaxpr.equations:
         left = " ".join(out(v) for v in equation.outvars)
-        right = " ".join([str(equation.primitive.name), *[]])
+        start = f"    {left} = " if left else "    "
+        start += str(equation.primitive.name)
         inputs = " ".join(atom(v) for v in equation.inputs)
         params = list(_params(equation.params, typed))
         if not params:
-            yield f"    {left} = {right} {inputs}".rstrip()
+            yield f"{start} {inputs}".rstrip()
         elif any("\n" in p for p in params):
-            yield f"    {left} = {right}["
+            yield f"{start}["
             for text in params:
                 yield from (f"      {line}" for line in text.split("\n"))
             yield f"    ] {inputs}"
         else:
-            yield f"    {left} = {right}[{' '.join(params)}] {inputs}".rstrip()
+            yield f"{start}[{' '.join(params)}] {inputs}".rstrip()
     outs = ", ".join(atom(v) for v in jaxpr.outvars)
     yield f"  in ({outs}{',' * (len(jaxpr.outvars) == 1)}) }}"
 
@@ -90,6 +91,8 @@ def _lines(jaxpr: Any, typed: bool) -> Iterator[str]:
 def _params(params: Any, typed: bool) -> Iterator[str]:
     for name, value in params:
         if hasattr(value, "equations"):
+            if name == "jaxpr":
+                yield f"name={value.name}"
             yield f"{name}={jaxpr_text(value, typed)}"
         elif isinstance(value, tuple) and value and all(hasattr(v, "equations") for v in value):
             yield f"{name}=(" + "\n".join(jaxpr_text(v, typed) for v in value) + ")"

@@ -3,6 +3,7 @@
 Knows frames and code objects; nothing of traces.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -13,12 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import errors
+from .tracebacks import files, fold
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=BaseException)
 
 HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _INSIDE = (HERE, os.path.dirname(np.__file__) + os.sep)
+files.inside, files.libraries = HERE, (_INSIDE[1], functools.__file__, contextlib.__file__)
 
 NOTED = (TypeError, ValueError, IndexError, errors.WeftError)
 """The errors that name the user's line."""
@@ -46,8 +49,10 @@ def _line(frame: FrameType, number: int) -> str:
 def note_user_line(error: BaseException) -> None:
     """Adds the user's line to an error, once, as a note (PEP 678).
 
-    It is the innermost one that the error came through, or else the one that called weft.
+    It is the innermost one that the error came through, or else the one that called weft. The
+    traceback loses weft's own frames: see `core/tracebacks.py`.
     """
+    fold(error)
     if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
         return
     found = None
@@ -75,6 +80,9 @@ def located(function: F) -> F:
             return function(*args, **kwargs)
         except NOTED as error:
             note_user_line(error)
+            raise
+        except Exception as error:  # of the user's function: nothing is added to it
+            fold(error)
             raise
 
     return wrapper  # type: ignore[return-value]

@@ -5,9 +5,11 @@ Knows nothing of any interpretation; `weft.interpreters` holds those.
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from ..config import config, everywhere, thread
 from ..lazy import Deferred
 
 
@@ -27,6 +29,10 @@ class Trace:
         """
         raise NotImplementedError(f"{type(self).__name__}.process")
 
+    def origin(self, tracer: Any) -> str:
+        """How and where a tracer was made, if that is known: `by sin at model.py:3, in f`."""
+        return ""
+
 
 class _Unloaded(Trace):
     """The base trace before its first operation, which loads what it is from then on.
@@ -39,10 +45,18 @@ class _Unloaded(Trace):
     _evaluate = Deferred("weft.interpreters.evaluate")
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        return self._evaluate.base.process(primitive, args, params, out)
+        trace = self._evaluate.base
+        if is_bottom(current.trace):  # a switch in the environment may want another one
+            trace = current.trace
+        return trace.process(primitive, args, params, out)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evaluate.base, name)
+
+
+# The attributes of `current` in each thread, for a switch that is turned for all of them.
+_threads: "weakref.WeakKeyDictionary[threading.Thread, dict[str, Any]]"
+_threads = weakref.WeakKeyDictionary()
 
 
 class _Current(threading.local):
@@ -52,8 +66,59 @@ class _Current(threading.local):
     trace: Any = base
     quiet: Any = None  # runs NumPy kernels without warnings (interpreters/evaluate.py: quietly)
 
+    def __init__(self) -> None:
+        _threads[threading.current_thread()] = self.__dict__
+
 
 current = _Current()
+_watching = Deferred("weft.interpreters.watch")
+
+
+def looked_at() -> bool:
+    """Whether a switch wants every result looked at in this thread."""
+    return bool(thread.debug_nans or thread.debug_infs or thread.enable_checks)
+
+
+def watched() -> bool:
+    """Whether a switch wants more of every operation than that it is computed."""
+    return looked_at() or thread.default_device is not None
+
+
+_WATCHED = ("debug_nans", "debug_infs", "enable_checks", "default_device")
+
+
+@config.on_change
+def watch() -> None:
+    """Puts the watching trace in the place of the base trace, or takes it away, as switches say.
+
+    So nobody who computes has to ask: where results are to be looked at, `current.trace` is another
+    trace. In the midst of a transformation it is the innermost `outside` that is exchanged.
+    """
+    base = current.base
+    if watched():
+        wanted = _watching.watching
+        if everywhere(*_WATCHED):
+            _Current.trace = wanted
+            for own in list(_threads.values()):  # the watching trace itself asks each thread
+                if own.get("trace") is base:
+                    own["trace"] = wanted
+    else:
+        wanted = base
+        if not everywhere(*_WATCHED):
+            _Current.trace = base
+    trace = current.trace
+    if is_bottom(trace):
+        current.trace = wanted
+        return
+    while not is_bottom(getattr(trace, "outside", base)):
+        trace = trace.outside
+    if getattr(trace, "outside", None) is not None:
+        trace.outside = wanted
+
+
+def is_bottom(trace: Any) -> bool:
+    """Whether a trace computes: the base trace, or the one that is in its place."""
+    return trace is current.base or getattr(trace, "watches", False)
 
 
 @contextlib.contextmanager

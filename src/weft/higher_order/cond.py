@@ -6,16 +6,22 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .. import dtypes
+from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_jaxpr
+from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, run
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
-from ..interpreters.batch import Shared
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..primitives.selection import select_n
+from ..primitives.callbacks import TOKEN, token_of
+from ..primitives.comparison import eq
+from ..primitives.selection import guard, select_n
 from ..primitives.structural import broadcast_in_dim, zeros
+from .call import call_jaxpr
+from .in_turn import in_turn, must_take_turns
 from .jaxprs import (
     Mask,
     active,
@@ -46,8 +52,10 @@ def apply_cond(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -
 def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
     """The branches with the constants of all of them as inputs in front."""
     opened = []
-    for b in branches:
-        in_front = [v if mine is b else Var(v.aval) for mine in branches for v in mine.constvars]
+    for n, b in enumerate(branches):  # by number: two branches may be one program
+        in_front = [
+            v if m == n else Var(v.aval) for m, one in enumerate(branches) for v in one.constvars
+        ]
         opened.append(Jaxpr([], [], [*in_front, *b.invars], b.equations, b.outvars, b.name))
     return opened
 
@@ -65,12 +73,27 @@ def _(args: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
     return run_now(branches[int(args[0].host())], args[1:])
 
 
+@cond.unfold
+def _(args: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+    index = int(args[0].host())
+    yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
+
+
 @cond.lower
 def _(block: Any, index: Any, *operands: Any, out: Any, branches: tuple[Jaxpr, ...]) -> Any:
-    regions = [
-        block.region((), lambda inner, _, b=b: lower_jaxpr(inner, b, operands)) for b in branches
-    ]
-    return block.op("case", index, out=out, regions=regions)
+    calls = any(map(jaxpr_calls_host, branches))
+    token = token_of(block) if calls else None
+
+    def write(inner: Any, branch: Jaxpr) -> list[Any]:
+        inner.token = token
+        outs = lower_jaxpr(inner, branch, operands)
+        return [*outs, inner.token] if calls else outs
+
+    regions = [block.region((), lambda inner, _, b=b: write(inner, b)) for b in branches]
+    if not calls:
+        return block.op("case", index, out=out, regions=regions)
+    *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
+    return outs
 
 
 @cond.depends
@@ -208,18 +231,51 @@ def _(cts: Any, index: Any, *args: Any, branches: tuple[Jaxpr, ...]) -> Any:
 
 
 @cond.batch
-def _(args: Any, batched: Any, batch_size: int, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(args: Any, batched: Any, axis: Axis, *, branches: tuple[Jaxpr, ...]) -> Any:
     index, *operands = args
     index_batched, *inner = batched
+    if index_batched and must_take_turns("cond", branches, axis):
+        return in_turn(
+            lambda index, *xs: apply_cond(branches, index, xs),
+            args, batched, axis.size, branches[0].cache, branches,
+        )  # fmt: skip
     if index_batched:  # all branches, and of each element the one that it names
-        which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
-        mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
-        results = [run(b, operands, current.trace) for b in mapped]
+        for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
+            if not inner[k] and not x.ndim and may_have_derivative(x):
+                operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
+                inner[k] = True
+        which = union(batch_partly(b, inner, axis)[1] for b in branches)
+        mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
+        results = []
+        for i, b in enumerate(mapped):
+            xs = [
+                guarded(x, index, i) if one else x for x, one in zip(operands, inner, strict=True)
+            ]
+            written_out = len(b.equations) <= WRITTEN_OUT
+            results.append(run(b, xs, current.trace) if written_out else call_jaxpr(b, xs))
         return [chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)]
-    which = union(batch_partly(b, inner, batch_size)[1] for b in branches)
-    mapped = [batch_partly(b, inner, batch_size, which)[0] for b in branches]
+    which = union(batch_partly(b, inner, axis)[1] for b in branches)
+    mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
     outs = apply_cond(mapped, index, operands)
     return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
+
+
+# Equations of a branch that are written out where all branches are done. Longer ones become calls:
+# or what is nested would be copied at every level, and doubled if both branches have it.
+WRITTEN_OUT = 16
+
+
+def may_have_derivative(x: Any) -> bool:
+    return dtypes.is_inexact(x.dtype) and x.__class__ is not Array
+
+
+def guarded(x: Any, index: Any, i: int) -> Any:
+    """A branch's operand, through which no derivative comes back from elements that took another
+    branch: it may be NaN there, and NaN times the zero that such a result counts for is NaN."""
+    if not may_have_derivative(x):
+        return x
+    taken = broadcast_in_dim(eq(index, as_value(index.dtype.type(i))), shape=x.shape, dims=(0,))
+    return guard(taken, x)
 
 
 def chosen(index: Any, cases: Sequence[Any], batched: bool) -> Any:

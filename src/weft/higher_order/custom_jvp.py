@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler.lower import lower_jaxpr
+from ..config import thread
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
-from ..interpreters.batch import batch, repeated
+from ..interpreters.batch import batch, first, repeated
 from ..interpreters.derivative import split
 from ..interpreters.stage import closes_over, stage
-from .jaxprs import batch_jaxpr, depends
+from .interning import interned
+from .jaxprs import batch_jaxpr, batch_partly, depends
 
 custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
 
@@ -22,12 +24,19 @@ Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
 class CustomJvp:
-    """A jvp rule on leaves: (primals, tangents or `None`) -> (outputs, tangents or `None`)."""
+    """A jvp rule on leaves: (primals, tangents or `None`) -> (outputs, tangents or `None`).
 
-    __slots__ = ("jvp", "name")
+    `named_axes` are those in scope: the rule may refer to them, and what it does isn't known before
+    it is called.
+    """
 
-    def __init__(self, name: str, jvp: Rule) -> None:
+    keeps_closures = True  # of the user's rules, for as long as a program has them
+    __slots__ = ("jvp", "name", "named_axes", "programs")
+
+    def __init__(self, name: str, jvp: Rule, named_axes: Any = None) -> None:
         self.name, self.jvp = name, jvp
+        self.named_axes = axes_in_scope() if named_axes is None else named_axes
+        self.programs: dict[Any, Any] = {}  # of the function: they die with the rules
 
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
@@ -57,13 +66,20 @@ class CustomJvp:
             waiting = iter(results[n:])
             return results[:n], [next(waiting) if t else None for t in out_there]
 
-        return CustomJvp(self.name, rule)
+        return CustomJvp(self.name, rule, self.named_axes)
+
+
+def axes_in_scope() -> tuple[Any, ...]:
+    """The names of the axes that collectives may refer to here."""
+    return tuple(name for name, _ in thread.axes)
 
 
 def stage_custom_jvp(trace: Any, function: Any, rules: CustomJvp, args: Sequence[Any]) -> Any:
     """Writes a call of the function into the program that `trace` records."""
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
-    params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
+    # one program for the function, so that programs around it can be told to be equal
+    program, _ = interned(jaxpr.without_consts(), table=rules.programs)
+    params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
     # not `trace`: what the function closes over may belong to transformations inside it
     return current.trace.process(custom_jvp_call, [*jaxpr.consts, *args], params)
 
@@ -81,29 +97,45 @@ def _(args: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
     return run(jaxpr, args, current.base)
 
 
+@custom_jvp_call.unfold
+def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    yield jaxpr, args, range(len(args)), ""
+
+
 @custom_jvp_call.lower
 def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
     return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_jvp_call.batch
-def _(
-    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
-) -> Any:
+def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
     which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
     args = [
-        a if b or not w else repeated(a, batch_size)
+        a if b or not w else repeated(a, axis.size)
         for a, b, w in zip(args, batched, which, strict=True)
     ]
-    inner = batch_jaxpr(jaxpr, which, batch_size)
-    return custom_jvp_call(
-        *args, jaxpr=inner, rules=rules.batched(which[consts:], mapper(batch_size)), consts=consts
+    inner = batch_jaxpr(jaxpr, which, axis)
+    outs = custom_jvp_call(
+        *inner.consts,
+        *args,
+        jaxpr=inner.without_consts(),
+        rules=rules.batched(which[consts:], mapper(axis)),
+        consts=len(inner.consts) + consts,
     )
+    return shared_if_same(outs, jaxpr, which, axis)
 
 
-def mapper(size: int) -> Callable[..., list[Any]]:
+def shared_if_same(outs: Any, jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> list[Any]:
+    """Batched results; those that are the same for all elements of a named axis once."""
+    if axis.name is None:
+        return list(outs)
+    _, differ = batch_partly(jaxpr, batched, axis)
+    return [o if d else Shared(first(o)) for o, d in zip(outs, differ, strict=True)]
+
+
+def mapper(axis: Axis) -> Callable[..., list[Any]]:
     """What `batched` of custom rules maps functions with."""
-    return lambda function, args, batched: batch(function, args, batched, size)
+    return lambda function, args, batched: batch(function, args, batched, axis)
 
 
 @custom_jvp_call.depends

@@ -10,14 +10,17 @@ from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.primitive import HigherOrder
+from ..core.place import passing_back
+from ..core.primitive import Axis, HigherOrder
 from ..core.trace import current
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
-from .custom_jvp import mapper, refuse_closure
-from .jaxprs import batch_jaxpr, call_jaxpr, depends
+from .call import call_jaxpr
+from .custom_jvp import axes_in_scope, mapper, refuse_closure, shared_if_same
+from .interning import interned
+from .jaxprs import batch_jaxpr, depends
 
 custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
 custom_pullback = HigherOrder(
@@ -29,18 +32,27 @@ class CustomVjp:
     """Rules on leaves.
 
     Attributes:
-      forward: primals -> (outputs, residuals, the residuals' tree).
+      forward: (primals, in which a derivative is asked for) -> (outputs, residuals, the
+        residuals' tree).
       backward: (residuals' tree, residuals, cotangents, in_avals) -> a cotangent or `None` for each
         argument. Cotangents are `None` for outputs that aren't inexact.
+      named_axes: those in scope, which the rules may refer to.
     """
 
-    __slots__ = ("backward", "forward", "jvp", "name")
+    keeps_closures = True  # of the user's rules, for as long as a program has them
+    __slots__ = ("backward", "forward", "jvp", "name", "named_axes", "programs")
 
     def __init__(
-        self, name: str, forward: Callable[..., Any], backward: Callable[..., Any]
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        named_axes: Any = None,
     ) -> None:
         self.name, self.forward, self.backward = name, forward, backward
         self.jvp = None
+        self.named_axes = axes_in_scope() if named_axes is None else named_axes
+        self.programs: dict[Any, Any] = {}  # of the function: they die with the rules
 
     def __repr__(self) -> str:
         return f"vjp of {self.name}"
@@ -52,13 +64,13 @@ class CustomVjp:
           over: maps a function: (function, args, which are batched) -> outputs, all batched.
         """
 
-        def forward(primals: Sequence[Any]) -> Any:
+        def forward(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
             n_outs = 0
             tree: Any = None
 
             def flat(*xs: Any) -> list[Any]:
                 nonlocal n_outs, tree
-                outs, residuals, tree = self.forward(xs)
+                outs, residuals, tree = self.forward(xs, perturbed)
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
@@ -88,13 +100,15 @@ class CustomVjp:
                 for ct, b in zip(full, batched, strict=True)
             ]
 
-        return CustomVjp(self.name, forward, backward)
+        return CustomVjp(self.name, forward, backward, self.named_axes)
 
 
 def stage_custom_vjp(trace: Any, function: Any, rules: CustomVjp, args: Sequence[Any]) -> Any:
     """Writes a call of the function into the program that `trace` records."""
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
-    params = (("jaxpr", jaxpr.without_consts()), ("rules", rules), ("consts", len(jaxpr.consts)))
+    # one program for the function, so that programs around it can be told to be equal
+    program, _ = interned(jaxpr.without_consts(), table=rules.programs)
+    params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
     return current.trace.process(custom_vjp_call, [*jaxpr.consts, *args], params)
 
 
@@ -111,19 +125,27 @@ def _(args: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
     return run(jaxpr, args, current.base)
 
 
+@custom_vjp_call.unfold
+def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    yield jaxpr, args, range(len(args)), ""
+
+
 @custom_vjp_call.lower
 def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
     return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_vjp_call.batch
-def _(
-    args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
-) -> Any:
-    inner = batch_jaxpr(jaxpr, tuple(batched), batch_size)
-    return custom_vjp_call(
-        *args, jaxpr=inner, rules=rules.batched(batched[consts:], mapper(batch_size)), consts=consts
+def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+    inner = batch_jaxpr(jaxpr, tuple(batched), axis)
+    outs = custom_vjp_call(
+        *inner.consts,
+        *args,
+        jaxpr=inner.without_consts(),
+        rules=rules.batched(batched[consts:], mapper(axis)),
+        consts=len(inner.consts) + consts,
     )
+    return shared_if_same(outs, jaxpr, batched, axis)
 
 
 @custom_vjp_call.depends
@@ -144,7 +166,7 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> 
 
     def forward(*args: Any) -> list[Any]:
         nonlocal n_outs, tree
-        outs, residuals, tree = rules.forward(args[consts:])
+        outs, residuals, tree = rules.forward(args[consts:], mask[consts:])
         n_outs = len(outs)
         return [*outs, *residuals]
 
@@ -158,7 +180,8 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> 
     def backward(*args: Any) -> list[Any]:
         waiting = iter(args[len(res_avals) :])
         cts = [next(waiting) if m else None for m in out_mask]
-        results = rules.backward(tree, args[: len(res_avals)], cts, avals[consts:])
+        with passing_back(rules.name):
+            results = rules.backward(tree, args[: len(res_avals)], cts, avals[consts:])
         chosen = [r for r, m in zip(results, mask[consts:], strict=True) if m]
         return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
 
@@ -230,13 +253,14 @@ def _(cts: Any, *args: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
 
 
 @custom_pullback.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
     n_known = len(jaxpr.invars) - len(outs)
     which = [*batched[:n_known], *[True] * len(outs)]
-    inner = batch_jaxpr(jaxpr, tuple(which), batch_size)
-    wide = tuple(a.update(shape=(batch_size, *a.shape)) for a in outs)
+    inner = batch_jaxpr(jaxpr, tuple(which), axis)
+    wide = tuple(a.update(shape=(axis.size, *a.shape)) for a in outs)
     tangents = [
-        a if b else repeated(a, batch_size)
+        a if b else repeated(a, axis.size)
         for a, b in zip(args[n_known:], batched[n_known:], strict=True)
     ]
-    return custom_pullback(*args[:n_known], *tangents, jaxpr=inner, outs=wide, name=name)
+    known = [*inner.consts, *args[:n_known]]
+    return custom_pullback(*known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name)

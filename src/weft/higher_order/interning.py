@@ -4,6 +4,7 @@ Whatever is derived from a program is kept on it, its executable too. Control fl
 traces its functions anew at every call; here it finds the program that it had before.
 """
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,10 @@ from ..interpreters.stage import StageTrace
 class Likes:
     """Programs that are equal but for the numbers written into them."""
 
-    __slots__ = ("exact", "open", "places")
+    __slots__ = ("exact", "open", "places", "used")
 
     def __init__(self) -> None:
+        self.used = 0  # when a program was last asked for
         self.exact: dict[Any, Jaxpr] = {}  # the numbers -> the program
         self.places: list[int] = []  # of the numbers that vary
         self.open: dict[
@@ -27,10 +29,15 @@ class Likes:
 
 
 _likes: dict[Any, Likes] = {}
+_lock = threading.RLock()  # reentrant: comparing parameters may run users' code
+_clock = 0
 _MOST_VARIANTS = 2
+MOST_KINDS = 512  # a program may keep a derivative rule alive, and an executable of some 300 kB
 
 
-def interned(jaxpr: Jaxpr, eager: bool = False) -> tuple[Jaxpr, list[Any]]:
+def interned(
+    jaxpr: Jaxpr, eager: bool = False, table: dict[Any, Likes] = _likes
+) -> tuple[Jaxpr, list[Any]]:
     """The first program that was equal to this one in all but the names of its variables.
 
     It costs 1 µs an equation.
@@ -39,6 +46,7 @@ def interned(jaxpr: Jaxpr, eager: bool = False) -> tuple[Jaxpr, list[Any]]:
       eager: whether it will be compiled just for this call. Then a number that is another each time
         (a closure over a learning rate) becomes an input at the third time, so as not to compile
         a program for each.
+      table: among which programs; by default those of all functions.
     Returns: the program without constants, and the numbers that it takes as inputs in front.
     """
     numbers: dict[Any, int] = {v: i for i, v in enumerate(jaxpr.invars)}
@@ -52,15 +60,32 @@ def interned(jaxpr: Jaxpr, eager: bool = False) -> tuple[Jaxpr, list[Any]]:
 
     equations = []
     for e in jaxpr.equations:
-        equations.append((e.primitive, e.params, *map(atom, e.inputs)))
+        equations.append((e.primitive, e.params, e.source, *map(atom, e.inputs)))
         for v in e.outvars:
             numbers[v] = len(numbers)
     avals = [v.aval for v in jaxpr.invars]
     key = (jaxpr.name, *avals, None, *equations, None, *map(atom, jaxpr.outvars))
-    likes = _likes.get(key)
-    if likes is None:
-        likes = remember(_likes, key, Likes())
     values = tuple([v.host().tobytes() for v in literals])
+    with _lock:
+        return _found(likes_of(key, table), jaxpr, values, literals, eager)
+
+
+def likes_of(key: Any, table: dict[Any, Likes]) -> Likes:
+    """The programs of a kind. If there are too many kinds, those longest unused are forgotten."""
+    global _clock
+    likes = table.get(key)
+    if likes is None:
+        if len(table) >= MOST_KINDS:
+            for old in sorted(table, key=lambda k: table[k].used)[: MOST_KINDS // 2]:
+                del table[old]
+        likes = table[key] = Likes()
+    likes.used = _clock = _clock + 1
+    return likes
+
+
+def _found(
+    likes: Likes, jaxpr: Jaxpr, values: Any, literals: Sequence[Any], eager: bool
+) -> tuple[Jaxpr, list[Any]]:
     found = likes.exact.get(values)
     if found is not None:
         return found, []

@@ -1,19 +1,18 @@
 """Programs transformed: once each, kept on the program they come from.
 
 What the rules of higher-order primitives share. The programs have no constants when they come in;
-those that go out may (`Jaxpr.without_consts` makes them inputs). Knows the interpreters and `call`,
-whose rules are in call.py; knows no other higher-order primitive.
+those that go out may (`Jaxpr.without_consts` makes them inputs). Knows the interpreters; knows no
+higher-order primitive.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler.program import program_of
-from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, Var, run
-from ..core.primitive import HigherOrder
+from ..core.jaxpr import Jaxpr, Var, named_axes, run
+from ..core.primitive import Axis
 from ..core.trace import current
 from ..interpreters.batch import batch, repeated
 from ..interpreters.dependence import dependents, zero_atom
@@ -24,25 +23,6 @@ from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 
 Mask = tuple[bool, ...]
-
-call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.")
-
-
-def call_jaxpr(jaxpr: Jaxpr, args: Sequence[Any], trace: Any = None, inline: bool = False) -> Any:
-    """Applies a jaxpr to values under a trace; constants of the jaxpr become arguments."""
-    trace = trace or current.trace
-    whole = jaxpr.without_consts()
-    return trace.process(
-        call, [*jaxpr.consts, *args], (("jaxpr", whole), ("inline", inline)), whole.out_avals
-    )
-
-
-def wrapped(jaxpr: Jaxpr, inline: bool = False) -> Jaxpr:
-    """A program that calls another."""
-    if inline:
-        return jaxpr
-    return stage(lambda *xs: call_jaxpr(jaxpr, xs, inline=inline), jaxpr.in_avals, name=jaxpr.name)
-
 
 # --- forward mode, linearization, transposition, batching ---
 
@@ -163,13 +143,13 @@ def transpose_jaxpr(
     return filled(found, 0, nonzero, wanted, jaxpr.in_avals)
 
 
-def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], size: int) -> Jaxpr:
+def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
     """The program mapped over axis 0 of the batched inputs; all outputs are batched."""
-    return batch_partly(jaxpr, batched, size, [True] * len(jaxpr.outvars))[0]
+    return batch_partly(jaxpr, batched, axis, [True] * len(jaxpr.outvars))[0]
 
 
 def batch_partly(
-    jaxpr: Jaxpr, batched: Sequence[bool], size: int, wanted: Sequence[bool] = ()
+    jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis, wanted: Sequence[bool] = ()
 ) -> tuple[Jaxpr, Mask]:
     """The program mapped over axis 0 of the batched inputs; outputs are batched if need be.
 
@@ -178,13 +158,16 @@ def batch_partly(
     Returns: the program, and which outputs are batched.
     """
     wanted = tuple(wanted)
-    key = ("batch", tuple(batched), size, wanted)
+    if axis.name is not None and axis.name not in named_axes(jaxpr):
+        axis = Axis(axis.size)
+    size = axis.size
+    key = ("batch", tuple(batched), axis, wanted)
     if key not in jaxpr.cache:
         out_batched: Mask = ()
 
         def mapped(*args: Any) -> list[Any]:
             nonlocal out_batched
-            pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, size, keep=True)
+            pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, axis, keep=True)
             if wanted:
                 pairs = [
                     (repeated(x, size), True) if w and not b else (x, b)
@@ -342,8 +325,6 @@ def run_now(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     plan = jaxpr.cache.get("plan")
     if plan is None:
         plan = jaxpr.cache["plan"] = Plan(jaxpr)
-    if plan.epoch is not thread.key:
-        plan.prepare()
-    if plan.steps is not None and all(a.__class__ is Array for a in args):
+    if plan.prepared().steps is not None and all(a.__class__ is Array for a in args):
         return plan.run(args, current.base)
     return program_of(jaxpr).run(args)

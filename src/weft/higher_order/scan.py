@@ -8,17 +8,20 @@ in `scan_transpose.py`.
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.dead_code import has_effects, live_equations
-from ..compiler.lower import lower_call, lower_jaxpr
+import numpy as np
+
+from ..compiler.dead_code import has_effects, jaxpr_calls_host, live_equations
+from ..compiler.lower import lower_call, lower_jaxpr, with_token
 from ..compiler.program import Program
+from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..dtypes import int32
-from ..interpreters.batch import Shared
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
+from ..primitives.callbacks import token_of
 from ..primitives.structural import move_axis, zeros
 from ..stablehlo.attributes import ints
 from .jaxprs import (
@@ -134,6 +137,29 @@ def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str
     return Jaxpr([], [], invars, [equation], outvars, primitive.name)
 
 
+@scan.unfold
+def _(
+    args: Any,
+    *,
+    jaxpr: Jaxpr,
+    length: int,
+    reverse: bool,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> Any:
+    consts, carry, xs = divided(args, num_consts, num_carry)
+    for i in reversed(range(length)) if reverse else range(length):
+        slices = [slice_now(x, i) for x in xs]
+        outs = yield jaxpr, [*consts, *carry, *slices], range(len(args)), f"step {i} of scan"
+        carry = outs[:num_carry]
+
+
+def slice_now(x: Any, i: int) -> Any:
+    """One slice of an array along axis 0, computed now."""
+    return Array(np.asarray(x.host())[i], x.aval.update(shape=x.aval.shape[1:]))
+
+
 @scan.depends
 def _(
     mask: Mask, inexact: bool, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
@@ -184,7 +210,8 @@ def _(
 
     at = block.constant(int32.type(0), _INDEX)
     if whole:
-        state = [at, *carry, *stacks]
+        calls = jaxpr_calls_host(jaxpr)
+        state = [at, *carry, *stacks, *([token_of(block)] if calls else [])]
         avals = [o.aval for o in state]
 
         def condition(inner: Any, args: Any) -> Any:
@@ -195,8 +222,11 @@ def _(
             at, carry, stacks = steps(inner, args[0], unroll, *divided(args[1:], num_carry))
             return [at, *carry, *stacks]
 
-        regions = [block.region(avals, condition), block.region(avals, body)]
+        write_body = with_token(body) if calls else body
+        regions = [block.region(avals, condition), block.region(avals, write_body)]
         at, *state = block.op("while", *state, out=avals, regions=regions)
+        if calls:
+            block.token = state.pop()
         carry, stacks = divided(state, num_carry)
     _, carry, stacks = steps(block, at, rest, carry, stacks)
     return [*carry, *stacks]
@@ -412,7 +442,7 @@ class Kept:
 def _(
     args: Any,
     batched: Any,
-    batch_size: int,
+    axis: Axis,
     *,
     jaxpr: Jaxpr,
     num_consts: int,
@@ -425,15 +455,15 @@ def _(
         nc,
         nk,
         lambda m: depends(jaxpr, m),
-        lambda m: batch_partly(jaxpr, m, batch_size),
+        lambda m: batch_partly(jaxpr, m, axis),
     )
     carry_batched = full[nc : nc + nk]
     out_batched = (*carry_batched, *out_batched[nk:])
-    mapped, _ = batch_partly(jaxpr, full, batch_size, out_batched)
+    mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
     consts, carry, xs = divided(args, nc, nk)
     _, was, x_batched = divided(batched, nc, nk)
     carry = [
-        repeated(x, batch_size) if now and not before else x
+        repeated(x, axis.size) if now and not before else x
         for x, now, before in zip(carry, carry_batched, was, strict=True)
     ]
     xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]

@@ -6,18 +6,20 @@ The operands are the constants of the condition, those of the body, and the init
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.lower import lower_jaxpr
+from ..compiler.dead_code import jaxpr_calls_host, without_effects
+from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr, Var, run
-from ..core.primitive import HigherOrder
+from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..dtypes import bool_
-from ..interpreters.batch import Shared
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
+from ..primitives.callbacks import token_of
 from ..primitives.selection import select_n
 from ..primitives.structural import broadcast_in_dim, reduce_sum
+from .in_turn import in_turn, must_take_turns
 from .jaxprs import (
     Mask,
     active,
@@ -70,6 +72,18 @@ def _(args: Any, **params: Any) -> Any:
     return cache[key].run(args)
 
 
+@while_loop.unfold
+def _(
+    args: Any, *, body_jaxpr: Jaxpr, cond_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
+) -> Any:
+    cond_consts, consts, carry = divided(args, cond_nconsts, body_nconsts)
+    places = range(cond_nconsts, len(args))
+    step = 0
+    while run(cond_jaxpr, [*cond_consts, *carry], current.base)[0].host():
+        carry = yield body_jaxpr, [*consts, *carry], places, f"step {step} of while_loop"
+        step += 1
+
+
 @while_loop.lower
 def _(
     block: Any,
@@ -80,15 +94,37 @@ def _(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> Any:
-    if not out:
+    asks, calls = jaxpr_calls_host(cond_jaxpr), jaxpr_calls_host(body_jaxpr)
+    if not out and not asks and not calls:
         return []
-    cond_consts, body_consts, carry = divided(operands, cond_nconsts, body_nconsts)
-    avals = [o.aval for o in carry]
+    cond_consts, body_consts, state = divided(operands, cond_nconsts, body_nconsts)
+
+    def condition(b: Any, args: Any) -> Any:
+        return lower_jaxpr(b, cond_jaxpr, [*cond_consts, *args])
+
+    def body(b: Any, args: Any) -> Any:
+        return lower_jaxpr(b, body_jaxpr, [*body_consts, *args])
+
+    def body_and_condition(b: Any, args: Any) -> Any:
+        carry = body(b, args[1:])
+        return [*condition(b, carry), *carry]
+
+    n, test, step = len(state), condition, body
+    if asks:  # XLA's condition gives a boolean and no token: so it is computed in the body
+        state = [*condition(block, state), *state]
+        n, test, step = 1, lambda b, args: args, body_and_condition
+    if asks or calls:
+        state.append(token_of(block))
+        step = with_token(step)
+    avals = [o.aval for o in state]
     regions = [
-        block.region(avals, lambda b, args: lower_jaxpr(b, cond_jaxpr, [*cond_consts, *args])),
-        block.region(avals, lambda b, args: lower_jaxpr(b, body_jaxpr, [*body_consts, *args])),
+        block.region(avals, lambda b, args: test(b, args[:n])),
+        block.region(avals, step),
     ]
-    return block.op("while", *carry, out=avals, regions=regions)
+    state = block.op("while", *state, out=avals, regions=regions)
+    if asks or calls:
+        block.token = state.pop()
+    return state[1:] if asks else state
 
 
 @while_loop.depends
@@ -161,17 +197,18 @@ def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
 
 @while_loop.linearize
 def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Any:
-    # forward mode only, so the linear part may as well run the loop again
+    # forward mode only, so the linear part may as well run the loop again: its values, that is
     pushed, out_mask = while_loop.pushforward_rule(mask, avals, **params)  # type: ignore[misc]
     if not any(out_mask):
         return None
     n, n_outs = len(mask), len(out_mask)
+    again = without_effects(pushed)
 
     def forward(*args: Any) -> list[Any]:
         return [*while_loop(*args, **params), *args]
 
     def push(*args: Any) -> list[Any]:
-        return run(pushed, args, current.trace)[n_outs:]
+        return run(again, args, current.trace)[n_outs:]
 
     tangents = [a.strong() for a in active(avals, mask)]
     return Derivative(
@@ -201,7 +238,7 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
 def _(
     args: Any,
     batched: Any,
-    batch_size: int,
+    axis: Axis,
     *,
     cond_jaxpr: Jaxpr,
     body_jaxpr: Jaxpr,
@@ -216,16 +253,27 @@ def _(
         nb,
         nk,
         lambda m: depends(body_jaxpr, m),
-        lambda m: batch_partly(body_jaxpr, m, batch_size),
+        lambda m: batch_partly(body_jaxpr, m, axis),
     )
     carry_batched = full[nb:]
-    condition, (one_by_one,) = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), batch_size)
+    condition, (one_by_one,) = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), axis)
+    if one_by_one and must_take_turns("while_loop", (cond_jaxpr, body_jaxpr), axis):
+        params = (
+            ("body_jaxpr", body_jaxpr),
+            ("cond_jaxpr", cond_jaxpr),
+            ("cond_nconsts", cond_nconsts),
+            ("body_nconsts", body_nconsts),
+        )
+        return in_turn(
+            lambda *xs: while_loop(*xs, **dict(params)),
+            args, batched, axis.size, body_jaxpr.cache, params,
+        )  # fmt: skip
     if one_by_one:  # some elements go on while others have ended: so all of the carry is batched
         carry_batched = (True,) * nk
-        condition, _ = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), batch_size)
-    body, _ = batch_partly(body_jaxpr, (*b_batched, *carry_batched), batch_size, carry_batched)
+        condition, _ = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), axis)
+    body, _ = batch_partly(body_jaxpr, (*b_batched, *carry_batched), axis, carry_batched)
     carry = [
-        repeated(x, batch_size) if now and not before else x
+        repeated(x, axis.size) if now and not before else x
         for x, now, before in zip(carry, carry_batched, k_batched, strict=True)
     ]
     if not one_by_one:
@@ -234,7 +282,7 @@ def _(
     cond_consts = [*condition.consts, *cond_consts]
     body_consts = [*body.consts, *body_consts]
     condition, body = condition.without_consts(), body.without_consts()
-    loops = masked(condition, body, len(cond_consts), len(body_consts), batch_size)
+    loops = masked(condition, body, len(cond_consts), len(body_consts), axis.size)
     (going,) = run(condition, [*cond_consts, *carry], current.trace)
     outs = apply_while(*loops, [], [*cond_consts, *body_consts], [going, *carry])
     return outs[1:]

@@ -4,14 +4,22 @@ Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from .. import errors
+from ..config import named_axis, thread
 from ..core.array import Tracer
 from ..core.aval import aval
+from ..core.checking import check_results
+from ..core.jaxpr import uses_axis
+from ..core.place import here
+from ..core.primitive import Axis, Shared
 from ..core.trace import Trace, current
-from ..primitives.structural import broadcast_in_dim
-from .stage import leaked
+from ..primitives.slicing import slice_
+from ..primitives.structural import broadcast_in_dim, reshape
+from .leaks import refuse_leaks
+from .stage import leaked, stage
 
 
 class BatchTracer(Tracer):
@@ -42,24 +50,14 @@ class BatchTracer(Tracer):
     __str__ = __repr__
 
 
-class Shared:
-    """What a batch rule of several outputs gives for one that is the same for all of the batch."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 class BatchTrace(Trace):
     """Runs the batched form of each operation under the trace outside it."""
 
-    __slots__ = ("axis_name", "closed", "function", "outside", "size", "transform")
+    __slots__ = ("axis", "closed", "function", "name", "outside", "size", "transform")
 
-    def __init__(
-        self, outside: Any, size: int, axis_name: Any = None, function: Any = None
-    ) -> None:
-        self.outside, self.size, self.axis_name = outside, size, axis_name
+    def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
+        self.outside, self.axis = outside, axis
+        self.size, self.name = axis
         self.closed, self.transform, self.function = False, "vmap", function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
@@ -68,33 +66,38 @@ class BatchTrace(Trace):
             mine = a.__class__ is BatchTracer and a._trace is self
             values.append(a.value if mine else a)
             batched.append(mine)
-        if True not in batched:
+        own = self.name is not None and uses_axis(primitive, params, self.name)
+        if True not in batched and not own:
             return self.outside.process(primitive, values, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        if primitive.batch_rule is None:
+        rule = (own and primitive.collective_rule) or primitive.batch_rule
+        if rule is None:
             raise errors.MissingRuleError(
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
+        axis = self.axis if own or primitive.takes_axis else self.size
         before = current.trace
         current.trace = self.outside
         try:
-            result = primitive.batch_rule(values, batched, self.size, **dict(params))
+            result = rule(values, batched, axis, **dict(params))
         finally:
             current.trace = before
         if primitive.multiple:
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
-        return BatchTracer(self, result)
+        return result.value if result.__class__ is Shared else BatchTracer(self, result)
 
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: both are batched."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        if not any(mine):
+        if not any(mine) and self.name is None:  # a rule may refer to the axis: nobody knows
             return self.outside.process_custom(primitive, function, rules, values)
 
+        same: list[bool] = []  # which results are, for all of the batch
+
         def batched_function(*xs: Any) -> list[Any]:
-            return self.over(function, xs, mine)
+            return self.over(function, xs, mine, same)
 
         before = current.trace
         current.trace = self.outside
@@ -102,36 +105,84 @@ class BatchTrace(Trace):
             outs = self.outside.process_custom(
                 primitive, batched_function, rules.batched(mine, self.over), values
             )
+            if self.name is None:
+                return [BatchTracer(self, o) for o in outs]
+            if not same:  # a rule was called, not the function
+                stage(batched_function, [v.aval for v in values])
+            return [
+                first(o) if s else BatchTracer(self, o) for o, s in zip(outs, same, strict=True)
+            ]
         finally:
             current.trace = before
-        return [BatchTracer(self, o) for o in outs]
 
-    def over(self, function: Any, args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-        """Maps a function, which may close over values of this trace, under the current trace."""
+    def over(
+        self,
+        function: Any,
+        args: Sequence[Any],
+        batched: Sequence[bool],
+        same: list[bool] | None = None,
+    ) -> list[Any]:
+        """Maps a function, which may close over values of this trace, under the current trace.
+
+        Args:
+          same: a list that is filled: which results are the same for all of the batch.
+        """
         before, state = current.trace, (self.outside, self.closed)
         self.outside, self.closed, current.trace = before, False, self
         try:
-            outs = function(
-                *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
-            )
+            with in_scope(self.axis):
+                outs = function(
+                    *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
+                )
+            differ = [o.__class__ is BatchTracer and o._trace is self for o in outs]
+            if same is not None:
+                same[:] = [not d for d in differ]
             return [
-                o.value
-                if o.__class__ is BatchTracer and o._trace is self
-                else repeated(o, self.size)
-                for o in outs
+                o.value if d else repeated(o, self.size) for o, d in zip(outs, differ, strict=True)
             ]
         finally:
             current.trace = before
             self.outside, self.closed = state
 
 
+class WatchedTrace(BatchTrace):
+    """Knows where its tracers were made, and looks at what batch rules give: under
+    `check_tracer_leaks` and `enable_checks`."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        result = super().process(primitive, args, params, out)
+        outs = result if primitive.multiple else [result]
+        if thread.enable_checks:
+            said = primitive.out(args, params)
+            avals = said if primitive.multiple else [said]
+            check_results(str(primitive), "batch", outs, avals, [a.aval for a in args])
+        if thread.check_tracer_leaks:
+            place = here(primitive.name)
+            for x in outs:
+                self.made[id(x)] = f"by {place.operation} at {place.line}"
+        return result
+
+    def origin(self, tracer: Any) -> str:
+        return self.made.get(id(tracer), "")
+
+
+def in_scope(axis: Axis) -> Any:
+    """The block in which collectives may refer to a mapped axis by its name."""
+    return nullcontext() if axis.name is None else named_axis(axis.name, axis.size)
+
+
 def batch(
     function: Callable[..., Sequence[Any]],
     args: Sequence[Any],
     batched: Sequence[bool],
-    size: int,
+    axis: Axis,
     *,
-    axis_name: Any = None,
     about: Any = None,
     keep: bool = False,
 ) -> list[Any]:
@@ -140,22 +191,32 @@ def batch(
     With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
     of pairs (output, whether it is batched).
     """
-    trace = BatchTrace(current.trace, size, axis_name, about)
+    kind = WatchedTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
+    trace = kind(current.trace, axis, about)
     inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
     before = current.trace
     current.trace = trace
     try:
-        outs = function(*inputs)
+        with in_scope(axis):
+            outs = function(*inputs)
     finally:
         current.trace = before
         trace.closed = True
+    mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
+    values = [o.value if m else o for o, m in zip(outs, mine, strict=True)]
+    if thread.check_tracer_leaks and about is not None:
+        del inputs, outs
+        refuse_leaks(trace)
     if keep:
-        mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
-        return [(o.value if m else o, m) for o, m in zip(outs, mine, strict=True)]
-    return [
-        o.value if o.__class__ is BatchTracer and o._trace is trace else repeated(o, size)
-        for o in outs
-    ]
+        return list(zip(values, mine, strict=True))
+    return [v if m else repeated(v, axis.size) for v, m in zip(values, mine, strict=True)]
+
+
+def first(x: Any) -> Any:
+    """The first of a batch, for one whose elements are all the same."""
+    shape, n = x.aval.shape[1:], x.aval.ndim
+    one = slice_(x, start=(0,) * n, limit=(1, *shape), strides=(1,) * n)
+    return reshape(one, shape=shape)
 
 
 def repeated(x: Any, size: int) -> Any:

@@ -51,7 +51,7 @@ class Derivative:
         self.linear = linear
         self.only_linear: Any = None
         self._linear_plan: Plan | None = None
-        self._transposed: dict[Mask, tuple[Plan, Mask]] = {}
+        self._transposed: dict[Any, tuple[Plan, Mask | None]] = {}  # with the outputs, if not all
 
     def push(self, residuals: Sequence[Any], tangents: Sequence[Any], trace: Any) -> list[Any]:
         """Tangents out, for `out_mask`."""
@@ -63,20 +63,21 @@ class Derivative:
         """A cotangent, or `None`, for each active argument; `cts` are for `out_mask`."""
         if len(cts) == 1:
             known: Mask = _ONE
-            given: Sequence[Any] = cts
+            given = cts
         else:
             known = tuple(ct is not None for ct in cts)
             given = [ct for ct in cts if ct is not None]
-        plan_and_mask = self._transposed.get(known)
-        if plan_and_mask is None:
+        found = self._transposed.get(known)
+        if found is None:
             jaxpr, nonzero = transpose(self.linear, len(residuals), known)
-            plan_and_mask = self._transposed[known] = (Plan(jaxpr), nonzero)
-        plan, nonzero = plan_and_mask
+            made = Plan(jaxpr), None if all(nonzero) else nonzero
+            found = self._transposed.setdefault(known, made)
+        plan, partial = found
         results = plan.run([*residuals, *given], trace)
-        if all(nonzero):
+        if partial is None:
             return results
         waiting = iter(results)
-        return [next(waiting) if there else None for there in nonzero]
+        return [next(waiting) if there else None for there in partial]
 
 
 _ONE = (True,)
@@ -86,11 +87,10 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
     avals = tuple([a.aval for a in args])
     rule = getattr(primitive, "linearize_rule", None)
-    if rule is not None or hasattr(primitive, "execute_rule"):
-        cache = cache_of(params)
+    if hasattr(primitive, "linearize_rule"):
+        cache, key = cache_of(params), (primitive, params, mask, avals)
     else:
-        cache = primitive.derivatives
-    key = (primitive, params, mask, avals)
+        cache, key = primitive.derivatives, (params, mask, *avals)
     try:
         return cache[key]
     except KeyError:

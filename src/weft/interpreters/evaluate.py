@@ -14,9 +14,11 @@ from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.messages import tell
 from ..core.primitive import Primitive, forget_all, remember
+from ..core.sharded_array import ShardedArray
 from ..core.source import noted
-from ..core.trace import Trace, current
-from ..runtime import buffer as buffers, client
+from ..core.trace import Trace, current, watch, watched
+from ..runtime import buffer as buffers, client, transfers
+from ..sharding import SingleDeviceSharding
 from . import eager_tiers
 from .stage import leaked
 
@@ -76,6 +78,9 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
+        if array.__class__ is ShardedArray:
+            array._host = array.gathered()
+            return array._host
         if array._buffer is None or buffers.is_deleted(array._buffer):
             raise noted(
                 errors.DeletedArrayError(
@@ -84,6 +89,7 @@ class EvaluateTrace(Trace):
                     "delete()"
                 )
             )
+        transfers.fetching(array.aval, self.device_of(array))
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host
@@ -92,7 +98,13 @@ class EvaluateTrace(Trace):
         """The device of an array."""
         if isinstance(array, PlacedArray):
             return array._device
+        if array._buffer is None:  # it is on the host yet, and will go where it is needed
+            return client.chosen_device() or client.default_device()
         return client.default_device()
+
+    def sharding_of(self, array: Array) -> SingleDeviceSharding:
+        """How an array on one device lies."""
+        return SingleDeviceSharding(self.device_of(array))
 
     def wait(self, array: Array) -> None:
         """Waits for an array; errors of its computation appear here."""
@@ -160,3 +172,5 @@ base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
 config.on_change(forget_all)
+if watched():  # the environment said so, and nothing was turned
+    watch()

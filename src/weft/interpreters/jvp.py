@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Tracer
 from ..core.jaxpr import run
+from ..core.place import here, placed, places_wanted
 from ..core.primitive import remember
 from ..core.trace import Trace, current
 from .derivative import cache_of, derivative
+from .leaks import refuse_leaks
 from .stage import leaked
 
 
@@ -58,9 +61,11 @@ class JvpTrace(Trace):
         if rule is not None:
             cache = cache_of(params)
             key = ("pushforward", primitive, params, mask)
-            if key not in cache:
-                remember(cache, key, rule(mask, [p.aval for p in primals], **dict(params)))
-            jaxpr, out_mask = cache[key]
+            found = cache.get(key)
+            if found is None:
+                made = rule(mask, [p.aval for p in primals], **dict(params))
+                found = remember(cache, key, made)
+            jaxpr, out_mask = found
             results = run(jaxpr, [*primals, *tangents], outside)
             n = len(out_mask)
             outs, t_outs = results[:n], results[n:]
@@ -118,6 +123,26 @@ class JvpTrace(Trace):
         ]
 
 
+class PlacedTrace(JvpTrace):
+    """Says which operation of the user's it is at: see `core/place.py`."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        with placed(place := here(primitive.name)):
+            result = super().process(primitive, args, params, out)
+        for x in result if primitive.multiple else [result]:
+            self.made[id(x)] = f"by {place.operation} at {place.line}"
+        return result
+
+    def origin(self, tracer: Any) -> str:
+        return self.made.get(id(tracer), "")
+
+
 def jvp(
     function: Callable[..., Sequence[Any]],
     primals: Sequence[Any],
@@ -125,7 +150,8 @@ def jvp(
     about: Any = None,
 ) -> tuple[list[Any], list[Any]]:
     """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
-    trace = JvpTrace(current.trace, "jvp", about)
+    kind = PlacedTrace if places_wanted() else JvpTrace
+    trace = kind(current.trace, "jvp", about)
     args = [
         p if t is None else JvpTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
     ]
@@ -136,9 +162,10 @@ def jvp(
     finally:
         current.trace = outside
         trace.closed = True
-    outs, t_outs = [], []
-    for r in results:
-        mine = r.__class__ is JvpTracer and r._trace is trace
-        outs.append(r.primal if mine else r)
-        t_outs.append(r.tangent if mine else None)
+    mine = [r.__class__ is JvpTracer and r._trace is trace for r in results]
+    outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]
+    t_outs = [r.tangent if m else None for r, m in zip(results, mine, strict=True)]
+    if thread.check_tracer_leaks and about is not None:
+        del args, results
+        refuse_leaks(trace)
     return outs, t_outs

@@ -8,14 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
+from ..core.place import Place, here, placed, places_wanted
 from ..core.trace import Trace, current
-from ..primitives.structural import add, instantiate, zeros
+from ..primitives.structural import add, zeros
 from .dependence import reached
-from .derivative import derivative, residual_plan
+from .derivative import Mask, derivative, residual_plan
+from .leaks import refuse_leaks
 from .stage import closes_over, leaked
+from .transpose import no_tangents
 
 
 class Node:
@@ -33,16 +37,13 @@ class LinearizeTracer(Tracer):
     Inside a custom derivative rule a tangent is a tracer without a primal.
     """
 
-    __slots__ = ("index", "node", "primal")
+    __slots__ = ("place", "primal")
 
-    def __init__(self, trace: Any, primal: Any, node: Node, index: int, aval: Aval) -> None:
-        self._trace, self.primal, self.node, self.index, self.aval = (
-            trace,
-            primal,
-            node,
-            index,
-            aval,
-        )
+    def __init__(self, trace: Any, primal: Any, place: tuple[Node, int], aval: Aval) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.place = place
+        self.aval = aval
 
     def concrete(self) -> Any:
         return None if self.primal is None else self.primal.concrete()
@@ -63,6 +64,12 @@ class LinearizeTracer(Tracer):
     __str__ = __repr__
 
 
+_ONE: Mask = (True,)
+_LEFT: Mask = (True, False)
+_RIGHT: Mask = (False, True)
+_BOTH: Mask = (True, True)
+
+
 class LinearizeTrace(Trace):
     """Runs primals under the trace outside it, and writes down a tape."""
 
@@ -74,26 +81,49 @@ class LinearizeTrace(Trace):
         self.transform, self.function = transform, function
 
     def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        primals, inputs, mask = [], [], []
-        pure = False
-        for a in args:
-            if a.__class__ is LinearizeTracer and a._trace is self:
-                if a.primal is None:
-                    pure = True
-                primals.append(a.primal)
-                mask.append(True)
-                inputs.append((a.node, a.index))
+        if len(args) == 2:  # written out, as nearly all are of two or one
+            x, y = args
+            if x.__class__ is LinearizeTracer and x._trace is self:
+                xp = x.primal
+                pure = xp is None
+                if y.__class__ is LinearizeTracer and y._trace is self:
+                    yp = y.primal
+                    pure = pure or yp is None
+                    primals, inputs, mask = [xp, yp], [x.place, y.place], _BOTH
+                else:
+                    primals, inputs, mask = [xp, y], [x.place], _LEFT
+            elif y.__class__ is LinearizeTracer and y._trace is self:
+                yp = y.primal
+                pure = yp is None
+                primals, inputs, mask = [x, yp], [y.place], _RIGHT
             else:
-                primals.append(a)
-                mask.append(False)
-        if not inputs:
-            return self.outside.process(primitive, primals, params, out)
+                return self.outside.process(primitive, args, params, out)
+            key: Any = (params, mask, x.aval, y.aval)
+        elif len(args) == 1:
+            (x,) = args
+            if x.__class__ is not LinearizeTracer or x._trace is not self:
+                return self.outside.process(primitive, args, params, out)
+            xp = x.primal
+            pure = xp is None
+            primals, inputs, mask = [xp], [x.place], _ONE
+            key = (params, _ONE, x.aval)
+        else:
+            mask = tuple([a.__class__ is LinearizeTracer and a._trace is self for a in args])
+            if True not in mask:
+                return self.outside.process(primitive, args, params, out)
+            mine = [a for a, m in zip(args, mask, strict=True) if m]
+            pure = any([a.primal is None for a in mine])
+            inputs = [a.place for a in mine]
+            primals = [a.primal if m else a for a, m in zip(args, mask, strict=True)]
+            key = (params, mask, *[a.aval for a in args])
         if self.closed:
             raise leaked(self, primitive.name)
-        active_mask = tuple(mask)
-        d = derivative(primitive, args, params, active_mask)
+        try:
+            d = primitive.derivatives[key]
+        except KeyError:
+            d = derivative(primitive, args, params, mask)
         if pure:
-            return self.record_pure(primitive, d, args, primals, active_mask, inputs, params)
+            return self.record_pure(primitive, d, args, primals, mask, inputs, params)
         if d is None:
             return self.outside.process(primitive, primals, params, out)
         results = d.forward.run(primals, self.outside)
@@ -102,7 +132,7 @@ class LinearizeTrace(Trace):
             primal = results[0]
             node = Node(d, results[1:], inputs, (primal.aval,))
             self.tape.append(node)
-            return LinearizeTracer(self, primal, node, 0, primal.aval)
+            return LinearizeTracer(self, primal, (node, 0), primal.aval)
         outs, residuals = results[:n], results[n:]
         node = Node(d, residuals, inputs, [])
         return self.wrap(node, outs, d.out_mask)
@@ -114,7 +144,7 @@ class LinearizeTrace(Trace):
         wrapped = []
         for o, has_tangent in zip(outs, out_mask, strict=True):
             if has_tangent:
-                wrapped.append(LinearizeTracer(self, o, node, len(avals), o.aval))
+                wrapped.append(LinearizeTracer(self, o, (node, len(avals)), o.aval))
                 avals.append(o.aval)
             else:
                 wrapped.append(o)
@@ -135,6 +165,8 @@ class LinearizeTrace(Trace):
         out = primitive.out(args, params)
         outs = out if primitive.multiple else [out]
         if d is None:
+            if primitive.effects:
+                raise no_tangents(params)
             if any(reached(Equation(primitive, args, params, outs), mask)):
                 raise TypeError(
                     f"{primitive}: a custom derivative rule must be linear in the tangents; "
@@ -150,7 +182,7 @@ class LinearizeTrace(Trace):
         avals = [o for o, m in zip(outs, d.out_mask, strict=True) if m]
         node = Node(d, values[n_known:], inputs, avals)
         self.tape.append(node)
-        tracers = iter([LinearizeTracer(self, None, node, i, o) for i, o in enumerate(avals)])
+        tracers = iter([LinearizeTracer(self, None, (node, i), o) for i, o in enumerate(avals)])
         results = [next(tracers) if m else next(known) for m in d.out_mask]
         return results if primitive.multiple else results[0]
 
@@ -162,17 +194,17 @@ class LinearizeTrace(Trace):
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
             return self.outside.process_custom(primitive, function, rules, primals)
-        inputs = [(a.node, a.index) if m else None for a, m in zip(args, mine, strict=True)]
+        inputs = [a.place if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
-                LinearizeTracer(self, None, a.node, a.index, a.aval.strong()) if i else None
+                LinearizeTracer(self, None, a.place, a.aval.strong()) if i else None
                 for a, i in zip(args, inputs, strict=True)
             ]
             outs, t_outs = rules.jvp(primals, tangents)
             if any(o.__class__ is LinearizeTracer and o._trace is self for o in outs):
                 raise closes_over(rules.name)
             return [
-                LinearizeTracer(self, o, t.node, t.index, o.aval)
+                LinearizeTracer(self, o, t.place, o.aval)
                 if t.__class__ is LinearizeTracer and t._trace is self
                 else o
                 for o, t in zip(outs, t_outs, strict=True)
@@ -180,7 +212,7 @@ class LinearizeTrace(Trace):
         outside = current.trace
         current.trace = self.outside
         try:
-            outs, residuals, tree = rules.forward(primals)
+            outs, residuals, tree = rules.forward(primals, mine)
         finally:
             current.trace = outside
         live = [i for i in inputs if i is not None]
@@ -188,6 +220,53 @@ class LinearizeTrace(Trace):
         out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
         pullback = CustomPullback(rules, tree, [a.aval for a in args], mask, [o.aval for o in outs])
         return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
+
+
+class PlacedTrace(LinearizeTrace):
+    """A tape whose nodes know which line of the user's they come from: see `core/place.py`."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        return self.noting(here(primitive.name), super().process, primitive, args, params, out)
+
+    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        return self.noting(
+            here(rules.name), super().process_custom, primitive, function, rules, args
+        )
+
+    def origin(self, tracer: Any) -> str:
+        linear = tracer.place[0].linear
+        if linear is None:
+            return "as an argument"
+        return f"by {linear.place.operation} at {linear.place.line}"
+
+    def noting(self, place: Place, method: Any, *args: Any) -> Any:
+        """What a method gives; the nodes that it put on the tape get the place."""
+        count = len(self.tape)
+        with placed(place):
+            result = method(*args)
+        for node in self.tape[count:]:
+            if node.linear.__class__ is not InPlace:
+                node.linear = InPlace(node.linear, place)
+        return result
+
+
+class InPlace:
+    """The linear map of a node; it says where it comes from when it is run."""
+
+    __slots__ = ("linear", "place")
+
+    def __init__(self, linear: Any, place: Place) -> None:
+        self.linear, self.place = linear, place
+
+    def push(self, *args: Any) -> Any:
+        with placed(self.place):
+            return self.linear.push(*args)
+
+    def pull(self, *args: Any) -> Any:
+        with placed(self.place, backward=True):
+            return self.linear.pull(*args)
 
 
 class CustomPullback:
@@ -208,10 +287,7 @@ class CustomPullback:
 
     def pull(self, residuals: Any, cts: Any, trace: Any) -> list[Any]:
         waiting = iter(cts)
-        full = [
-            instantiate(next(waiting), a) if dtypes.is_inexact(a.dtype) else None
-            for a in self.out_avals
-        ]
+        full = [next(waiting) if dtypes.is_inexact(a.dtype) else None for a in self.out_avals]
         results = self.rules.backward(self.tree, residuals, full, self.in_avals)
         return [r for r, m in zip(results, self.mask, strict=True) if m]
 
@@ -247,29 +323,29 @@ class LinearMap:
     def pull(self, cts: Sequence[Any]) -> list[Any]:
         """Input cotangents (`None` for zero) for output cotangents, under the current trace."""
         trace = current.trace
-        process = trace.process
-        pending: dict[Node, list[Any]] = {}
-
-        def accumulate(node: Node, index: int, ct: Any) -> None:
-            slots = pending.get(node)
-            if slots is None:
-                slots = pending[node] = [None] * len(node.avals)
-            before = slots[index]
-            slots[index] = ct if before is None else process(add, (before, ct), (), ct.aval)
-
-        for out, ct in zip(self.outputs, cts, strict=True):
-            if out is not None and ct is not None:
-                accumulate(out[0], out[1], ct)
+        pending: dict[Node, list[Any]] = {}  # cotangents of a node's outputs
+        accumulate(pending, self.outputs, cts, trace)
         for node in reversed(self.tape):
             slots = pending.pop(node, None)
-            if slots is None:
-                continue
-            for (source, index), ct in zip(
-                node.inputs, node.linear.pull(node.residuals, slots, trace), strict=True
-            ):
-                if ct is not None:
-                    accumulate(source, index, ct)
+            if slots is not None:
+                found = node.linear.pull(node.residuals, slots, trace)
+                accumulate(pending, node.inputs, found, trace)
         return [pending[n][0] if n in pending else None for n in self.inputs]
+
+
+def accumulate(
+    pending: dict[Node, list[Any]], places: Sequence[Any], cts: Sequence[Any], trace: Any
+) -> None:
+    """Adds cotangents to those that wait for the outputs in `places`."""
+    for place, ct in zip(places, cts, strict=True):
+        if place is None or ct is None:
+            continue
+        node, index = place
+        slots = pending.get(node)
+        if slots is None:
+            pending[node] = slots = [None] * len(node.avals)
+        before = slots[index]
+        slots[index] = ct if before is None else trace.process(add, (before, ct), (), ct.aval)
 
 
 def linearize(
@@ -279,10 +355,11 @@ def linearize(
     about: Any = None,
 ) -> tuple[list[Any], LinearMap]:
     """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
-    trace = LinearizeTrace(current.trace, transform, about)
+    kind = PlacedTrace if places_wanted() else LinearizeTrace
+    trace = kind(current.trace, transform, about)
     nodes = [Node(None, (), (), (p.aval.strong(),)) for p in primals]
     args = [
-        LinearizeTracer(trace, p, n, 0, p.aval) if dtypes.is_inexact(p.aval.dtype) else p
+        LinearizeTracer(trace, p, (n, 0), p.aval) if dtypes.is_inexact(p.aval.dtype) else p
         for p, n in zip(primals, nodes, strict=True)
     ]
     outside = current.trace
@@ -292,10 +369,11 @@ def linearize(
     finally:
         current.trace = outside
         trace.closed = True
-    outs, places = [], []
-    for r in results:
-        mine = r.__class__ is LinearizeTracer and r._trace is trace
-        outs.append(r.primal if mine else r)
-        places.append((r.node, r.index) if mine else None)
+    mine = [r.__class__ is LinearizeTracer and r._trace is trace for r in results]
+    outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]
+    places = [r.place if m else None for r, m in zip(results, mine, strict=True)]
     tape, trace.tape = trace.tape, []
+    if thread.check_tracer_leaks and about is not None:
+        del args, results
+        refuse_leaks(trace)
     return outs, LinearMap(tape, nodes, [p.aval for p in primals], places, [o.aval for o in outs])

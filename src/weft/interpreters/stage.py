@@ -13,8 +13,10 @@ from ..core.array import Array, Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.place import here, places_wanted
 from ..core.source import function_line, noted, user_line
 from ..core.trace import Trace, current
+from .leaks import refuse_leaks
 
 
 class StageTracer(Tracer):
@@ -24,6 +26,9 @@ class StageTracer(Tracer):
 
     def __init__(self, trace: "StageTrace", aval: Aval, var: Var) -> None:
         self._trace, self.aval, self._var = trace, aval, var
+
+    def concrete(self) -> Any:
+        return self._trace.value_of(self)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         if not is_open(self._trace):
@@ -41,6 +46,7 @@ class StageTrace(Trace):
         "inputs",
         "names",
         "outside",
+        "placing",
         "record",
         "transform",
     )
@@ -53,6 +59,7 @@ class StageTrace(Trace):
         self.transform, self.function = transform, function
         self.outside: Any = None  # the trace that this one is made in
         self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
+        self.placing = False  # whether equations get the user's line; rules' own programs never do
 
     def input(self, aval: Aval) -> StageTracer:
         """A new input of the program."""
@@ -74,12 +81,13 @@ class StageTrace(Trace):
                 inputs.append(self.capture(a, primitive.name)._var)
         if out is None:
             out = primitive.out(args, params)
+        source = here(primitive.name) if self.placing else None
         if primitive.multiple:
             outvars = [Var(o) for o in out]
-            equations.append(Equation(primitive, inputs, params, outvars))
+            equations.append(Equation(primitive, inputs, params, outvars, source))
             return [StageTracer(self, v.aval, v) for v in outvars]
         var = Var(out)
-        equations.append(Equation(primitive, inputs, params, (var,)))
+        equations.append(Equation(primitive, inputs, params, (var,), source))
         return StageTracer(self, out, var)
 
     def replay(self, score: "Score", args: Any) -> list[Any]:
@@ -93,9 +101,10 @@ class StageTrace(Trace):
         ]
         if score.fixed:
             env += [self.atom(c) for c in score.fixed]
+        source = here(score.name) if self.placing else None
         for primitive, params, places, avals in score.steps:
             outvars = [Var(a) for a in avals]
-            equations.append(Equation(primitive, [env[i] for i in places], params, outvars))
+            equations.append(Equation(primitive, [env[i] for i in places], params, outvars, source))
             env += outvars
         count = score.inputs
         results: list[Any] = []
@@ -112,6 +121,10 @@ class StageTrace(Trace):
     def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
         return primitive.stage_rule(self, function, rules, args)
+
+    def value_of(self, tracer: StageTracer) -> Any:
+        """What a traced value is, if that is known: see `known_stage.py`."""
+        return None
 
     def capture(self, x: Any, operation: str = "return") -> StageTracer:
         """The constant that stands for a value from outside."""
@@ -159,11 +172,11 @@ class StageTrace(Trace):
         equations, inputs = self.record
         for e in equations:
             if tracer._var in e.outvars:
-                return f"by {e.primitive}, "
+                return f"by {e.primitive}{'' if e.source is None else f' at {e.source.line}'}"
         names = self.names() if callable(self.names) else self.names
         return next(
             (
-                f"as the argument {names[i]}, "
+                f"as the argument {names[i]}"
                 for i, v in enumerate(inputs)
                 if v is tracer._var and i < len(names)
             ),
@@ -266,30 +279,14 @@ def leak_text(trace: Any, operation: str, tracer: Any) -> str:
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
             f"over it\n  used: {user_line()}\n  fix: pass the value as an argument"
         )
-    made = trace.origin(tracer) if isinstance(tracer, StageTracer) else ""
+    made = trace.origin(tracer) if tracer is not None else ""
     return (
         f"{operation}: {what} from {trace.transform} of {where} is used after that trace has "
         "ended\n"
-        f"  created: {made}while {where} was traced\n"
+        f"  created: {made}{', ' if made else ''}while {where} was traced\n"
         f"  used: {user_line()}\n"
         "  fix: return the value from the function instead of keeping it in a variable outside"
     )
-
-
-def check_leaks(trace: StageTrace) -> None:
-    """Refuses tracers that are still referred to when their trace has ended. Slow."""
-    gc.collect()
-    for x in gc.get_objects():
-        if x.__class__ is StageTracer and x._trace is trace:
-            where = function_line(trace.function)
-            raise noted(
-                errors.UnexpectedTracerError(
-                    f"{trace.transform}: a traced {x.aval} is kept when the trace of {where} "
-                    f"ends\n  created: {trace.origin(x)}while {where} was traced\n"
-                    "  fix: return the value from the function instead of keeping it in a "
-                    "variable outside"
-                )
-            )
 
 
 def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
@@ -308,6 +305,7 @@ def stage(
     transform: str = "trace",
     about: Any = None,
     names: Any = (),
+    trace: StageTrace | None = None,
 ) -> Jaxpr:
     """Traces `function` on abstract arguments; gives the jaxpr of its list of outputs.
 
@@ -315,9 +313,12 @@ def stage(
       avals: the arguments' avals.
       transform, about, names: for messages: which transformation traces, the user's function, and
         what its arguments are called (a list, or a function that gives it).
+      trace: a new one of another kind than `StageTrace`.
     """
-    trace = StageTrace(transform, about if about is not None else function)
+    if trace is None:
+        trace = StageTrace(transform, about if about is not None else function)
     trace.names = names
+    trace.placing = places_wanted()
     args = [trace.input(a) for a in avals]
     trace.outside = outside = current.trace
     current.trace = trace
@@ -329,7 +330,7 @@ def stage(
         jaxpr = trace.finish(outputs, name)
         if thread.check_tracer_leaks and about is not None:  # about: the user's function
             del args, outputs
-            check_leaks(trace)
+            refuse_leaks(trace)
         return jaxpr
     finally:
         trace.close()

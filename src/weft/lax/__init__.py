@@ -82,6 +82,20 @@ if TYPE_CHECKING:
     from .joining import concatenate, pad, rev, split
     from .loops import fori_loop, map, scan, while_loop
     from .pads import padtype_to_pads
+    from .parallel import (
+        all_gather,
+        all_to_all,
+        axis_index,
+        axis_size,
+        pmax,
+        pmean,
+        pmin,
+        ppermute,
+        pshuffle,
+        psum,
+        psum_scatter,
+        pswapaxes,
+    )
     from .reduction import (
         argmax,
         argmin,
@@ -118,6 +132,7 @@ if TYPE_CHECKING:
         slice,
         slice_in_dim,
     )
+    from .solvers import custom_linear_solve, custom_root
     from .sorting import approx_max_k, approx_min_k, sort, sort_key_val, top_k
     from .special import (
         bessel_i0e,
@@ -173,6 +188,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "all_gather",
+    "all_to_all",
     "approx_max_k",
     "approx_min_k",
     "argmax",
@@ -183,6 +200,8 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "axis_index",
+    "axis_size",
     "batch_matmul",
     "bessel_i0e",
     "bessel_i1e",
@@ -220,6 +239,8 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "custom_linear_solve",
+    "custom_root",
     "digamma",
     "div",
     "dot",
@@ -271,9 +292,17 @@ __all__ = [
     "optimization_barrier",
     "pad",
     "padtype_to_pads",
+    "pmax",
+    "pmean",
+    "pmin",
     "polygamma",
     "population_count",
     "pow",
+    "ppermute",
+    "pshuffle",
+    "psum",
+    "psum_scatter",
+    "pswapaxes",
     "random_gamma_grad",
     "real",
     "reciprocal",
@@ -453,6 +482,20 @@ __getattr__, __dir__ = exports(
             "while_loop",
         ),
         "pads": ("padtype_to_pads",),
+        "parallel": (
+            "all_gather",
+            "all_to_all",
+            "axis_index",
+            "axis_size",
+            "pmax",
+            "pmean",
+            "pmin",
+            "ppermute",
+            "pshuffle",
+            "psum",
+            "psum_scatter",
+            "pswapaxes",
+        ),
         "reduction": (
             "argmax",
             "argmin",
@@ -495,6 +538,10 @@ __getattr__, __dir__ = exports(
             "index_in_dim",
             "slice",
             "slice_in_dim",
+        ),
+        "solvers": (
+            "custom_linear_solve",
+            "custom_root",
         ),
         "sorting": (
             "approx_max_k",

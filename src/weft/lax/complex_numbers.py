@@ -77,6 +77,6 @@ def conj(x: ArrayLike) -> Array:
     Source: CHLO `conj`.
     """
     z = as_value(x)
-    if not dtypes.is_complex(z.dtype):
-        z = p.complex_(z, zeros(z.aval))
-    return p.conj(z)  # type: ignore[no-any-return]
+    if dtypes.is_complex(z.dtype):
+        return p.conj(z)  # type: ignore[no-any-return]
+    return p.complex_(z, zeros(z.aval))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Products of arrays. Operands have one dtype; nothing is promoted."""
+"""Products of arrays. Alone in this folder, they promote operands of two dtypes to one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from ..core.array import Array, as_value
 from ..core.source import located
 from ..primitives import contraction
 from ..primitives.contraction import Precision, canonical_precision
+from ..primitives.structural import convert_element_type
 from ..typing import ArrayLike, DTypeLike
 
 __all__ = [
@@ -42,14 +43,14 @@ def dot_general(
 
     Args:
       lhs: array, any dtype (booleans: *or* of *ands*).
-      rhs: array of the same dtype.
+      rhs: array. Of two dtypes, both become the one that NumPy functions would promote them to.
       dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)): axes that are
         summed over and axes that go side by side, in pairs of equal lengths.
       precision: how exactly an accelerator multiplies; see `Precision`.
-      preferred_element_type: dtype of the sums and the output, not narrower than the operands'.
-        16-bit floats are summed in float32 in any case.
+      preferred_element_type: dtype of the sums and the output; if narrower than the operands',
+        then of the output alone. 16-bit floats are summed in float32 in any case.
     Returns: array [batch…, lhs…, rhs…].
-    Raises: TypeError: dtypes or lengths differ. ValueError: axes are out of range or repeated.
+    Raises: TypeError: lengths differ. ValueError: axes are out of range or repeated.
     Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
@@ -66,9 +67,7 @@ def dot_general(
             "dot_general: dimension_numbers must be ((lhs_contracting, rhs_contracting), "
             f"(lhs_batch, rhs_batch)), each a sequence of ints; got {dimension_numbers!r}"
         ) from None
-    return contraction.dot_general(  # type: ignore[no-any-return]
-        lhs, rhs, dims=dims, **_options("dot_general", precision, preferred_element_type)
-    )
+    return _product("dot_general", lhs, rhs, dims, precision, preferred_element_type)
 
 
 def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
@@ -77,12 +76,18 @@ def _axes(x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([i + ndim if -ndim <= i < 0 else int(i) for i in axes])
 
 
-def _options(name: str, precision: Any, preferred_element_type: Any) -> dict[str, Any]:
-    dtype = preferred_element_type
-    return {
-        "dtype": None if dtype is None else dtypes.requested_dtype(dtype, name),
-        "precision": canonical_precision(name, precision),
-    }
+def _product(name: str, lhs: Any, rhs: Any, dims: Any, precision: Any, wish: Any) -> Any:
+    """The product of operands of any dtypes, in the dtype wished for."""
+    precision = canonical_precision(name, precision)
+    dtype = None if wish is None else dtypes.requested_dtype(wish, name)
+    x, y = as_value(lhs), as_value(rhs)
+    if x.dtype != y.dtype:
+        common, weak = dtypes.result_type_and_weak(x, y)
+        x, y = [convert_element_type(v, dtype=common, weak_type=weak) for v in (x, y)]
+    if dtype is not None and contraction.narrower(x.dtype, dtype):
+        out = contraction.dot_general(x, y, dims=dims, dtype=None, precision=precision)
+        return convert_element_type(out, dtype=dtype)
+    return contraction.dot_general(x, y, dims=dims, dtype=dtype, precision=precision)
 
 
 @located
@@ -98,11 +103,11 @@ def dot(
 
     Args:
       lhs: array [k] or [m, k].
-      rhs: array [k] or [k, n] of the same dtype.
+      rhs: array [k] or [k, n].
       precision, preferred_element_type: as in `dot_general`.
       dimension_numbers: if given, the product is `dot_general`'s, and any number of axes will do.
     Returns: array [], [m], [n] or [m, n].
-    Raises: TypeError: lengths, dtypes or numbers of axes don't fit.
+    Raises: TypeError: lengths or numbers of axes don't fit.
     Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np
@@ -118,12 +123,8 @@ def dot(
             f"dot: expected [k] or [m,k] and [k] or [k,n]; got {x.aval} and {y.aval}"
             + ("\n  fix: did you mean dot(rhs, lhs)?" if _fits(y, x) else "")
         )
-    return contraction.dot_general(  # type: ignore[no-any-return]
-        x,
-        y,
-        dims=(((x.ndim - 1,), (0,)), ((), ())),
-        **_options("dot", precision, preferred_element_type),
-    )
+    dims = ((x.ndim - 1,), (0,)), ((), ())
+    return _product("dot", x, y, dims, precision, preferred_element_type)
 
 
 def _fits(x: Any, y: Any) -> bool:
@@ -136,7 +137,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
 
     Args:
       lhs: array [batch…, m, k].
-      rhs: array [batch…, k, n] of the same dtype and batch axes (they are not broadcast).
+      rhs: array [batch…, k, n] of the same batch axes (they are not broadcast).
       precision: as in `dot_general`.
     Returns: array [batch…, m, n].
     Raises: TypeError: lengths differ. ValueError: fewer than two axes, or ranks differ.
@@ -155,6 +156,4 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
         )
     batch = tuple(range(x.ndim - 2))
     dims = (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch))
-    return contraction.dot_general(  # type: ignore[no-any-return]
-        x, y, dims=dims, **_options("batch_matmul", precision, None)
-    )
+    return _product("batch_matmul", x, y, dims, precision, None)

@@ -1,11 +1,11 @@
 """Conversions between dtypes."""
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import Array
 from ..core.source import located
 from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
-from .operands import whole
+from .operands import scalar_as, whole
 
 __all__ = ["bitcast_convert_type", "convert_element_type", "reduce_precision"]
 
@@ -22,15 +22,15 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
       operand: array of any dtype.
       new_dtype: the dtype to convert to.
     Returns: array of the operand's shape, of `new_dtype`.
-    Raises: TypeError: not a dtype.
+    Raises: TypeError: not a dtype, or a Python complex number and a real dtype.
     Example:
       >>> from weft import lax
       >>> [lax.convert_element_type(x, "uint8").item() for x in (1.5, -3.0, 300.0)]
       [1, 0, 255]
     Source: StableHLO `convert`.
     """
-    x = as_value(operand)
     dtype = dtypes.requested_dtype(new_dtype, "convert_element_type")
+    x = scalar_as("convert_element_type", operand, dtype)
     if x.aval.dtype == dtype and not x.aval.weak_type:
         return x  # type: ignore[no-any-return]
     return structural.convert_element_type(x, dtype=dtype)  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_of
+from .operands import scalar_as
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "zeros_like_array"]
 
@@ -67,11 +68,12 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
       >>> lax.full((2,), 7, "float32").tolist()
       [7.0, 7.0]
     """
-    x = as_value(fill_value)
+    kind = None if dtype is None else dtypes.requested_dtype(dtype, "full")
+    x = as_value(fill_value) if kind is None else scalar_as("full", fill_value, kind)
     if x.ndim:
         raise TypeError(f"full: fill_value must be a scalar; got {x.aval}")
-    if dtype is not None:
-        x = convert_element_type(x, dtype=dtypes.requested_dtype(dtype, "full"))
+    if kind is not None:
+        x = convert_element_type(x, dtype=kind)
     lengths = shape_of("full", shape)
     return structural.broadcast_in_dim(x, shape=lengths, dims=()) if lengths else x
 
@@ -99,7 +101,7 @@ def full_like(
         x = as_value(x)
     kind = dtypes.canonicalize_dtype(x.dtype if dtype is None else dtype)
     weak = dtype is None and getattr(x, "weak_type", False)
-    number = as_value(fill_value)
+    number = scalar_as("full_like", fill_value, kind)
     if number.ndim:
         raise TypeError(f"full_like: fill_value must be a scalar; got {number.aval}")
     lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)

@@ -8,7 +8,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import aval
-from ..core.primitive import Primitive
+from ..core.primitive import Axis, Primitive
 from ..core.source import located
 from ..interpreters.batch import batch
 from ..primitives import indexing
@@ -87,8 +87,9 @@ def gather(
       slice_sizes: a window's length along each axis of the operand.
       unique_indices: a promise that no element is read twice; makes the derivative faster.
       indices_are_sorted: a promise that the indices are in lexicographic order.
-      mode: what becomes of windows that aren't inside: "fill" (or `None`) gives `fill_value`,
-        "clip" moves them inside, "promise_in_bounds" says that there are none.
+      mode: what becomes of windows that aren't inside: "clip" moves them inside, "fill" gives
+        `fill_value`, "promise_in_bounds" says that there are none. `None` is "fill" if there is a
+        `fill_value`, and "clip" otherwise.
       fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
     Returns: array [b0, …, and the windows' axes at `offset_dims`], dtype of `operand`.
     Raises: TypeError, ValueError: shapes and numbers don't fit each other.
@@ -100,6 +101,8 @@ def gather(
       [[4, 5], [0, 1], [4, 5]]
     """
     x, indices = as_value(operand), as_value(start_indices)
+    if mode is None and fill_value is None:
+        mode = GatherScatterMode.CLIP
     kind = GatherScatterMode.from_any(mode)
     filled = kind is GatherScatterMode.FILL_OR_DROP
     return indexing.gather(  # type: ignore[no-any-return]
@@ -276,7 +279,7 @@ def scatter_apply(
         if not values.size:
             return values
         flat = reshape(values, shape=(values.size,))
-        (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], values.size)
+        (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], Axis(values.size))
         if new.shape != flat.shape:
             raise TypeError(
                 "scatter_apply: func must give a scalar for a scalar; got an array of shape "

@@ -63,6 +63,20 @@ def whole(name: str, argument: str, value: Any) -> int:
         ) from None
 
 
+def scalar_as(name: str, x: Any, dtype: Any) -> Any:
+    """A value that is to become of a dtype; Python's complex numbers don't become real ones.
+
+    Raises: TypeError: this is one, and the dtype is real.
+    """
+    if x.__class__ is complex and not dtypes.is_complex(dtype) and not dtypes.is_bool(dtype):
+        raise noted(
+            TypeError(
+                f"{name}: {x} can't become {dtype.name}\n  fix: x.real drops the imaginary part"
+            )
+        )
+    return as_value(x)
+
+
 _KINDS = (dtypes.is_bool, dtypes.is_integer, dtypes.is_float, dtypes.is_complex)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
-from ..primitives import reduction, structural
+from ..primitives import any_reduction, reduction, structural
 from ..typing import ArrayLike, DTypeLike, PyTree
 from .axes import axes_of, axis_of
 from .bodies import values_of
@@ -237,11 +237,13 @@ def reduce(
       operands: array, or a tree of arrays of one shape that are reduced together.
       init_values: a scalar for each array, in the same structure.
       computation: `(so_far, element) -> so_far`, of scalars in the structure of `operands`.
-        Sums, products, extremes and bitwise logic are recognised: they are fast and differentiable.
+        Sums, products, extremes and bitwise logic are recognised: they are fast. The derivative of
+        others applies the computation to halves of the array, and so on: it should be made of
+        elementwise operations.
       dimensions: the axes.
     Returns: arrays without those axes, in the structure of `operands`.
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an axis is out of range.
-      MissingRuleError: differentiation of a computation that isn't recognised.
+      MissingRuleError: differentiation of a computation with loops, branches or the like.
     Source: StableHLO `reduce`.
     Example:
       >>> import numpy as np
@@ -260,7 +262,7 @@ def reduce(
     axes = axes_of("reduce", xs[0], dimensions)
     jaxpr, name = traced_computation("reduce", computation, tree, [x.aval for x in xs])
     if name is None or xs[0].dtype != inits[0].dtype or inits[0].ndim:
-        results = reduction.reduce(*xs, *inits, jaxpr=jaxpr, axes=axes)
+        results = any_reduction.reduce(*xs, *inits, jaxpr=jaxpr, axes=axes)
         return tree.unflatten(results)
     result = reduction.BY_MONOID[name](xs[0], axes=axes)
     if not is_number(inits[0], reduction.IDENTITIES[name](xs[0].dtype)):

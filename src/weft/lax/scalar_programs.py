@@ -6,6 +6,7 @@ Knows trees and monoids; knows no reduction.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..compiler.dead_code import jaxpr_calls_host
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
@@ -33,6 +34,12 @@ def traced_computation(
         raise TypeError(
             f"{name}: the computation uses values from outside ({used}): it may use its arguments "
             "and Python numbers only"
+        )
+    if jaxpr_calls_host(body.jaxpr):
+        raise TypeError(
+            f"{name}: the computation calls Python (debug.print, a callback), which it can't: it "
+            "becomes a part of one operation of XLA's\n"
+            "  fix: call it before or after; or lax.scan instead, whose body may"
         )
     if body.result_tree != tree:
         raise TypeError(

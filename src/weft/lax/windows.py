@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core.source import located
-from ..primitives import windows
+from ..primitives import any_reduction, windows
 from ..primitives.arithmetic import max_, min_
 from ..primitives.convolution import dilated
 from ..primitives.extremes import highest, lowest
@@ -40,7 +40,7 @@ def reduce_window(
       init_value: a scalar for each array, in the same structure; it fills the padding too.
       computation: `(so_far, element) -> so_far`, of scalars in the structure of `operand`. Sums,
         maxima and minima (from their identities; extremes from any number) are recognised: they
-        are fast and differentiable. The first extreme of a window has all of its derivative.
+        are fast. The first extreme of a window has all of its derivative.
       window_dimensions: the window's length along each axis.
       window_strides: how far it moves along each axis; 1 by default.
       padding: 'SAME', 'SAME_LOWER', 'VALID', or a pair (before, after) for each axis.
@@ -48,7 +48,7 @@ def reduce_window(
       window_dilation: for each axis, `d - 1` elements between those of a window are left out.
     Returns: arrays with an element for each place of the window, in the structure of `operand`.
     Raises: TypeError: structures, shapes or dtypes don't fit. ValueError: an option doesn't.
-      MissingRuleError: differentiation of a computation that isn't recognised.
+      MissingRuleError: differentiation of a computation with loops, branches or the like.
     Source: StableHLO `reduce_window`.
     Example:
       >>> import numpy as np
@@ -86,7 +86,7 @@ def reduce_window(
         return tree.unflatten([result])
     if fits and monoid == "add" and not dtypes.is_bool(x.dtype) and is_number(inits[0], 0):
         return tree.unflatten([windows.reduce_window_sum(x, geometry=geometry)])
-    return tree.unflatten(windows.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry))
+    return tree.unflatten(any_reduction.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry))
 
 
 def _geometry(

@@ -15,7 +15,7 @@ from .axes import one_axis
 from .creation import broadcast, from_numpy
 from .elementwise import one, two
 from .pieces import cut
-from .promotion import binary, cast, derived, promote_values, strong, unary, value
+from .promotion import binary, cast, check_ranks, derived, promote_values, strong, unary, value
 from .reductions import sum, truth
 
 __all__ = [
@@ -113,6 +113,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.gcd(np.array([12, 7]), 8)
       Array([4, 1], dtype=int32)
     """
+    check_ranks("gcd", x1, x2)
     x, y = _whole_pair("gcd", x1, x2)
     zero = literal(0, x.dtype)
 
@@ -139,6 +140,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.lcm(np.array([4, 3]), 6)
       Array([12,  6], dtype=int32)
     """
+    check_ranks("lcm", x1, x2)
     x, y = _whole_pair("lcm", x1, x2)
     x, y = _size(x), _size(y)
     divisor = gcd(x, y)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import dtypes
 from ..config import thread
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.value import Value
-from ..primitives import selection, structural
+from ..primitives import bitwise, selection, structural
 from ..typing import ArrayLike
 from .indexing import nonzero
 from .promotion import SCALARS, cast, check_ranks, composite, noted, promote_values, value
@@ -92,6 +93,18 @@ def select(
     return result  # type: ignore[no-any-return]
 
 
+def _guarded(x: Any, flags: Sequence[Any], own: bool) -> Any:
+    """The argument of a piece, without derivative where another piece counts: it may be NaN there,
+    and stays so times zero. `flags` are those of the piece, if it has its own, and later ones."""
+    if not dtypes.is_inexact(x.aval.dtype) or x.__class__ is Array:
+        return x
+    here, later = (flags[0], flags[1:]) if own else (None, flags)
+    for flag in later:
+        elsewhere = bitwise.bitwise_not(flag)
+        here = elsewhere if here is None else here & elsewhere
+    return x if here is None else selection.select_n(here, selection.stop_gradient(x), x)
+
+
 @located
 def piecewise(
     x: ArrayLike,
@@ -132,7 +145,9 @@ def piecewise(
         )
     result = None
     for i, function in enumerate(functions):
-        piece = function(v, *args, **kw) if callable(function) else function
+        piece = function
+        if callable(function):
+            piece = function(_guarded(v, flags[i - 1 :] if i else flags, bool(i)), *args, **kw)
         piece = cast(value("piecewise", piece, "a result"), v.dtype)
         piece = structural.widen(piece, v.shape)
         result = piece if result is None else selection.select_n(flags[i - 1], result, piece)

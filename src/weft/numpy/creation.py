@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..compiler.program import settled
 from ..config import thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
@@ -117,7 +118,9 @@ def array(
         result = structural.reshape(
             result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
         )
-    return result if device is None else on_device(result, device)
+    if device is None:
+        return result if thread.default_device is None else settled(result)
+    return on_device(result, device)
 
 
 def _as_dtype(x: Any, dtype: Any) -> Array:
@@ -125,6 +128,8 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     if dtypes.is_integer(dtype):
         try:
             host = np.asarray(x)
+            if host.dtype.kind == "c":
+                raise _no_complex(dtype)
             # asarray refuses integers that don't fit
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
         except OverflowError:
@@ -135,16 +140,20 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
                     f"float32, or 64-bit types: config.update('enable_x64', True)"
                 )
             ) from None
-    elif dtypes.is_complex(np.asarray(x).dtype) and not dtypes.is_complex(dtype):
-        raise noted(
-            TypeError(
-                f"array: complex data can't become {dtype.name}\n  fix: np.real(x) drops the "
-                "imaginary part"
-            )
-        )
+    elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
+        raise _no_complex(dtype)
     else:
         host = np.asarray(x, dtype)
     return Array(host, aval_of(host.shape, dtype))
+
+
+def _no_complex(dtype: Any) -> Exception:
+    return noted(
+        TypeError(
+            f"array: complex data can't become {dtype.name}\n  fix: np.real(x) drops the "
+            "imaginary part"
+        )
+    )
 
 
 def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
@@ -585,4 +594,5 @@ def full_like(
 
 def from_numpy(x: Any) -> Array:
     """An `Array` of NumPy data of our own making, whose memory is shared."""
-    return from_host(x, copy=False)
+    array = from_host(x, copy=False)
+    return array if thread.default_device is None else settled(array)  # type: ignore[no-any-return]

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
 from ..primitives import arithmetic, structural
+from ..primitives.contraction import narrower
 from ..typing import DTypeLike
 from .creation import wanted_dtype
 from .matrices import _diagonal
@@ -234,6 +236,7 @@ def _contracted(
     *values: Any, terms: Any, output: str, path: Any, precision: Any, dtype: Any
 ) -> Any:
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
+    sums = None if dtype is None or narrower(values[0].dtype, dtype) else dtype
     pairs = list(zip(values, terms, strict=True))
     for step in path:
         chosen: list[Any] = [pairs[k] for k in step]
@@ -242,7 +245,7 @@ def _contracted(
         while len(chosen) > 1:
             later = kept.union(*(t for _, t in chosen[2:]))
             (x, p), (y, q) = chosen[:2]
-            chosen[:2] = [_product(x, p, y, q, later, precision, dtype)]
+            chosen[:2] = [_product(x, p, y, q, later, precision, sums)]
         x, p = chosen[0]
         pairs.append(_reduced(x, p, kept))
     x, term = pairs[0]
@@ -284,6 +287,9 @@ def _product(
     dtype: Any,
 ) -> tuple[Any, str]:
     """The product of two operands, summed over what they alone share."""
+    if x.dtype != y.dtype:  # one is a product already, of the dtype wished for
+        common = dtypes.promote_types(x.dtype, y.dtype)
+        x, y = cast(x, common), cast(y, common)
     x, p = _reduced(x, p, kept | set(q))
     y, q = _reduced(y, q, kept | set(p))
     for c in p:  # a length of one against a longer one is broadcast: no real pair of axes

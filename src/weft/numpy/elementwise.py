@@ -24,6 +24,7 @@ from ..typing import ArrayLike
 from .promotion import (
     SCALARS,
     binary,
+    check_ranks,
     composite,
     derived,
     inexact,
@@ -230,7 +231,9 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     )
     quotient = arithmetic.round_(quotient, rounding_method=EVEN)
     by_zero = comparison.eq(y, literal(0, x.aval.dtype))
-    return selection.select_n(by_zero, quotient, arithmetic.div(x, y)), remainder
+    # rounding infinities and NaN changes nothing but the derivative
+    beyond = arithmetic.round_(arithmetic.div(x, y), rounding_method=EVEN)
+    return selection.select_n(by_zero, quotient, beyond), remainder
 
 
 EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
@@ -390,6 +393,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.float_power(np.arange(3), 2)
       Array([0., 1., 4.], dtype=float32)
     """
+    check_ranks("float_power", x1, x2)
     return t.pow_(*promote_values("float_power", x1, x2, to_inexact=True))  # type: ignore[no-any-return]
 
 
@@ -422,6 +426,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.hypot(np.array([3.0]), 4)
       Array([5.], dtype=float32)
     """
+    check_ranks("hypot", x1, x2)
     x, y = promote_values("hypot", x1, x2, to_inexact=True)
     if dtypes.is_complex(x.aval.dtype):
         raise noted(ValueError("hypot: expected real operands; got complex ones"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.source import located
+from ..core.source import function_line, located
 from ..lax.convolution import conv_general_dilated
 from ..primitives import arithmetic, comparison, complex_numbers, selection, slicing, structural
 from ..transforms.vmap import vmap
@@ -124,6 +124,10 @@ def vectorize(
     for e in left_out:
         if not isinstance(e, (int, str)):
             raise TypeError(f"vectorize: excluded must hold positions and names; got {e!r}")
+        if isinstance(e, int) and e < 0:
+            raise ValueError(
+                f"vectorize: positions in excluded count from the first argument, 0; got {e}"
+            )
     if signature is not None and not _SIGNATURE.match(signature):
         raise ValueError(f"vectorize: signature must be as in '(n,m),(m)->(n)'; got {signature!r}")
 
@@ -152,11 +156,13 @@ def vectorize(
                     f"{len(values)}"
                 )
         lengths: dict[str, int] = {}
-        fronts = []
+        fronts: list[tuple[int, ...]] = []
         for v, core in zip(values, cores, strict=True):
             if v.ndim < len(core):
                 raise ValueError(
-                    f"vectorize: signature {signature} needs {len(core)} axes; got {v.aval}"
+                    f"vectorize: argument {places[len(fronts)]} of {function_line(pyfunc)}, with "
+                    f"shape {v.shape}, does not have enough dimensions for all its core "
+                    f"dimensions {core}; excluded={left_out!r} and signature={signature!r}"
                 )
             at = v.ndim - len(core)
             for label, n in zip(core, v.shape[at:], strict=True):
@@ -414,6 +420,8 @@ def unwrap(
         raise ValueError(f"unwrap: expected real numbers; got {x.aval}")
     i = one_axis("unwrap", axis, x)
     x = promote_values("unwrap", x, period)[0]
+    if not x.shape[i]:
+        return x  # type: ignore[no-any-return]
     whole = not dtypes.is_inexact(x.dtype)
     turn = cast(value("unwrap", period, "period"), x.dtype)
     half = turn // 2 if whole else turn / 2

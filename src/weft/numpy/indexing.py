@@ -14,6 +14,7 @@ from ..core.array import Array, as_value, from_host, literal
 from ..core.aval import Aval, aval
 from ..core.source import note_user_line
 from ..core.trace import current
+from ..core.value import fill_operators
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
 from ..lax.slicing import counted_from_end, start_index
@@ -34,7 +35,7 @@ from ..primitives.structural import broadcast_in_dim, convert_element_type, resh
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
 from .index_plans import Index, New, Placed, Sliced, parse
-from .promotion import cast, noted, plan_cache, value
+from .promotion import cast, keep, noted, plan_cache, value
 
 __all__ = ["argwhere", "flatnonzero", "nonzero", "unstack"]
 
@@ -45,6 +46,7 @@ FILL, PROMISE = GatherScatterMode.FILL_OR_DROP, GatherScatterMode.PROMISE_IN_BOU
 
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 _rows: dict[Aval, Aval] = plan_cache()  # aval of an array -> that of its rows
+_parts: dict[tuple[Aval, tuple[int, ...]], Aval] = plan_cache()  # … and the shape of a part
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -62,9 +64,11 @@ def getitem(x: Any, index: Any) -> Any:
                     return Array(result, _rows[x.aval])
                 except KeyError:
                     a = x.aval
-                    row = _rows[a] = aval(a.shape[1:], a.dtype, a.weak_type)
+                    row = keep(_rows, a, aval(a.shape[1:], a.dtype, a.weak_type))
                     return Array(result, row)
-            if kind is tuple:
+            if kind is slice:
+                pass
+            elif kind is tuple:
                 for item in index:
                     if item.__class__ not in BASIC:
                         index = host_index(index)
@@ -72,8 +76,13 @@ def getitem(x: Any, index: Any) -> Any:
             elif kind not in BASIC:
                 index = host_index((index,))
             result = host[index]
-            a = x.aval
-            return Array(result, aval(result.shape, a.dtype, a.weak_type))
+            key = x.aval, result.shape
+            try:
+                return Array(result, _parts[key])
+            except KeyError:
+                a = x.aval
+                part = keep(_parts, key, aval(result.shape, a.dtype, a.weak_type))
+                return Array(result, part)
         except (IndexError, TypeError, ValueError):
             pass  # out of range, or not an index: the long way moves it inside, or explains
     try:
@@ -81,6 +90,9 @@ def getitem(x: Any, index: Any) -> Any:
     except (TypeError, ValueError, IndexError) as error:
         note_user_line(error)
         raise
+
+
+fill_operators(getitem=getitem)
 
 
 def host_of(x: Array) -> Any:

@@ -8,7 +8,7 @@ in the modules of the functions they are, when first used.
 import sys
 from typing import Any
 
-from ..core.value import Value
+from ..core.value import Value, fill_operators
 from ..lazy import exports
 from ..primitives import arithmetic, bitwise, comparison, structural
 from . import logic
@@ -93,4 +93,18 @@ __getattr__, __dir__ = exports(
     into=__name__,
 )
 
-Value.operators = sys.modules[__name__]
+fill_operators(
+    sys.modules[__name__],
+    add=add,
+    sub=subtract,
+    mul=multiply,
+    truediv=true_divide,
+    neg=negative,
+    eq=equal,
+    ne=not_equal,
+    lt=less,
+    le=less_equal,
+    gt=greater,
+    ge=greater_equal,
+    **{"and": bitwise_and, "or": bitwise_or},
+)

@@ -9,13 +9,23 @@ from ..core.source import located, note_user_line
 from ..core.trace import current
 from ..interpreters.evaluate import quietly
 from ..primitives import arithmetic, complex_numbers, structural
-from ..primitives.contraction import canonical_precision, dot_general
+from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import all_axes, one_axis, whole_number
 from .creation import wanted_dtype
 from .pieces import cut
-from .promotion import cast, composite, keep, no_out, noted, plan_cache, promote_values, value
+from .promotion import (
+    cast,
+    check_ranks,
+    composite,
+    keep,
+    no_out,
+    noted,
+    plan_cache,
+    promote_values,
+    value,
+)
 
 __all__ = [
     "cross",
@@ -39,13 +49,15 @@ def contracted(
     name: str, x: Any, y: Any, dims: Any, precision: Any = None, dtype: Any = None
 ) -> Any:
     """One dot_general of values of one dtype."""
-    weak_free = None if dtype is None else wanted_dtype(name, dtype)
+    wanted = None if dtype is None else wanted_dtype(name, dtype)
+    lesser = wanted is not None and narrower(x.aval.dtype, wanted)
     params = (
         ("dims", dims),
-        ("dtype", weak_free),
+        ("dtype", None if lesser else wanted),
         ("precision", canonical_precision(name, precision)),
     )
-    return current.trace.process(dot_general, (x, y), params)
+    out = current.trace.process(dot_general, (x, y), params)
+    return cast(out, wanted) if lesser else out
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
@@ -274,6 +286,7 @@ def vecdot(
       Array([3., 3.], dtype=float32)
     """
     x, y = promote_values("vecdot", x1, x2)
+    check_ranks("vecdot", x, y)
     i, j = one_axis("vecdot", axis, x), one_axis("vecdot", axis, y)
     if x.shape[i] != y.shape[j]:
         raise _mismatch("vecdot", x, y, i, j)

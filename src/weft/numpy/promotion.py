@@ -13,7 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..compiler.program import program_of
 from ..config import config, thread
-from ..core.array import _SCALARS as _SCALAR_TYPES, Array, _literals, as_value, literal
+from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal, literals_of
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.source import note_user_line, noted
@@ -226,9 +226,8 @@ def binary(
                     return Array((current.quiet or quietly())(kernel, hx, hy), out)
                 return trace.process(primitive, (x1, x2), (), out)
             if x2.__class__ in SCALARS:
-                kernel, out, dtype = rights[x1.aval, x2.__class__]
-                kind = x2.__class__
-                y = _literals.get((x2, kind, dtype))
+                kernel, out, dtype, known = rights[x1.aval, x2.__class__]
+                y = known.get(x2)
                 if y is None:
                     y = literal(x2, dtype)
                 if trace is _base and x1.__class__ is Array and kernel is not None:
@@ -238,8 +237,8 @@ def binary(
                     return Array((current.quiet or quietly())(kernel, host, y._host), out)
                 return trace.process(primitive, (x1, y), (), out)
             if x1.__class__ in SCALARS:
-                kernel, out, dtype = lefts[x1.__class__, x2.aval]
-                x = _literals.get((x1, x1.__class__, dtype))
+                kernel, out, dtype, known = lefts[x1.__class__, x2.aval]
+                x = known.get(x1)
                 if x is None:
                     x = literal(x1, dtype)
                 if trace is _base and x2.__class__ is Array and kernel is not None:
@@ -274,12 +273,16 @@ def binary(
             if of_complex is not None and dtype.kind == "c":
                 return of_complex(vx, vy)
             out = primitive.out((vx, vy), ())
+            if thread.numpy_rank_promotion != "allow":
+                return current.trace.process(primitive, (vx, vy), (), out)  # each call is looked at
             if vx is x and vy is y:
                 keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
             elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
-                keep(rights, (x.aval, y.__class__), (host_kernel(vx, vy), out, dtype))
+                plan = host_kernel(vx, vy), out, dtype, literals_of(y.__class__, dtype)
+                keep(rights, (x.aval, y.__class__), plan)
             elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
-                keep(lefts, (x.__class__, y.aval), (host_kernel(vx, vy), out, dtype))
+                plan = host_kernel(vx, vy), out, dtype, literals_of(x.__class__, dtype)
+                keep(lefts, (x.__class__, y.aval), plan)
             elif vx.__class__ is Array and vy.__class__ is Array and current.trace is _base:
                 x, y = as_value(x), as_value(y)
                 keep(mixed, (x.aval, y.aval, thread.x64), True)
@@ -324,7 +327,7 @@ def check_ranks(name: str, *xs: Any) -> None:
             f"(numpy_rank_promotion is {mode!r})\n  fix: add the missing axes with x[None]"
         )
         if mode == "raise":
-            raise ValueError(message)
+            raise noted(ValueError(message))
         warnings.warn(message, stacklevel=dtypes._levels_to_user())
 
 
@@ -456,7 +459,7 @@ def composite(
         else:
             if kernel is not None:
                 return Array((current.quiet or quietly())(kernel, *hosts), out)
-            if ready.steps is None and ready.jaxpr.equations and not thread.disable_jit:
+            if ready.prepared().steps is None and ready.jaxpr.equations and not thread.disable_jit:
                 outs = program_of(ready.jaxpr).run(xs)  # XLA does it, as one program
             else:
                 outs = ready.run(xs, _base)
@@ -479,17 +482,16 @@ def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tu
         return [result] if one else result
 
     plan = Plan(stage(listed, avals, name=function.__name__, about=function))
-    plan.prepare()
     if not one:
         return None, None, plan
     out = plan.jaxpr.outvars[0].aval
-    if plan.steps is None or plan.outputs[0][0]:
+    kernels = plan.prepared()
+    if kernels.steps is None or kernels.outputs[0][0]:
         return None, out, plan
-    steps = plan.steps[0]
+    steps = kernels.steps[0]
     if len(steps) == 1 and not steps[0][2] and steps[0][1] == tuple(range(len(avals))):
         return steps[0][0], out, plan
-    plan.generate()
-    program = plan.function
+    program = kernels.generate(of_arrays=False)
     return (lambda *hosts: program(*hosts)[0]), out, plan
 
 

@@ -17,7 +17,7 @@ from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
 from .creation import from_numpy, on_device, wanted_dtype, zeros
 from .joining import concatenate, stack
-from .promotion import SCALARS, cast, noted, promote_values, value
+from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 from .shapes import reshape
 
 __all__ = [
@@ -154,6 +154,7 @@ def linspace(
     found = dtypes.result_type(
         *(v if v.__class__ in SCALARS else value("linspace", v) for v in (start, stop))
     )
+    check_ranks("linspace", start, stop)
     if not dtypes.is_inexact(found):
         found = dtypes.default_float()
     out_dtype = found if wanted is None else wanted
@@ -215,6 +216,7 @@ def logspace(
       Array([  1.,  10., 100.], dtype=float32)
     """
     wanted = wanted_dtype("logspace", dtype)
+    check_ranks("logspace", start, stop)
     if all(map(_is_static, (start, stop, base))):
         given = [v if v.__class__ in SCALARS else value("logspace", v) for v in (start, stop)]
         found = dtypes.result_type(*given)
@@ -246,6 +248,7 @@ def geomspace(
       Array([  1.,  10., 100.], dtype=float32)
     """
     wanted = wanted_dtype("geomspace", dtype)
+    check_ranks("geomspace", start, stop)
     given = [v if v.__class__ in SCALARS else value("geomspace", v) for v in (start, stop)]
     found = dtypes.result_type(*given)
     found = found if dtypes.is_inexact(found) else dtypes.default_float()

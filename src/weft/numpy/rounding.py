@@ -21,6 +21,7 @@ from .promotion import (
     SCALARS,
     binary,
     cast,
+    check_ranks,
     composite,
     derived,
     inexact,
@@ -357,9 +358,8 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     exponent = arithmetic.sub(exponent, literal(bias - 1, dtypes.int32))
     shift = selection.select_n(tiny, literal(0, dtypes.int32), literal(bits + 2, dtypes.int32))
     exponent = arithmetic.sub(exponent, shift)
-    rest = bitwise.bitwise_and(raw, literal((1 << width) - 1 - mask, unsigned))
-    half = bitwise.bitwise_or(rest, literal((bias - 1) << bits, unsigned))
-    mantissa = conversion.bitcast_convert_type(half, dtype=dtype)
+    # exact, and unlike a change of bits it has a derivative
+    mantissa = _ldexp(x, arithmetic.neg(exponent))
     plain = arithmetic.is_finite(x) & comparison.ne(x, zero)
     return (
         selection.select_n(plain, x, mantissa),
@@ -419,6 +419,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       Array([6.], dtype=float32)
     """
     x, e = inexact("ldexp", x1), value("ldexp", x2, "x2")
+    check_ranks("ldexp", x, e)
     if is_complex_or_not_whole(x, e):
         raise noted(
             ValueError(

@@ -12,6 +12,7 @@ from ..core.source import located
 from ..primitives import (
     arithmetic,
     comparison,
+    complex_numbers,
     creation as made,
     selection,
     sorting as primitive,
@@ -219,7 +220,13 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def in_order(x: Any, y: Any, or_equal: bool) -> Any:
-    """Whether x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself."""
+    """Whether x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
+    complex numbers go by their real parts, then by their imaginary ones."""
+    if dtypes.is_complex(x.aval.dtype):
+        x_real, y_real = complex_numbers.real(x), complex_numbers.real(y)
+        x_imag, y_imag = complex_numbers.imag(x), complex_numbers.imag(y)
+        level = in_order(x_real, y_real, True) & in_order(y_real, x_real, True)
+        return in_order(x_real, y_real, False) | (level & in_order(x_imag, y_imag, or_equal))
     compare = comparison.le if or_equal else comparison.lt
     result = compare(x, y)
     if dtypes.is_inexact(x.aval.dtype):
@@ -291,5 +298,5 @@ def searchsorted(
         raise ValueError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
         x = look_up(x, value("searchsorted", sorter, "sorter"))
-    run = _counted if method == "compare_all" or dtypes.is_complex(x.dtype) else _searched
+    run = _counted if method == "compare_all" else _searched
     return run(x, y, right=side == "right", dtype=dtypes.default_int())  # type: ignore[no-any-return]

@@ -30,7 +30,7 @@ from .ranges import known, linspace
 from .reductions import max, min, sum
 from .rounding import clip
 from .shapes import atleast_2d, ravel, reshape
-from .sorting import searchsorted
+from .sorting import in_order, searchsorted
 
 __all__ = [
     "average",
@@ -462,7 +462,7 @@ def digitize(
     method = method or "scan"
     rising = searchsorted(edges, v, side, method=method)
     falling = n - searchsorted(edges[::-1], v, side, method=method)
-    rises = comparison.ge(edges[n - 1], edges[0])
+    rises = in_order(edges[0], edges[n - 1], True)
     return selection.select_n(rises, falling, rising)  # type: ignore[no-any-return]
 
 

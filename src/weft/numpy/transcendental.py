@@ -113,14 +113,9 @@ def log10(x: ArrayLike, /) -> Array:
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
-    dtype = x.aval.dtype
-    if dtypes.is_complex(dtype):
+    if dtypes.is_complex(x.aval.dtype):
         return _complex_logaddexp(x, y)
-    large, distance = arithmetic.max_(x, y), arithmetic.sub(x, y)
-    undefined = comparison.ne(distance, distance)  # equal infinities, or NaN
-    safe = selection.select_n(undefined, distance, literal(0.0, dtype))
-    result = structural.add(large, t.log1p(t.exp(arithmetic.neg(arithmetic.abs_(safe)))))
-    return selection.select_n(undefined, result, structural.add(x, y))
+    return t.logaddexp(x, y)
 
 
 def _complex_logaddexp(x: Any, y: Any) -> Any:
@@ -215,7 +210,8 @@ def _sinc(x: Any) -> Any:
     small = comparison.lt(size, literal(limit, size.aval.dtype))
     safe = selection.select_n(small, angle, literal(1.0, dtype))
     # near 0 a polynomial, whose derivatives are right too
-    z = arithmetic.mul(angle, angle)
+    near = selection.select_n(small, literal(0.0, dtype), angle)
+    z = arithmetic.mul(near, near)
     series = 1 - z / 6 * (1 - z / 20 * (1 - z / 42))
     return selection.select_n(small, arithmetic.div(t.sin(safe), safe), series)
 
@@ -235,8 +231,17 @@ def sinc(x: ArrayLike, /) -> Array:
 
 @composite
 def _i0(x: Any) -> Any:
+    dtype = x.aval.dtype
     size = arithmetic.abs_(x)
-    return arithmetic.mul(t.exp(size), special.bessel_i0e(size))
+    small = comparison.lt(size, literal(0.5, dtype))
+    far = arithmetic.mul(t.exp(size), special.bessel_i0e(size))
+    # near 0 a polynomial: the derivative of the size has a step there
+    near = selection.select_n(small, literal(0.0, dtype), x)
+    z = arithmetic.mul(near, near)
+    series = 1.0
+    for k in range(8, 0, -1):
+        series = 1 + z / (4 * k * k) * series
+    return selection.select_n(small, far, series)
 
 
 def i0(x: ArrayLike) -> Array:

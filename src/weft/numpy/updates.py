@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, as_value
+from ..core.primitive import Axis
 from ..core.value import Value
 from ..interpreters.batch import batch
 from ..lax.indexing import scatter_apply
@@ -362,7 +363,7 @@ def apply(
     elif window is not None:
         old = get_window(x, window)
         flat = reshape(old, shape=(old.size,))
-        (new,) = batch(lambda e: [one_element(name, func(e))], [flat], [True], old.size)
+        (new,) = batch(lambda e: [one_element(name, func(e))], [flat], [True], Axis(old.size))
         out = put_window(x, window, reshape(cast(new, x.dtype), shape=old.shape))
     else:
         places, numbers, update_shape, _ = layout(name, x, ix, wrap)

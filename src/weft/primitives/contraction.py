@@ -80,6 +80,17 @@ def precision_config(precision: Any) -> str:
     )
 
 
+def narrower(dtype: Any, wish: Any) -> bool:
+    """Whether sums of `dtype` would lose something in the dtype wished for."""
+    return (
+        dtypes.is_complex(dtype) > dtypes.is_complex(wish)
+        or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
+        or (dtypes.is_bool(wish) and not dtypes.is_bool(dtype))
+        or (dtypes.real_of(wish).itemsize < dtypes.real_of(dtype).itemsize)
+        or (dtype.itemsize == wish.itemsize == 1 and wish in (dtypes.int4, dtypes.uint4))
+    )
+
+
 def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
     """The dtype of a sum of products, given the wish for one (or `None`)."""
     if x.dtype != y.dtype:
@@ -89,14 +100,7 @@ def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
         )
     if dtype is None or dtype == x.dtype:
         return x.dtype
-    narrower = (
-        dtypes.is_complex(x.dtype) > dtypes.is_complex(dtype)
-        or dtypes.is_inexact(x.dtype) > dtypes.is_inexact(dtype)
-        or (dtypes.is_bool(dtype) and not dtypes.is_bool(x.dtype))
-        or (dtypes.real_of(dtype).itemsize < dtypes.real_of(x.dtype).itemsize)
-        or (x.dtype.itemsize == dtype.itemsize == 1 and dtype in (dtypes.int4, dtypes.uint4))
-    )
-    if narrower:
+    if narrower(x.dtype, dtype):
         raise TypeError(
             f"{name}: preferred_element_type must not be narrower than the operands' dtype; got "
             f"{dtype.name} for {x} and {y}"

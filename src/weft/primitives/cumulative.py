@@ -19,7 +19,7 @@ from .families import check_kind, same_dtype
 from .selection import where
 from .slicing import concatenate, slice_
 from .structural import add, broadcast_in_dim, check_axes, full
-from .transcendental import logistic
+from .transcendental import logaddexp, logistic
 
 Combine = Callable[..., Any]
 
@@ -161,19 +161,6 @@ def lowering(primitive: Primitive) -> Combine:
     return lambda block, x, y, out: primitive.lower_rule(block, x, y, out=out)  # type: ignore[misc]
 
 
-def _logaddexp(block: Any, x: Any, y: Any, out: Aval) -> Any:
-    mask = out.update(dtype=dtypes.bool_)
-    distance = block.elementwise("subtract", (x, y), out)
-    minus = block.elementwise("negate", (block.elementwise("abs", (distance,), out),), out)
-    more = block.elementwise(
-        "log_plus_one", (block.elementwise("exponential", (minus,), out),), out
-    )
-    larger = block.elementwise("maximum", (x, y), out)
-    near = block.elementwise("add", (larger, more), out)
-    unknown = block.compare("NE", distance, distance, mask)  # both infinite, or NaN
-    return block.select(unknown, block.elementwise("add", (x, y), out), near)
-
-
 # --- linear_recurrence ---
 
 linear_recurrence = Primitive(
@@ -204,9 +191,9 @@ def _(a: Any, b: Any, *, axis: int, reverse: bool) -> Any:
     factors = np.moveaxis(a, axis, 0).astype(wide)
     rows = np.moveaxis(b, axis, 0).astype(wide)
     out = np.empty_like(rows)
-    before = np.zeros_like(rows[0]) if len(rows) else None
+    before = None
     for k in range(len(rows) - 1, -1, -1) if reverse else range(len(rows)):
-        before = out[k] = factors[k] * before + rows[k]
+        before = out[k] = rows[k] if before is None else factors[k] * before + rows[k]
     return np.moveaxis(out, 0, axis).astype(b.dtype)
 
 
@@ -222,6 +209,11 @@ def _(block: Any, a: Any, b: Any, out: Aval, axis: int, reverse: bool) -> Any:
 
     wide = WIDE.get(out.dtype, out.dtype)
     a, b = block.convert(a, wide), block.convert(b, wide)
+    # nothing comes before the first: its factor must not count, be it infinite
+    whole = a.aval.update(dtype=dtypes.int32)
+    end = block.full(whole.shape[axis] - 1 if reverse else 0, whole)
+    first = block.compare("EQ", block.iota(whole, axis), end, whole.update(dtype=dtypes.bool_))
+    a = block.select(first, block.full(0, a.aval), a)
     return block.convert(loop(block, axis, reverse, wide.type(0), step, a, b), out.dtype)
 
 
@@ -342,7 +334,7 @@ cumlogsumexp = cumulative(
     "cumlogsumexp",
     "Running logarithm of the sum of exponentials along `axis`.",
     ufunc=np.logaddexp,
-    combine=_logaddexp,
+    combine=lowering(logaddexp),
     identity=lowest,
     accepts="float",
 )

@@ -148,8 +148,11 @@ def _igamma_formula(complement: bool) -> Any:
         out = m.where(below, m.maximum(1 - p, 0), q) if complement else m.where(below, p, 1 - q)
         at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
         out = m.where((x == 0) | (a == math.inf), at_zero, out)
-        out = m.where(x == math.inf, m.where(a == math.inf, math.nan, at_infinity), out)
-        wrong = (a <= 0) | (x < 0) | (a != a) | (x != x)
+        # all of the mass is at zero if a is
+        out = m.where(
+            (x == math.inf) | (a == 0), m.where(a == math.inf, math.nan, at_infinity), out
+        )
+        wrong = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (a != a) | (x != x)
         return m.where(wrong, math.nan, out)
 
     return formula

@@ -10,12 +10,10 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints
 from .arithmetic import div, max_, min_, mul
 from .comparison import eq
-from .computations import check_computation, region
 from .cumulative import cumprod
 from .extremes import WIDE, all_ones, highest, lowest, signed_zeros
 from .families import KINDS, check_kind
@@ -335,56 +333,3 @@ argmax = place(
 argmin = place(
     "argmin", "Index of the first minimum along `axis`.", evaluate=np.argmin, largest=False
 )
-
-
-# --- any computation ---
-
-reduce = Primitive(
-    "reduce",
-    "Reduces `axes` of several arrays together by a program of scalars, from initial values.",
-    multiple=True,
-    host_limit=0,
-)
-
-
-@reduce.type
-def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
-    n = len(args) // 2
-    operands, inits = args[:n], args[n:]
-    if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(
-            f"reduce: operands must have one shape; got {', '.join(map(str, operands))}"
-        )
-    check_axes("reduce", operands[0], axes)
-    check_computation("reduce", jaxpr, operands, inits)
-    kept = others(axes, operands[0].ndim)
-    return [x.update(shape=[x.shape[a] for a in kept], weak_type=False) for x in operands]
-
-
-@reduce.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
-    return block.op(
-        "reduce",
-        *args,
-        out=list(out),
-        attributes=f"dimensions = {ints(axes)}",
-        regions=[region(block, jaxpr)],
-    )
-
-
-@reduce.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> Any:
-    n = len(args) // 2
-    operands, inits = args[:n], args[n:]
-    if any(batched[n:]):
-        raise NotImplementedError(
-            "reduce: initial values that vmap maps over are possible for sums, products, extremes "
-            "and logic only\n  fix: reduce from the computation's identity, and combine afterwards"
-        )
-    operands = [
-        x
-        if b
-        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(operands, batched, strict=False)
-    ]
-    return reduce(*operands, *inits, jaxpr=jaxpr, axes=tuple(a + 1 for a in axes))

@@ -140,6 +140,50 @@ stop_gradient: Primitive = unary(
     host_limit=None,
 )
 
+guard = Primitive(
+    "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host_limit=None
+)
+
+
+@guard.type
+def _(counts: Aval, x: Aval) -> Aval:
+    if counts.shape != x.shape or counts.dtype != dtypes.bool_:
+        raise TypeError(f"guard: expected a bool of the shape of {x}; got {counts}")
+    return x
+
+
+@guard.evaluate
+def _(counts: Any, x: Any) -> Any:
+    return x
+
+
+@guard.lower
+def _(block: Any, counts: Any, x: Any, out: Aval) -> Any:
+    return x
+
+
+@guard.jvp
+def _(primals: Any, tangents: Any, out: Any) -> Any:
+    return select_n(primals[0], zeros(tangents[1].aval), tangents[1])
+
+
+@guard.transpose
+def _(ct: Any, counts: Any, x: Any) -> Any:
+    return None, select_n(counts, zeros(ct.aval), ct)
+
+
+@guard.batch
+def _(args: Any, batched: Any, batch_size: int) -> Any:
+    return guard(
+        *[
+            a
+            if b
+            else broadcast_in_dim(a, shape=(batch_size, *a.shape), dims=tuple(range(1, a.ndim + 1)))
+            for a, b in zip(args, batched, strict=True)
+        ]
+    )
+
+
 copy: Primitive = unary(
     "copy",
     "The operand, in memory of its own.",
@@ -150,6 +194,41 @@ copy: Primitive = unary(
     linear=True,
     host_limit=None,
 )
+
+name = Primitive("name", "The operand, which a policy of checkpoint may speak of.", host_limit=None)
+
+
+@name.type
+def _(x: Aval, *, name: str) -> Aval:
+    return x
+
+
+@name.evaluate
+def _(x: Any, *, name: str) -> Any:
+    return x
+
+
+@name.lower
+def _(block: Any, x: Any, out: Aval, name: str) -> Any:
+    return x
+
+
+@name.jvp
+def _(primals: Any, tangents: Any, out: Any, *, name: str) -> Any:
+    return tangents[0]
+
+
+@name.transpose
+def _(ct: Any, x: Any, *, name: str) -> Any:
+    return (ct,)
+
+
+@name.batch
+def _(args: Any, batched: Any, batch_size: Any, *, name: str) -> Any:
+    return _name(args[0], name=name)
+
+
+_name = name  # the rules have a parameter of that name
 
 optimization_barrier = Primitive(
     "optimization_barrier",

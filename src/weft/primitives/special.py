@@ -129,7 +129,7 @@ def _digamma_of(x: float) -> float:
         return math.nan
     if x <= 0:
         if x == math.floor(x):
-            return math.nan if x else -math.inf
+            return math.nan if x else -math.copysign(math.inf, x)
         return _digamma_of(1 - x) - math.pi / math.tan(math.pi * math.remainder(x, 1))
     shift = 0.0
     terms = []
@@ -148,7 +148,8 @@ def _digamma_of(x: float) -> float:
 def _lower_digamma(block: Any, x: Any, out: Any) -> Any:
     value = lowered_in_wider("chlo.digamma")(block, x, out=out)
     at_zero = block.compare("EQ", x, block.full(0, out), out.update(dtype=dtypes.bool_))
-    return block.select(at_zero, block.full(-math.inf, out), value)  # NaN in jaxlib 0.10
+    pole = block.elementwise("divide", (block.full(-1, out), x), out)
+    return block.select(at_zero, pole, value)  # NaN in jaxlib 0.10
 
 
 digamma: Primitive = special(

@@ -5,6 +5,7 @@ themselves. Knows nothing of any interpretation.
 """
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -161,7 +162,7 @@ def _(args: Any, batched: Any, batch_size: int, *, shape: Any, dims: Any) -> Any
 
 # --- reduce_sum ---
 
-reduce_sum = Primitive("reduce_sum", "Sum over `axes`.", host_limit=262_144)
+reduce_sum = Primitive("reduce_sum", "Sum over `axes`.")
 
 
 @reduce_sum.type
@@ -183,9 +184,62 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
         return functools.partial(sum_evaluated, axes=axes)
     every = None if len(axes) == x.ndim else axes
-    if dtypes.is_inexact(x.dtype):  # NumPy keeps the dtype, and each argument costs it 40 ns
+    if dtypes.is_inexact(x.dtype):
+        found = sum_by_product(x, axes)
+        if found is not None:
+            return found
+        # NumPy keeps the dtype, and each argument costs it 40 ns
         return functools.partial(np.add.reduce, axis=every)
     return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
+
+
+def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Any:
+    """The kernel of a sum as a product with ones, which takes NumPy a third of the time or less.
+
+    A long sum is one of rows, for the sake of exactness, too. `None` for complex numbers, whose
+    infinities times 0i are NaN, and for a sum over other axes than the first or the last ones.
+    """
+    if dtypes.is_complex(x.dtype) or not x.size or not axes:
+        return None
+    count = math.prod([x.shape[a] for a in axes])
+    if len(axes) == x.ndim and count > 2 * _ROW:
+        return long_sum(count, x.dtype)
+    ones = np.ones(count, x.dtype)
+    dot = ones.dot
+    if x.ndim == 1 or (x.ndim == 2 and axes == (0,)):
+        return dot
+    if len(axes) == x.ndim:
+        return lambda x: dot(x.ravel())
+    shape = tuple(x.shape[a] for a in others(axes, x.ndim))
+    if sorted(axes) == [*range(len(axes))]:
+        return lambda x: dot(x.reshape(count, -1)).reshape(shape)
+    if sorted(axes) == [*range(x.ndim - len(axes), x.ndim)]:
+        return lambda x: x.reshape(-1, count).dot(ones).reshape(shape)
+    return None
+
+
+_ROW = 1024  # the length of the rows of a long sum: they stay in the first cache
+
+
+def long_sum(count: int, dtype: Any) -> Any:
+    """The kernel of a sum of all of `count` elements, by rows."""
+    whole = count - count % _ROW
+    row, rest = np.ones(_ROW, dtype), np.ones(count - whole, dtype)
+
+    def kernel(x: Any) -> Any:
+        flat = x.ravel()
+        total = np.add.reduce(flat[:whole].reshape(-1, _ROW).dot(row))
+        return total + flat[whole:].dot(rest)
+
+    return kernel
+
+
+@reduce_sum.host_when
+def _(avals: Any, outs: Any, *, axes: tuple[int, ...]) -> bool:
+    (x,) = avals
+    if x.size <= 262_144:
+        return True
+    return len(axes) == x.ndim and x.dtype in (np.float32, np.float64)  # see `long_sum`
 
 
 @reduce_sum.lower

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
-from .arithmetic import div, like, mul, neg, rsqrt, square, sub
+from .arithmetic import div, is_finite, like, mul, neg, rsqrt, square, sub
 from .comparison import eq
 from .families import (
     HALF,
@@ -19,6 +19,7 @@ from .families import (
     same_dtype,
     unary,
 )
+from .formulas import lowered
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
@@ -92,11 +93,42 @@ def _logistic(x: Any) -> Any:
     return np.divide(one, np.add(one, np.exp(np.negative(x))))
 
 
+def _complex_logistic(z: Any) -> Any:
+    """By exp(z) left of the imaginary axis, where exp(-z) may be infinite, and 1 / it NaN."""
+    left = z.real < 0
+    power = np.exp(np.where(left, z, np.negative(z)))
+    one = z.dtype.type(1)
+    return np.divide(np.where(left, power, one), np.add(one, power))
+
+
 logistic: Primitive = unary(
     "logistic", "1 / (1 + exp(-x)).", evaluate=_logistic, stablehlo="logistic",
     accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, _one_minus(out))),
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic),
 )  # fmt: skip
 evaluate_in_wider(logistic, "inexact", table=HALF)
+
+
+def _logaddexp(m: Any, x: Any, y: Any) -> Any:
+    distance = x - y
+    near = m.maximum(x, y) + m.log1p(m.exp(-m.abs(distance)))
+    return m.where(distance != distance, x + y, near)  # both infinite, or NaN
+
+
+def _weight(x: Any, y: Any) -> Any:
+    """exp(x) / (exp(x) + exp(y)); a half of equal infinities."""
+    alike = where(is_finite(x), FALSE, eq(x, y))
+    return logistic(where(alike, like(x, 0), sub(x, y)))
+
+
+logaddexp: Primitive = nary(
+    "logaddexp", "log(exp(x) + exp(y)), without overflow.", evaluate=np.logaddexp,
+    stablehlo=lowered(_logaddexp), accepts="float", host_limit=_LARGE,
+    jvp=(
+        lambda dx, out, x, y: mul(dx, _weight(x, y)),
+        lambda dy, out, x, y: mul(dy, _weight(y, x)),
+    ),
+)  # fmt: skip
 
 # --- powers ---
 

@@ -14,17 +14,15 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import max_, min_
-from .computations import check_computation, region
 from .convolution import dilated, out_length, spread
 from .extremes import WIDE, highest, lowest
 from .families import check_kind
 from .index_numbers import GatherScatterMode
 from .sorting import take_along
-from .structural import add, broadcast_in_dim, reshape
+from .structural import add, reshape
 
 
 class Geometry(NamedTuple):
@@ -509,49 +507,3 @@ def _(
 
 reduce_window_max.jvp(_extreme_jvp(largest=True))
 reduce_window_min.jvp(_extreme_jvp(largest=False))
-
-# --- any computation ---
-
-reduce_window = Primitive(
-    "reduce_window",
-    "Reduces windows of several arrays together by a program of scalars, from initial values.",
-    multiple=True,
-    host_limit=0,
-)
-
-
-@reduce_window.type
-def _(*args: Aval, jaxpr: Jaxpr, geometry: Geometry) -> list[Aval]:
-    n = len(args) // 2
-    operands, inits = args[:n], args[n:]
-    if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(
-            f"reduce_window: operands must have one shape; got {', '.join(map(str, operands))}"
-        )
-    check_geometry("reduce_window", operands[0], geometry)
-    check_computation("reduce_window", jaxpr, operands, inits)
-    shape = geometry.out_shape(operands[0].shape)
-    return [x.update(shape=shape, weak_type=False) for x in operands]
-
-
-@reduce_window.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, geometry: Geometry) -> Any:
-    n = len(args) // 2
-    return lower_reduce_window(block, args[:n], args[n:], out, geometry, region(block, jaxpr))
-
-
-@reduce_window.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
-    n = len(args) // 2
-    if any(batched[n:]):
-        raise NotImplementedError(
-            "reduce_window: initial values that vmap maps over are possible for extremes only\n"
-            "  fix: reduce from the computation's identity, and combine afterwards"
-        )
-    operands = [
-        x
-        if b
-        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(args[:n], batched, strict=False)
-    ]
-    return reduce_window(*operands, *args[n:], jaxpr=jaxpr, geometry=geometry.batched())

@@ -125,7 +125,8 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
       >>> random.PRNGKey(7).tolist()
       [0, 7]
     """
-    return _seeded("PRNGKey", seed, impl)  # type: ignore[no-any-return]
+    data = _seeded("PRNGKey", seed, impl)
+    return Key(data) if thread.enable_custom_prng else data  # type: ignore[return-value]
 
 
 @located
@@ -143,7 +144,7 @@ def key(seed: int | ArrayLike, *, impl: str | None = None) -> Key:
 
 
 def _seeded(name: str, seed: Any, impl: str | None) -> Any:
-    if impl not in (None, "threefry2x32"):
+    if impl not in (None, thread.default_prng_impl):  # of which there is one
         raise ValueError(f"{name}: impl must be 'threefry2x32' or None; got {impl!r}")
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         number = int(seed)

@@ -17,6 +17,7 @@ from .buffer import (
     to_host,
     unsafe_pointer,
 )
+from .callback import Callback
 from .client import (
     Client,
     Device,
@@ -33,13 +34,12 @@ from .client import (
 )
 from .executable import (
     Executable,
+    HloComputation,
     MemoryAnalysis,
     Output,
     RawBuffer,
+    compile_code,
     compile_text,
-    hlo_dot,
-    hlo_proto,
-    hlo_text,
     load_executable,
 )
 from .failures import (
@@ -53,11 +53,13 @@ from .failures import (
 from .versions import Jaxlib, load
 
 __all__ = [
+    "Callback",
     "Client",
     "DeletedArrayError",
     "Device",
     "Executable",
     "ForkError",
+    "HloComputation",
     "Jaxlib",
     "MemoryAnalysis",
     "Output",
@@ -68,6 +70,7 @@ __all__ = [
     "XlaRuntimeError",
     "aligned_empty",
     "block_until_ready",
+    "compile_code",
     "compile_text",
     "copy_to",
     "default_backend",
@@ -78,9 +81,6 @@ __all__ = [
     "devices",
     "dlpack_capsule",
     "has_accelerator",
-    "hlo_dot",
-    "hlo_proto",
-    "hlo_text",
     "is_deleted",
     "is_loaded",
     "is_ready",

@@ -8,7 +8,7 @@ import os
 import threading
 from typing import Any
 
-from ..config import config
+from ..config import config, thread
 from . import plugins, versions
 from .failures import PlatformError, fork_error, text_of
 
@@ -257,6 +257,22 @@ def default_device() -> Device:
     if device is None or process.forked:
         device = process.device = _default().local_devices[0]
     return device
+
+
+def chosen_device() -> Device | None:
+    """The device that the switch `default_device` names, if it is another than the default one."""
+    wanted = thread.default_device
+    if wanted is None:
+        return None
+    if isinstance(wanted, str):
+        platform, _, number = wanted.partition(":")
+        local = local_devices(platform)
+        if number and not (number.isdigit() and int(number) < len(local)):
+            raise ValueError(
+                f"default_device: {wanted!r} names no device; there are {len(local)} of {platform}"
+            )
+        wanted = local[int(number or 0)]
+    return None if wanted is default_device() else wanted
 
 
 def default_backend() -> str:

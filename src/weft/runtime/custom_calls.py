@@ -7,9 +7,6 @@ import functools
 
 from . import versions
 
-CALLBACK = "weft_callback"
-"""What programs call to run a Python function; `callback` registers it."""
-
 
 def register_mentioned(program: str | bytes) -> None:
     """Registers what `program` (a text, or a serialized executable) refers to."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from . import custom_calls, plugins, versions
+from .callback import CALLBACK, Callback, flush, guarded, take_error
 from .client import Device, process
 from .failures import (
     DELETED,
@@ -54,13 +55,30 @@ class Executable:
     XLA checks the byte size of arguments and nothing else: the caller sees to shapes and dtypes.
     """
 
-    __slots__ = ("__weakref__", "_loaded", "device", "execute", "handlers", "outputs", "run")
+    __slots__ = (
+        "__weakref__",
+        "_compiled",
+        "_loaded",
+        "device",
+        "execute",
+        "handlers",
+        "outputs",
+        "run",
+    )
 
     execute: Callable[[Sequence[RawBuffer]], list[RawBuffer]]
     """Runs the program: buffers in, buffers out, without waiting for the result."""
 
-    def __init__(self, loaded: Any, outputs: Sequence[Output], device: Device) -> None:
+    def __init__(
+        self,
+        loaded: Any,
+        outputs: Sequence[Output],
+        device: Device,
+        calls_python: bool = False,
+        compiled: bool = True,
+    ) -> None:
         self._loaded = loaded
+        self._compiled = compiled  # here, not read from what was serialized
         self.device = device
         self.outputs = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in outputs)
         handlers = [
@@ -69,14 +87,13 @@ class Executable:
         ]
         # the two C++ calls themselves, for the hot path of jit (transforms/dispatch.py)
         self.run, self.handlers = loaded.execute_sharded, handlers
-        self.execute = executor(self.run, handlers)
+        self.execute = (waiting_executor if calls_python else executor)(self.run, handlers)
 
     def serialize(self) -> bytes:
         """The machine code, for `load_executable` with the same jaxlib on the same machine."""
-        try:
-            return bytes(self._loaded.serialize())
-        except RuntimeError as error:
-            raise XlaRuntimeError(f"serialize: {text_of(error)}", code_of(error)) from None
+        if not self._compiled:  # XLA would give code in which functions are missing
+            raise XlaRuntimeError("serialize: the executable was loaded, not compiled here")
+        return serialized(self._loaded)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of the work: 'flops', 'bytes accessed', 'transcendentals', …"""
@@ -85,12 +102,20 @@ class Executable:
     def memory_analysis(self) -> MemoryAnalysis:
         """How much memory a run takes."""
         stats = self._loaded.get_compiled_memory_stats()
+        at_once = (
+            stats.argument_size_in_bytes
+            + stats.output_size_in_bytes
+            + stats.temp_size_in_bytes
+            - stats.alias_size_in_bytes
+        )
         return MemoryAnalysis(
             argument_bytes=stats.argument_size_in_bytes,
             output_bytes=stats.output_size_in_bytes,
             temp_bytes=stats.temp_size_in_bytes,
             alias_bytes=stats.alias_size_in_bytes,
-            peak_bytes=stats.peak_memory_in_bytes,
+            # XLA's own figure leaves temporary memory out on the CPU, where all of it is allocated
+            # when a run begins.
+            peak_bytes=at_once if self.device.platform == "cpu" else stats.peak_memory_in_bytes,
             generated_code_bytes=stats.generated_code_size_in_bytes,
         )
 
@@ -100,6 +125,14 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"Executable({len(self.outputs)} outputs, {self.device})"
+
+
+def serialized(loaded: Any) -> bytes:
+    """The machine code of XLA's executable."""
+    try:
+        return bytes(loaded.serialize())
+    except RuntimeError as error:
+        raise XlaRuntimeError(f"serialize: {text_of(error)}", code_of(error)) from None
 
 
 def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
@@ -117,6 +150,38 @@ def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], 
     return execute
 
 
+def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
+    """`Executable.execute` of a program that calls Python: when it returns, all has been done.
+
+    An exception in a callback comes out as it is.
+    """
+    state = process
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        try:
+            # With its arguments there, XLA runs such a program in this thread. It would run it in
+            # one of its own otherwise, of which there are as many as cores: a callback that waits
+            # for a program in turn would take away the thread that is to run that.
+            for buffer in buffers:
+                buffer.block_until_ready()
+            results: list[RawBuffer] = run(buffers).consume_with_handlers(handlers)
+            for result in results:
+                result.block_until_ready()
+            return results
+        except RuntimeError as error:
+            failure = take_error(error) or explain(error, buffers)
+        finally:
+            flush()
+        try:
+            raise failure  # not while XLA's error is being handled: it would be its context
+        finally:
+            del failure  # it refers to this frame
+
+    return execute
+
+
 def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
     """weft's exception for one of XLA's that a run raised."""
     for index, buffer in enumerate(buffers):
@@ -130,24 +195,39 @@ def compile_text(
     outputs: Sequence[Output],
     device: Device,
     options: Mapping[str, object] = {},
+    callbacks: Sequence[Callback] = (),
 ) -> Executable:
     """Compiles a StableHLO module with a public function `main` for one device.
 
     Args:
       outputs: shape and dtype of each result of `main`; not checked against the text.
       options: fields of XLA's DebugOptions by name, for this program only.
+      callbacks: the Python functions that the program calls, by number.
     Raises: XlaCompileError: XLA refuses the text or an option.
     """
+    if callbacks:  # they are given when an executable is loaded, which takes a millisecond
+        code = compile_code(text, device, options)
+        return load_executable(code, outputs, device, options, callbacks)
+    if CALLBACK in text:  # running it would crash the process
+        raise ValueError("compile_text: the program calls Python functions; got none of them")
+    return Executable(_compiled(text, device, options), outputs, device)
+
+
+def compile_code(text: str, device: Device, options: Mapping[str, object] = {}) -> bytes:
+    """The machine code of a program, for `load_executable`."""
+    return serialized(_compiled(text, device, options))
+
+
+def _compiled(text: str, device: Device, options: Mapping[str, object]) -> Any:
     if process.forked:
         raise fork_error()
     custom_calls.register_mentioned(text)
     try:
-        loaded = device.client.raw.compile_and_load(
+        return device.client.raw.compile_and_load(
             text, device.device_list, _compile_options([device], options)
         )
     except RuntimeError as error:
         raise _compile_error(error, text) from None
-    return Executable(loaded, outputs, device)
 
 
 def load_executable(
@@ -155,6 +235,7 @@ def load_executable(
     outputs: Sequence[Output],
     device: Device,
     options: Mapping[str, object] = {},
+    callbacks: Sequence[Callback] = (),
 ) -> Executable:
     """What `Executable.serialize` gave, ready to run on `device`.
 
@@ -163,14 +244,17 @@ def load_executable(
     """
     if process.forked:
         raise fork_error()
+    if CALLBACK.encode() in blob and not callbacks:
+        raise ValueError("load_executable: the program calls Python functions; got none of them")
     custom_calls.register_mentioned(blob)
+    functions = [guarded(c) for c in callbacks]
     try:
         loaded = device.client.raw.deserialize_executable(
-            blob, device.device_list, _compile_options([device], options)
+            blob, device.device_list, _compile_options([device], options), functions
         )
     except RuntimeError as error:
         raise XlaRuntimeError(f"load_executable: {text_of(error)}", code_of(error)) from None
-    return Executable(loaded, outputs, device)
+    return Executable(loaded, outputs, device, bool(callbacks), compiled=False)
 
 
 def _compile_options(devices: Sequence[Device], overrides: Mapping[str, object]) -> Any:
@@ -200,23 +284,39 @@ def _compile_error(error: RuntimeError, text: str) -> XlaCompileError:
 # --- programs that are not run ---
 
 
-def hlo_text(stablehlo_text: str) -> str:
-    """The program before XLA's optimisations, as HLO text."""
-    return str(_computation(stablehlo_text).as_hlo_text())
+class HloComputation:
+    """A program before XLA's optimisations, in XLA's own language.
 
+    Args:
+      text: a StableHLO module.
+      tuple_args: whether it takes one tuple of all arguments.
+      return_tuple: whether it gives a tuple, though there be one result only.
+    """
 
-def hlo_proto(stablehlo_text: str) -> bytes:
-    """The program before XLA's optimisations, as a serialized HloModuleProto."""
-    return bytes(_computation(stablehlo_text).as_serialized_hlo_module_proto())
+    __slots__ = ("_raw",)
 
+    def __init__(self, text: str, *, tuple_args: bool = False, return_tuple: bool = False) -> None:
+        convert = versions.load().xla.mlir.mlir_module_to_xla_computation
+        try:
+            self._raw = convert(text, use_tuple_args=tuple_args, return_tuple=return_tuple)
+        except RuntimeError as error:
+            raise _compile_error(error, text) from None
 
-def hlo_dot(stablehlo_text: str) -> str:
-    """The program before XLA's optimisations, as a graph for Graphviz."""
-    return str(_computation(stablehlo_text).as_hlo_dot_graph())
+    def name(self) -> str:
+        """The program's name."""
+        return str(self._raw.name())
 
+    def as_hlo_text(self) -> str:
+        """The program as HLO text."""
+        return str(self._raw.as_hlo_text())
 
-def _computation(text: str) -> Any:
-    try:
-        return versions.load().xla.mlir.mlir_module_to_xla_computation(text)
-    except RuntimeError as error:
-        raise _compile_error(error, text) from None
+    def as_serialized_hlo_module_proto(self) -> bytes:
+        """The program as a serialized HloModuleProto."""
+        return bytes(self._raw.as_serialized_hlo_module_proto())
+
+    def as_hlo_dot_graph(self) -> str:
+        """The program as a graph for Graphviz."""
+        return str(self._raw.as_hlo_dot_graph())
+
+    def __repr__(self) -> str:
+        return f"HloComputation({self.name()})"

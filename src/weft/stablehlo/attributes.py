@@ -12,6 +12,12 @@ def ints(values: Iterable[int]) -> str:
     return f"array<i64: {inside}>" if inside else "array<i64>"
 
 
+def location(name: str) -> str:
+    """` loc("name")`: what XLA keeps as the name of an operation, in metadata and profiles."""
+    plain = "".join(c if c.isprintable() and c not in '"\\' else "_" for c in name)
+    return f' loc("{plain}")'
+
+
 def matrix(rows: Any) -> str:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`: a table of integers."""
     table = np.asarray(rows, np.int64)

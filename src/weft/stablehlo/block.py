@@ -10,6 +10,9 @@ from typing import Any
 from . import attributes as attr
 from .types import tensor
 
+CALLBACK = "xla_ffi_python_cpu_callback"
+"""What programs on the CPU call to have a Python function run: see runtime/callback.py."""
+
 
 class Operand:
     """A value in the text: its name and its aval."""
@@ -32,10 +35,13 @@ class Module:
         self.made: dict[Any, str] = {}  # what has a function already -> its name
         self.keep: list[Any] = []  # what must live as long as the program runs (callbacks)
         self.platform = "cpu"
+        self.axes: tuple[tuple[Any, int], ...] = ()  # the replicas' named axes, outermost first
+        self.callbacks: list[Any] = []  # the functions on the host that it calls, by number
 
     def fresh_name(self, stem: str) -> str:
         """A function name that isn't taken."""
-        stem = "".join(c if c.isalnum() or c in "_." else "_" for c in stem) or "f"
+        stem = "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in stem)
+        stem = stem if stem and not stem[0].isdigit() else f"f{stem}"
         n = self.names.get(stem, 0)
         self.names[stem] = n + 1
         return f"{stem}_{n}" if n else stem
@@ -74,16 +80,16 @@ class Module:
 class Block:
     """A list of operations under construction."""
 
-    __slots__ = ("constants", "count", "lines", "literals", "module", "prefix", "shared", "widened")
+    __slots__ = ("constants", "count", "lines", "literals", "module", "prefix", "token", "widened")
 
     def __init__(self, module: Module, prefix: str = "%") -> None:
         self.module, self.prefix = module, prefix
         self.lines: list[str] = []
         self.count = 0
-        self.shared = False  # whether a rule used what it shares with others
         self.constants: dict[Any, Operand] = {}
         self.literals: dict[int, Operand] = {}
         self.widened: dict[Any, Operand] = {}
+        self.token: Operand | None = None  # stands for what was done on the host so far
 
     def fresh(self) -> str:
         """A name that isn't taken in this function."""
@@ -144,7 +150,6 @@ class Block:
         """NumPy's broadcasting: axes aligned from the right, lengths of one repeated."""
         if x.aval.shape == shape:
             return x
-        self.shared = True
         key = (x.name, shape)
         if key not in self.widened:
             offset = len(shape) - x.aval.ndim
@@ -222,7 +227,6 @@ class Block:
     def constant(self, value: Any, aval: Any) -> Operand:
         """A constant with `aval`'s shape and dtype; `value` is a NumPy array or scalar of that
         dtype. A scalar is repeated over the shape. Written once for each function."""
-        self.shared = True
         text = attr.dense(value)
         kind = tensor(aval)
         known = self.constants.get((text, kind))
@@ -241,7 +245,6 @@ class Block:
 
     def full(self, value: Any, aval: Any) -> Operand:
         """A constant of a Python number in every element."""
-        self.shared = True
         key = (repr(value), aval)  # 0.0 and -0.0 are equal, and so are 1 and True
         known = self.constants.get(key)
         if known is None:
@@ -260,14 +263,34 @@ class Block:
         operands: Sequence[Operand],
         outs: Sequence[Any],
         attributes: str = "",
+        location: str = "",
     ) -> list[Operand]:
-        """A call of another function of the module."""
+        """A call of another function of the module.
+
+        XLA gives the name in `location` to all operations of the function that it inlines.
+        """
         left = self.fresh()
         names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
         equals = "" if not outs else f"{left} = " if len(outs) == 1 else f"{left}:{len(outs)} = "
         self.lines.append(
-            f"  {equals}func.call @{function}({', '.join(o.name for o in operands)}){attributes} "
-            f": ({', '.join(tensor(o.aval) for o in operands)}) -> "
+            f"  {equals}func.call @{function}({', '.join([o.name for o in operands])}){attributes} "
+            f": ({', '.join([o.aval.text or tensor(o.aval) for o in operands])}) -> "
+            f"({', '.join([o.text or tensor(o) for o in outs])}){location}"
+        )
+        return [Operand(n, o) for n, o in zip(names, outs, strict=True)]
+
+    def call_host(
+        self, index: int, operands: Sequence[Operand], outs: Sequence[Any]
+    ) -> list[Operand]:
+        """A call of the Python function of this number, which the executable is given."""
+        left = self.fresh()
+        names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
+        count = "" if len(outs) == 1 else f":{len(outs)}"
+        self.lines.append(
+            f"  {left}{count} = stablehlo.custom_call @{CALLBACK}"
+            f"({', '.join(o.name for o in operands)}) {{api_version = 4 : i32, has_side_effect = "
+            f"true, backend_config = {{index = {index} : ui64}}}} : "
+            f"({', '.join(tensor(o.aval) for o in operands)}) -> "
             f"({', '.join(tensor(o) for o in outs)})"
         )
         return [Operand(n, o) for n, o in zip(names, outs, strict=True)]

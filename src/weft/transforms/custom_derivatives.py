@@ -11,24 +11,25 @@ from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import run
+from ..core.primitive import remember
 from ..core.source import function_line, located, noted
 from ..core.trace import current
-from ..higher_order.custom_jvp import CustomJvp, custom_jvp_call
+from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
 from ..interpreters.stage import stage
-from ..primitives.structural import instantiate, zeros
+from ..primitives.structural import zeros
 from ..tree_util import register_pytree_node, tree_flatten
 from .linear_maps import float0_zeros, is_float0
 from .signature import (
     argument_values,
     as_tuple,
     check_callable,
-    check_empty,
     leaf_paths,
     name_of,
     output_values,
     parameters,
 )
+from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, symbolic
 
 __all__ = ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]
 
@@ -57,6 +58,9 @@ def positional(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return tuple(full)
 
 
+_KINDS_OF_CALLS = 256
+
+
 class _Custom:
     """What custom_jvp and custom_vjp share: the function and its fixed arguments."""
 
@@ -66,6 +70,7 @@ class _Custom:
         check_callable(fun, self.kind)
         self.fun = fun
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
+        self.rules: dict[Any, Any] = {}  # on leaves, by kind of call
         functools.update_wrapper(self, fun)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -85,6 +90,28 @@ class _Custom:
                     f"{function_line(self.fun)}; the call has {count} arguments"
                 )
         return [args[n] for n in fixed], tuple(a for i, a in enumerate(args) if i not in fixed)
+
+    def rules_for(
+        self, key: tuple[Any, ...], fixed: Sequence[Any], make: Callable[[dict[str, Any]], Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """The rules on leaves and what they find out, for one kind of call.
+
+        Calls of one kind have one object, so that programs in which they are can be told to be
+        equal, and are compiled once.
+
+        Args:
+          key: what the rules depend on besides the fixed arguments and the named axes.
+        """
+        try:
+            key = (*key, axes_in_scope(), *[(type(x), x) for x in fixed])
+            known = self.rules.get(key)
+        except TypeError:  # a fixed argument that has no hash
+            found: dict[str, Any] = {}
+            return make(found), found
+        if known is None:
+            found = {}
+            known = remember(self.rules, key, (make(found), found), _KINDS_OF_CALLS)
+        return known  # type: ignore[no-any-return]
 
     def filled(self, fixed: Sequence[Any], others: Sequence[Any]) -> list[Any]:
         """All arguments, in their positions."""
@@ -120,17 +147,20 @@ class custom_jvp(_Custom):
 
     kind = "custom_jvp"
     rule: Callable[..., Any] | None = None
+    symbolic_zeros = False
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
 
         With `nondiff_argnums`, those arguments come first. The output tangent must be linear in
-        the tangents. Returns `jvp`, so that it can be used as a decorator. `symbolic_zeros` is
-        not implemented: a zero tangent is an array of zeros.
+        the tangents. Returns `jvp`, so that it can be used as a decorator.
+
+        Args:
+          symbolic_zeros: whether a tangent that is zero comes as a `SymbolicZero` (of
+            `weft.custom_derivatives`) and not as an array of zeros; the rule may give one back.
         """
         check_callable(jvp, "custom_jvp.defjvp")
-        check_empty("custom_jvp.defjvp", symbolic_zeros=symbolic_zeros)
-        self.rule = jvp
+        self.rule, self.symbolic_zeros = jvp, bool(symbolic_zeros)
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -151,7 +181,7 @@ class custom_jvp(_Custom):
                     total = share if total is None else total + share
             return out, zeros_like_tree(out) if total is None else total
 
-        self.rule = jvp
+        self.rule, self.symbolic_zeros = jvp, False
 
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -165,31 +195,30 @@ class custom_jvp(_Custom):
         values = argument_values(
             "custom_jvp", self.fun, leaves, lambda: leaf_paths(self.fun, others, {})
         )
-        found: dict[str, Any] = {}
+
+        def make(found: dict[str, Any]) -> CustomJvp:
+            return CustomJvp(
+                name_of(self.fun),
+                lambda primals, tangents: self.apply_rule(fixed, tree, primals, tangents, found),
+            )
+
+        key = (self.rule, tree, *[v.aval for v in values])
+        rules, found = self.rules_for(key, fixed, make)
 
         def flat(*xs: Any) -> list[Any]:
             result = self.fun(*self.filled(fixed, tree.unflatten(xs)))
             out_leaves, found["out_tree"] = tree_flatten(result)
             return output_values("custom_jvp", self.fun, out_leaves)
 
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            return self.apply_rule(fixed, tree, primals, tangents, found)
-
-        outs = current.trace.process_custom(
-            custom_jvp_call, flat, CustomJvp(name_of(self.fun), rule), values
-        )
+        outs = current.trace.process_custom(custom_jvp_call, flat, rules, values)
         return found["out_tree"].unflatten(outs)
 
     def apply_rule(
         self, fixed: Any, tree: Any, primals: Any, tangents: Any, found: dict[str, Any]
     ) -> tuple[list[Any], list[Any]]:
         """The user's rule on leaves, its result checked."""
-        full = [
-            (zeros(p.aval.strong()) if dtypes.is_inexact(p.aval.dtype) else float0_zeros(p.shape))
-            if t is None
-            else t
-            for p, t in zip(primals, tangents, strict=True)
-        ]
+        zero = symbolic if self.symbolic_zeros else zero_tangent
+        full = [zero(p.aval) if t is None else t for p, t in zip(primals, tangents, strict=True)]
         assert self.rule is not None
         result = self.rule(*fixed, tree.unflatten(primals), tree.unflatten(full))
         where = f"custom_jvp: the rule {function_line(self.rule)} of {function_line(self.fun)}"
@@ -216,9 +245,14 @@ class custom_jvp(_Custom):
         return outs, t_outs
 
 
+def zero_tangent(primal: Aval) -> Any:
+    """The zero of a primal's tangent, as an array."""
+    return zeros(primal.strong()) if dtypes.is_inexact(primal.dtype) else float0_zeros(primal.shape)
+
+
 def rule_tangent(where: str, out: Aval, t: Any) -> Any:
     """An output tangent of a user's rule: checked, `None` where there is none."""
-    if is_float0(t) or not dtypes.is_inexact(out.dtype):
+    if isinstance(t, SymbolicZero) or is_float0(t) or not dtypes.is_inexact(out.dtype):
         return None
     t = as_value(t)
     if t.shape != out.shape or t.dtype != out.dtype:
@@ -260,6 +294,7 @@ class custom_vjp(_Custom):
     kind = "custom_vjp"
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
+    symbolic_zeros = False
 
     def defvjp(
         self,
@@ -274,13 +309,25 @@ class custom_vjp(_Custom):
           fwd: takes the arguments of the function; gives (output, residuals).
           bwd: `bwd(residuals, cotangent)` gives a tuple of cotangents, one for each argument that
             is differentiated; `None` is zero. With `nondiff_argnums`, those arguments come first.
-          symbolic_zeros: not implemented.
-          optimize_remat: has no effect.
+          symbolic_zeros: whether `fwd` is told in which arguments a derivative is asked for: each
+            array comes as a `CustomVJPPrimal` with `value` and `perturbed`; and `bwd` gets a
+            `SymbolicZero` for a cotangent that is known to be zero. Both are of
+            `weft.custom_derivatives`.
+          optimize_remat: must be False: under checkpoint, what only the residuals need is left out
+            of the first computation in any case.
+        Raises: NotImplementedError: `optimize_remat` is True.
         """
         check_callable(fwd, "custom_vjp.defvjp")
         check_callable(bwd, "custom_vjp.defvjp")
-        check_empty("custom_vjp.defvjp", symbolic_zeros=symbolic_zeros)
-        self.fwd, self.bwd = fwd, bwd
+        if optimize_remat:
+            raise noted(
+                NotImplementedError(
+                    "custom_vjp.defvjp: optimize_remat=True has nothing to do: under checkpoint, "
+                    "what only the residuals need is left out of the first computation already\n"
+                    "  fix: leave it out"
+                )
+            )
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, bool(symbolic_zeros)
 
     @located
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -294,26 +341,35 @@ class custom_vjp(_Custom):
         values = argument_values(
             "custom_vjp", self.fun, leaves, lambda: leaf_paths(self.fun, others, {})
         )
-        found: dict[str, Any] = {}
+
+        def make(found: dict[str, Any]) -> CustomVjp:
+            def backward(res_tree: Any, residuals: Any, cts: Any, in_avals: Any) -> list[Any]:
+                return self.apply_backward(fixed, tree, res_tree, residuals, cts, in_avals, found)
+
+            return CustomVjp(
+                name_of(self.fun),
+                lambda xs, perturbed: self.apply_forward(fixed, tree, xs, perturbed, found),
+                backward,
+            )
+
+        key = (self.fwd, self.bwd, tree, *[v.aval for v in values])
+        rules, found = self.rules_for(key, fixed, make)
 
         def flat(*xs: Any) -> list[Any]:
             result = self.fun(*self.filled(fixed, tree.unflatten(xs)))
             out_leaves, found["out_tree"] = tree_flatten(result)
             return output_values("custom_vjp", self.fun, out_leaves)
 
-        def forward(primals: Sequence[Any]) -> Any:
-            return self.apply_forward(fixed, tree, primals, found)
-
-        def backward(res_tree: Any, residuals: Any, cts: Any, in_avals: Any) -> list[Any]:
-            return self.apply_backward(fixed, tree, res_tree, residuals, cts, in_avals, found)
-
-        rules = CustomVjp(name_of(self.fun), forward, backward)
         outs = current.trace.process_custom(custom_vjp_call, flat, rules, values)
         return found["out_tree"].unflatten(outs)
 
-    def apply_forward(self, fixed: Any, tree: Any, primals: Any, found: dict[str, Any]) -> Any:
+    def apply_forward(
+        self, fixed: Any, tree: Any, primals: Any, perturbed: Sequence[bool], found: dict[str, Any]
+    ) -> Any:
         """The user's forward rule on leaves."""
         assert self.fwd is not None
+        if self.symbolic_zeros:
+            primals = list(map(CustomVJPPrimal, primals, perturbed))
         result = self.fwd(*self.filled(fixed, tree.unflatten(primals)))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
@@ -350,10 +406,8 @@ class custom_vjp(_Custom):
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
         treedef, out_avals = res_tree
-        full = [
-            float0_zeros(a.shape) if not dtypes.is_inexact(a.dtype) else instantiate(ct, a)
-            for ct, a in zip(cts, out_avals, strict=True)
-        ]
+        zero = symbolic if self.symbolic_zeros else zero_tangent
+        full = [zero(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
         result = self.bwd(*fixed, treedef.unflatten(residuals), found["out_tree"].unflatten(full))
         where = (
             f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
@@ -379,7 +433,12 @@ class custom_vjp(_Custom):
             leaves += ct_leaves
         checked: list[Any] = []
         for ct, a in zip(leaves, in_avals, strict=True):
-            if ct is None or is_float0(ct) or not dtypes.is_inexact(a.dtype):
+            if (
+                ct is None
+                or isinstance(ct, SymbolicZero)
+                or is_float0(ct)
+                or not dtypes.is_inexact(a.dtype)
+            ):
                 checked.append(None)
                 continue
             value = as_value(ct)

@@ -3,6 +3,7 @@
 Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -11,12 +12,21 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.source import function_line, located
+from ..core.tracebacks import fold
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .linear_maps import aux_of, flat_function, float0_zeros, full_tangent, pulled
-from .signature import argument_values, check_callable, check_empty, leaf_paths, parameters
+from .linear_maps import (
+    aux_of,
+    flat_function,
+    float0_zeros,
+    full_tangent,
+    names_of,
+    pulled,
+    reduction,
+)
+from .signature import argument_values, check_callable, leaf_paths, parameters
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
@@ -35,8 +45,14 @@ class Selected:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        self.single = isinstance(argnums, int) or hasattr(argnums, "__index__")
-        nums = (int(argnums),) if self.single else tuple(int(n) for n in argnums)
+        self.single = hasattr(argnums, "__index__")
+        try:
+            nums = tuple(map(operator.index, (argnums,) if self.single else argnums))
+        except TypeError:
+            raise TypeError(
+                f"{transform}: argnums must be an integer or a sequence of integers; got "
+                f"{argnums!r}"
+            ) from None
         for n in nums:
             if not -len(args) <= n < len(args):
                 names = ", ".join(p.name for p in parameters(function)) or "…"
@@ -46,6 +62,8 @@ class Selected:
                     "positional arguments\n  fix: pass that argument by position, or change argnums"
                 )
         self.nums = tuple(n % len(args) for n in nums)
+        if len(set(self.nums)) < len(nums):
+            raise ValueError(f"{transform}: argnums={argnums} names an argument twice")
         self.transform, self.function, self.args, self.kwargs = transform, function, args, kwargs
         self.chosen = tuple(args[n] for n in self.nums)
 
@@ -114,7 +132,8 @@ def grad(
       holomorphic: whether `fun` is promised to be complex-differentiable; then arguments and
         output must be complex.
       allow_int: whether integer arguments are allowed; their derivative is of dtype float0.
-      reduce_axes: not implemented.
+      reduce_axes: named axes of a batch. Gradients in arguments that are the same for all of the
+        batch are summed over it: they are total gradients. Otherwise each is of its example's loss.
     Returns: a function with the arguments of `fun` that gives the gradient: like the argument, or
       a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
     Raises: TypeError: the output isn't a real scalar, or an argument is an integer.
@@ -130,7 +149,11 @@ def grad(
 
     @wraps(fun)
     def grad_f(*args: Any, **kwargs: Any) -> Any:
-        value, g = value_and_grad_f(*args, **kwargs)
+        try:
+            value, g = value_and_grad_f(*args, **kwargs)
+        except Exception as error:
+            fold(error)
+            raise
         return (g, value[1]) if has_aux else g
 
     return grad_f
@@ -157,7 +180,7 @@ def value_and_grad(
     Source: seed 002, `jax.value_and_grad`.
     """
     check_callable(fun, _name)
-    check_empty(_name, reduce_axes=reduce_axes)
+    reduce_axes = names_of(_name, reduce_axes)
 
     @wraps(fun)
     @located
@@ -172,7 +195,9 @@ def value_and_grad(
         n = found.get("n_out", len(outs))
         check_scalar(_name, fun, found["out_tree"], [o.aval for o in outs[:n]], holomorphic)
         one = literal(1, outs[0].aval.dtype)
-        cts = pulled(linear, [Array(one._host, outs[0].aval.strong())], len(outs), in_avals)
+        seed = Array(one._host, outs[0].aval.strong())
+        reduce = reduction(reduce_axes, values, outs) if reduce_axes else None
+        cts = pulled(linear, [seed], len(outs), in_avals, reduce)
         value = found["out_tree"].unflatten(outs[:n])
         g = selected.result(tree, cts)
         return ((value, aux_of(found, outs[n:])), g) if has_aux else (value, g)

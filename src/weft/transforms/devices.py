@@ -1,5 +1,10 @@
 """Devices, and arrays moved to and from them.
 
+Computation follows data. An array that was put on a device by name is committed to it: what is
+computed from it runs there, and its results are committed too. Other arrays are uncommitted: they
+are on the default device, and are copied to where they are needed. Arrays committed to different
+devices can't meet in one operation.
+
 Knows trees and the runtime; knows nothing of tracing.
 """
 
@@ -7,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.program import buffer_on
+from ..compiler.program import moved, settled
 from ..core.array import Array, PlacedArray, Tracer, as_value
+from ..core.primitive import Primitive
 from ..core.source import located
-from ..runtime import buffer as buffers, client
+from ..runtime import buffer as buffers, client, transfers
 from ..runtime.client import Device
 from ..tree_util import keystr, tree_leaves, tree_map, tree_map_with_path
 
@@ -27,13 +33,170 @@ __all__ = [
     "process_index",
 ]
 
-devices = client.devices
-local_devices = client.local_devices
-device_count = client.device_count
-local_device_count = client.local_device_count
-process_index = client.process_index
-process_count = client.process_count
-default_backend = client.default_backend
+# --- which devices there are ---
+
+
+@located
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of a platform, of all processes.
+
+    Args:
+      backend: 'cpu', 'gpu' or 'tpu'; by default the preferred one, an accelerator if there is one.
+    Raises: PlatformError (a RuntimeError): there is no such platform here.
+    Example:
+      >>> import weft
+      >>> weft.devices("cpu")
+      [CpuDevice(id=0)]
+    Source: seed 002, `jax.devices`.
+    """
+    return client.devices(backend)
+
+
+@located
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices of a platform that belong to one process.
+
+    Args:
+      process_index: the process; this one by default.
+      backend: as for `devices`.
+      host_id: an older name of `process_index`.
+    Raises: ValueError: there is no such process.
+    Example:
+      >>> import weft
+      >>> weft.local_devices() == weft.devices()
+      True
+    Source: seed 002, `jax.local_devices`.
+    """
+    if host_id is not None:
+        if process_index is not None:
+            raise ValueError("local_devices: host_id is process_index by another name; got both")
+        process_index = host_id
+    count = client.process_count(backend)
+    if process_index is not None and not 0 <= process_index < count:
+        raise ValueError(
+            f"local_devices: process_index must be below the number of processes, {count}; got "
+            f"{process_index}"
+        )
+    return client.local_devices(backend, process_index)
+
+
+@located
+def device_count(backend: str | None = None) -> int:
+    """How many devices a platform has, in all processes.
+
+    Example:
+      >>> import weft
+      >>> weft.device_count() == len(weft.devices())
+      True
+    Source: seed 002, `jax.device_count`.
+    """
+    return client.device_count(backend)
+
+
+@located
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices a platform has in this process.
+
+    Example:
+      >>> import weft
+      >>> weft.local_device_count() == len(weft.local_devices())
+      True
+    Source: seed 002, `jax.local_device_count`.
+    """
+    return client.local_device_count(backend)
+
+
+@located
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together: 0 if it is the only one.
+
+    Example:
+      >>> import weft
+      >>> weft.process_index()
+      0
+    Source: seed 002, `jax.process_index`.
+    """
+    return client.process_index(backend)
+
+
+@located
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together.
+
+    Example:
+      >>> import weft
+      >>> weft.process_count()
+      1
+    Source: seed 002, `jax.process_count`.
+    """
+    return client.process_count(backend)
+
+
+@located
+def default_backend() -> str:
+    """The platform that is used when none is named: 'cpu', 'gpu' or 'tpu'.
+
+    Example:
+      >>> import weft
+      >>> weft.default_backend() == weft.devices()[0].platform
+      True
+    Source: seed 002, `jax.default_backend`.
+    """
+    return client.default_backend()
+
+
+# --- moving arrays ---
+
+put_on = Primitive("device_put", "The same array on a device, committed to it.", host_limit=0)
+
+
+@put_on.type
+def _(x: Any, *, device: Device, source: Device | None) -> Any:
+    return x
+
+
+@put_on.evaluate
+def _(x: Any, *, device: Device, source: Device | None) -> Any:
+    return x
+
+
+def execute(args: Any, *, device: Device, source: Device | None) -> Any:
+    """Moves an array, now; the evaluating trace calls it."""
+    return moved(args[0], device)
+
+
+put_on.execute_rule = execute  # type: ignore[attr-defined]
+
+
+@put_on.lower
+def _(block: Any, x: Any, out: Any, device: Device, source: Device | None) -> Any:
+    return x  # a compiled program runs on one device, whatever is asked for within
+
+
+@put_on.jvp
+def _(primals: Any, tangents: Any, out: Any, *, device: Device, source: Device | None) -> Any:
+    return put_on(tangents[0], device=device, source=source)
+
+
+@put_on.transpose
+def _(ct: Any, x: Any, *, device: Device, source: Device | None) -> Any:
+    # back to where the argument was committed to: what meets the cotangent there is there too
+    return (ct if source is None else put_on(ct, device=source, source=device),)
+
+
+@put_on.batch
+def _(args: Any, batched: Any, size: Any, *, device: Device, source: Device | None) -> Any:
+    return put_on(args[0], device=device, source=source)
+
+
+def committed_to(x: Any) -> Device | None:
+    """The device that the array behind a value is committed to, if it is known now."""
+    while isinstance(x, Tracer):
+        inner = getattr(x, "primal", None)
+        x = getattr(x, "value", None) if inner is None else inner
+    return x._device if x.__class__ is PlacedArray and x._committed else None
 
 
 @located
@@ -44,7 +207,9 @@ def device_put(x: Any, device: Any = None) -> Any:
       x: an array, a scalar, or a container of them.
       device: where to; the result is committed to it. Without one, arrays stay where they are and
         others go to the default device, uncommitted.
-    Returns: the same tree of arrays.
+    Returns: the same tree of arrays. Derivatives are moved back to where the argument was. Inside
+      `jit` naming a device has no effect: a compiled program runs on one (see `jit(device=…)`).
+    Raises: TypeError: `device` is no device, or a leaf of `x` is no array.
     Example:
       >>> import weft
       >>> y = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
@@ -60,19 +225,26 @@ def device_put(x: Any, device: Any = None) -> Any:
             value = as_value(leaf)
         except (TypeError, ValueError) as error:
             raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
-        if device is None or isinstance(value, Tracer):
-            return value
-        return PlacedArray(value._host, value.aval, buffer_on(value, device), device)
+        if device is None:
+            with transfers.explicitly():
+                return settled(value)
+        if isinstance(value, Tracer):
+            return put_on(value, device=device, source=committed_to(value))
+        with transfers.explicitly():
+            return moved(value, device)
 
     return tree_map_with_path(put, x)
 
 
+@located
 def device_get(x: Any) -> Any:
     """Arrays on the host, as NumPy arrays.
 
     Args:
       x: an array, a scalar, or a container of them.
-    Returns: the same tree; scalars of Python stay as they are.
+    Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is. The
+      arrays can't be written to: on the CPU they share the memory of those that they are of.
+    Raises: TracerArrayConversionError: an array is being traced.
     Example:
       >>> import weft
       >>> weft.device_get(weft.numpy.array([1., 2., 3.]))
@@ -85,7 +257,8 @@ def device_get(x: Any) -> Any:
             return leaf.__array__()
         return leaf if not hasattr(leaf, "__array__") else np.asarray(leaf)
 
-    return tree_map(get, x)
+    with transfers.explicitly():
+        return tree_map(get, x)
 
 
 def block_until_ready(x: Any) -> Any:

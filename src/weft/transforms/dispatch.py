@@ -13,6 +13,7 @@ from typing import Any
 from ..config import thread
 from ..core.array import Array, PlacedArray
 from ..core.trace import current
+from ..core.tracebacks import fold
 
 _base = current.base
 
@@ -20,13 +21,13 @@ _base = current.base
 class Cache:
     """What the hot path of one jitted function looks up."""
 
-    __slots__ = ("__weakref__", "bare", "by_tree", "match", "table")
+    __slots__ = ("__weakref__", "bare", "by_tree", "last")
 
     def __init__(self) -> None:
         self.bare: dict[Any, Any] = {}  # for calls with arrays only
         self.by_tree: dict[Any, dict[Any, Any]] = {}
-        self.match: Any = None  # takes the last tree apart
-        self.table: Any = None  # for the last tree
+        # for the last tree: what takes it apart, its table; one pair, since threads may change it
+        self.last: Any = None
         _caches.add(self)
 
     def remember(self, tree: Any, args: Any, avals: tuple[Any, ...], ready: Any) -> None:
@@ -38,13 +39,13 @@ class Cache:
         if table is None:
             table = self.by_tree[tree] = {}
         table[avals] = ready
-        self.match, self.table = tree.matcher, table
+        self.last = (tree.matcher, table)
 
     def clear(self) -> None:
         """Forgets all signatures."""
         self.bare.clear()
         self.by_tree.clear()
-        self.match = self.table = None
+        self.last = None
 
 
 _caches: "weakref.WeakSet[Cache]" = weakref.WeakSet()
@@ -66,7 +67,7 @@ def dispatcher(
     general: Callable[[Any, Any], Any],
     convert: Callable[[Any], Any],
     fill: Callable[[Any, list[Any]], list[Any]],
-    explain: Callable[[Any, Any], Exception],
+    explain: Callable[[Any, Any, Any, Any], Exception],
 ) -> Callable[..., Any]:
     """The jitted function.
 
@@ -74,62 +75,67 @@ def dispatcher(
       general: the slow way, for any call.
       convert: makes an array of a NumPy array or a scalar.
       fill: puts arrays that aren't on the device there; gives all buffers.
-      explain: makes a runtime error into weft's.
+      explain: makes a runtime error into weft's: (error, buffers, arguments, which were passed).
     """
     bare = cache.bare
 
     @functools.wraps(fun)
     def jitted(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or current.trace is not _base:
-            return general(args, kwargs)
-        leaves: Any = args
-        table: Any = bare
-        avals: list[Any] = []
-        buffers: list[Any] = []
-        for a in args:
-            if a.__class__ is not Array:
-                if cache.match is None or (leaves := cache.match(args)) is None:
-                    return general(args, kwargs)
-                table = cache.table
-                avals = []
-                buffers = []
-                for leaf in leaves:
-                    if leaf.__class__ is not Array:
-                        if leaf.__class__ is PlacedArray:
-                            return general(args, kwargs)
-                        leaf = convert(leaf)
-                    avals.append(leaf.aval)
-                    buffers.append(leaf._buffer)
-                break
-            avals.append(a.aval)
-            buffers.append(a._buffer)
-        ready = table.get(tuple(avals))
-        if ready is None:
-            return general(args, kwargs)
-        key, run, handlers, kept, consts, outs, nones, build = ready
-        if key is not thread.key:
-            return general(args, kwargs)
-        if kept is not None:
-            buffers = [buffers[i] for i in kept]
-        if consts:
-            buffers += consts
         try:
-            results = run(buffers).consume_with_handlers(handlers)
-        except TypeError:  # a buffer is None: an array that is only on the host yet
-            return general_with(ready, leaves)
-        except RuntimeError as error:
-            raise explain(error, buffers) from None
-        if nones is None:
-            return Array(None, outs, results[0])
-        return build(map(Array, nones, outs, results))
+            if kwargs or current.trace is not _base:
+                return general(args, kwargs)
+            leaves: Any = args
+            table: Any = bare
+            avals: list[Any] = []
+            buffers: list[Any] = []
+            for a in args:
+                if a.__class__ is not Array:
+                    last = cache.last
+                    if last is None or (leaves := last[0](args)) is None:
+                        return general(args, kwargs)
+                    table = last[1]
+                    avals = []
+                    buffers = []
+                    for leaf in leaves:
+                        if leaf.__class__ is not Array:
+                            if leaf.__class__ is PlacedArray:
+                                return general(args, kwargs)
+                            leaf = convert(leaf)
+                        avals.append(leaf.aval)
+                        buffers.append(leaf._buffer)
+                    break
+                avals.append(a.aval)
+                buffers.append(a._buffer)
+            ready = table.get(tuple(avals))
+            if ready is None:
+                return general(args, kwargs)
+            key, run, handlers, kept, consts, outs, nones, build = ready
+            if key is not thread.key:
+                return general(args, kwargs)
+            if kept is not None:
+                buffers = [buffers[i] for i in kept]
+            if consts:
+                buffers += consts
+            try:
+                results = run(buffers).consume_with_handlers(handlers)
+            except TypeError:  # a buffer is None: an array that is only on the host yet
+                return general_with(ready, leaves, args)
+            except RuntimeError as error:
+                raise explain(error, buffers, args, kept) from None
+            if nones is None:
+                return Array(None, outs, results[0])
+            return build(map(Array, nones, outs, results))
+        except Exception as error:  # a try costs nothing where nothing is raised
+            fold(error)
+            raise
 
-    def general_with(ready: Any, leaves: Any) -> Any:
+    def general_with(ready: Any, leaves: Any, args: Any) -> Any:
         _, run, handlers, kept, consts, outs, nones, build = ready
         buffers = fill(leaves, [*range(len(leaves))] if kept is None else kept) + consts
         try:
             results = run(buffers).consume_with_handlers(handlers)
         except RuntimeError as error:
-            raise explain(error, buffers) from None
+            raise explain(error, buffers, args, kept) from None
         if nones is None:
             return Array(None, outs, results[0])
         return build(map(Array, nones, outs, results))

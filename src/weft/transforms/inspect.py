@@ -4,16 +4,21 @@ Knows tracing; compiles nothing.
 """
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
+from ..config import named_axis
+from ..core.jaxpr import Jaxpr
+from ..core.primitive import Axis
 from ..core.source import located
+from ..higher_order.jaxprs import batch_partly
 from ..interpreters.stage import stage
-from ..tree_util import tree_flatten
+from ..tree_util import PyTreeDef, tree_flatten
 from .signature import (
     argument_avals,
     check_callable,
-    check_empty,
     check_hashable,
     leaf_paths,
     name_of,
@@ -25,11 +30,67 @@ from .stages import ShapeDtypeStruct, struct_of
 __all__ = ["ShapeDtypeStruct", "eval_shape", "make_jaxpr"]
 
 
+class TracedFunction(NamedTuple):
+    """A function's program, and the structures of its arguments and results.
+
+    Attributes:
+      positions: of the positional arguments that are traced.
+      in_tree: of the pair (those arguments, keyword arguments).
+      axes: the named axes in scope.
+    """
+
+    jaxpr: Jaxpr
+    positions: list[int]
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    axes: Sequence[tuple[Any, int]] = ()
+
+    @property
+    def out_shapes(self) -> Any:
+        """The results' shapes, dtypes and named shapes, in their structure.
+
+        A named shape has the axes along which a result varies though no argument does.
+        """
+        structs = [struct_of(a) for a in self.jaxpr.out_avals]
+        whole = self.jaxpr.without_consts()
+        for name, size in self.axes:
+            _, varies = batch_partly(whole, [False] * len(whole.invars), Axis(size, name))
+            for struct, v in zip(structs, varies, strict=True):
+                if v:
+                    struct.named_shape[name] = size
+        return self.out_tree.unflatten(structs)
+
+
+def axes_of(transform: str, axis_env: Any) -> list[tuple[Any, int]]:
+    """`axis_env` checked: pairs of a name and a length."""
+    pairs = []
+    for pair in axis_env or ():
+        try:
+            name, size = pair
+            hash(name)
+            pairs.append((name, operator.index(size)))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{transform}: axis_env must be a sequence of pairs (name, size); got {axis_env!r}"
+                "\n  fix: axis_env=[('i', 4)]"
+            ) from None
+        if pairs[-1][1] < 1:
+            raise ValueError(f"{transform}: axis {name!r} must have a positive size; got {size}")
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError(f"{transform}: axis names are repeated in {axis_env!r}")
+    return pairs
+
+
 @located
 def traced(
-    transform: str, fun: Any, nums: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, Any]:
-    """The jaxpr of a function for arguments (or their shapes and dtypes), and its out tree."""
+    transform: str,
+    fun: Any,
+    nums: Sequence[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    axes: Sequence[tuple[Any, int]] = (),
+) -> TracedFunction:
+    """Traces a function on arguments, or their shapes and dtypes, with named axes in scope."""
     fixed = {n % len(args): args[n] for n in nums if -len(args) <= n < len(args)}
     for n, value in fixed.items():
         check_hashable(transform, fun, n, value)
@@ -48,8 +109,11 @@ def traced(
         out_leaves, out_tree = tree_flatten(fun(*full, **inner_kwargs))
         return output_values(transform, fun, out_leaves)
 
-    jaxpr = stage(flat, avals, name=name_of(fun), transform=transform, about=fun, names=paths)
-    return jaxpr, out_tree
+    with ExitStack() as scope:
+        for name, size in axes:
+            scope.enter_context(named_axis(name, size))
+        jaxpr = stage(flat, avals, name=name_of(fun), transform=transform, about=fun, names=paths)
+    return TracedFunction(jaxpr, positions, tree, out_tree, axes)
 
 
 def make_jaxpr(
@@ -63,7 +127,7 @@ def make_jaxpr(
     Args:
       fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
       static_argnums: positions of arguments that are part of the program.
-      axis_env: not implemented.
+      axis_env: pairs (name, size) of named axes to be in scope, for functions with collectives.
       return_shape: whether to give a pair (jaxpr, tree of ShapeDtypeStruct of the results).
     Returns: a function of the same arguments.
     Example:
@@ -77,19 +141,19 @@ def make_jaxpr(
     Source: seed 002, `jax.make_jaxpr`.
     """
     check_callable(fun, "make_jaxpr")
-    check_empty("make_jaxpr", axis_env=axis_env)
+    axes = located(axes_of)("make_jaxpr", axis_env)
     nums, _ = static_arguments(fun, static_argnums, (), "make_jaxpr")
 
     @functools.wraps(fun)
+    @located
     def jaxpr_maker(*args: Any, **kwargs: Any) -> Any:
-        jaxpr, out_tree = traced("make_jaxpr", fun, nums, args, kwargs)
-        if not return_shape:
-            return jaxpr
-        return jaxpr, out_tree.unflatten([struct_of(a) for a in jaxpr.out_avals])
+        found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
+        return (found.jaxpr, found.out_shapes) if return_shape else found.jaxpr
 
     return jaxpr_maker
 
 
+@located
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of a function's results, without computing anything.
 
@@ -106,5 +170,4 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Source: seed 002, `jax.eval_shape`.
     """
     check_callable(fun, "eval_shape")
-    jaxpr, out_tree = traced("eval_shape", fun, (), args, kwargs)
-    return out_tree.unflatten([struct_of(a) for a in jaxpr.out_avals])
+    return traced("eval_shape", fun, (), args, kwargs).out_shapes

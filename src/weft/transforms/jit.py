@@ -13,19 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..compiler.program import Program, buffer_on, program_of
+from .. import dtypes, errors
+from ..compiler.program import Program, buffer_on, device_inside, one_device, program_of
 from ..config import thread
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
-from ..core.jaxpr import Jaxpr
+from ..core.jaxpr import Jaxpr, run
+from ..core.place import places_wanted
+from ..core.sharded_array import ShardedArray
 from ..core.source import function_line, located, noted
-from ..core.trace import current
+from ..core.trace import current, is_bottom, looked_at
 from ..higher_order.call import call_jaxpr
+from ..higher_order.interning import is_eager
 from ..interpreters.stage import is_open, stage
 from ..runtime import buffer as buffers, client
 from ..runtime.executable import explain
-from ..tree_util import PyTreeDef, register_leaf_types, tree_flatten
+from ..tree_util import (
+    PyTreeDef,
+    keystr,
+    register_leaf_types,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+)
 from . import retrace
 from .dispatch import Cache, dispatcher
 from .signature import (
@@ -33,6 +43,7 @@ from .signature import (
     argument_values,
     check_callable,
     check_hashable,
+    kind_of,
     leaf_paths,
     name_of,
     output_values,
@@ -42,7 +53,7 @@ from .stages import Lowered, Traced
 
 __all__ = ["jit"]
 
-register_leaf_types(Array, PlacedArray, np.ndarray, np.float32, np.int32, np.bool_)
+register_leaf_types(Array, PlacedArray, ShardedArray, np.ndarray, np.float32, np.int32, np.bool_)
 
 _base = current.base
 
@@ -69,7 +80,8 @@ class Entry:
         keep_unused: bool,
         device: Any,
     ) -> None:
-        self.jaxpr, self.out_tree, self.device = jaxpr, out_tree, device
+        self.jaxpr, self.out_tree = jaxpr, out_tree
+        self.device = one_device(jaxpr.name, device, device_inside(jaxpr))
         self.donated, self.keep_unused = donated, keep_unused
         self._program: Program | None = None
         self.fast: Any = None
@@ -91,11 +103,9 @@ class Entry:
             is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
         )
 
-    def run(self, values: Sequence[Any]) -> Any:
-        """The result for arrays."""
-        program = self.program
-        if self.device is not None:
-            values = [moved(v, self.device) for v in values]
+    def run(self, values: Sequence[Any], program: Program | None = None) -> Any:
+        """The result for arrays; of the program compiled with other options, if one is given."""
+        program = program or self.program
         if program.donated:
             check_donated(program, values)
         outs = program.run(values, self.device)
@@ -103,10 +113,21 @@ class Entry:
             release(values[program.kept[i]])
         return self.out_tree.unflatten(outs)
 
+    def apply(self, values: Sequence[Any], trace: Any, inline: bool) -> Any:
+        """The result for values inside another transformation."""
+        if inline and not is_eager(trace):
+            outs = run(self.jaxpr, values, trace)
+        else:
+            where = {} if self.device is None else {"device": self.device}
+            outs = call_jaxpr(self.jaxpr, values, trace, **where)
+        return self.out_tree.unflatten(outs)
+
     def ready(self) -> Any:
         """What the hot path needs, or `None` if this program can't take it."""
         program = self.program
         if self.device is not None or program.donated or not program.types:
+            return None
+        if client.chosen_device() is not None:
             return None
         if self.program.outputs != [("result", i) for i in range(len(program.types))]:
             return None
@@ -126,13 +147,6 @@ class Entry:
             None if single else [None] * len(avals),
             self.out_tree.unflatten,
         )
-
-
-def moved(x: Any, device: Any) -> Any:
-    """An argument on the device that the caller of jit named."""
-    if x.__class__ is PlacedArray and x._device is device:
-        return x
-    return PlacedArray(x._host, x.aval, buffer_on(x, device), device)
 
 
 def check_donated(program: Program, values: Sequence[Any]) -> None:
@@ -155,6 +169,40 @@ def release(array: Any) -> None:
         buffers.delete(array._buffer)
 
 
+def deleted(function: Any, path: str, array: Any) -> Exception:
+    """The error for an argument whose memory was given back or donated."""
+    return errors.DeletedArrayError(
+        f"jit: argument {path} of {function_line(function)}, {array.aval}, has been deleted or "
+        "donated: its memory is gone\n  fix: don't use an array after passing it in "
+        "donate_argnums or calling delete()"
+    )
+
+
+@located
+def check_target(device: Any, backend: Any) -> None:
+    """Refuses what names no device."""
+    if device is not None and not isinstance(device, client.Device):
+        raise TypeError(f"jit: device must be one of devices(); got {kind_of(device)}")
+    if backend is not None and not isinstance(backend, str):
+        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {kind_of(backend)}")
+    if device is not None and backend is not None:
+        raise ValueError(
+            f"jit: got both device={device!r} and backend={backend!r}\n  fix: a device says which "
+            "platform it is of; pass one of the two"
+        )
+
+
+def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
+    """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
+    known = jaxpr.without_consts().cache
+    closed = ["a constant that it closes over"] * len(jaxpr.consts)
+    known["argument names"] = [*closed, *[f"its argument {path}" for path in paths]]
+    numbers = out_tree.unflatten(range(out_tree.num_leaves))
+    known["result names"] = [
+        f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]
+    ]
+
+
 def argument_array(x: Any) -> Any:
     """An argument from outside as an array, copied once."""
     if x.__class__ is np.ndarray:
@@ -166,17 +214,61 @@ def argument_array(x: Any) -> Any:
     return as_value(x)
 
 
-_shared: "weakref.WeakKeyDictionary[Any, dict[Any, Any]]" = weakref.WeakKeyDictionary()
+class Programs:
+    """What a function has been traced to with one set of options: `jit(f)` said twice is one."""
+
+    __slots__ = ("entries", "history", "hot", "pending")
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Entry] = {}
+        self.hot = Cache()
+        self.history = retrace.History()
+        self.pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
+
+    def keep(self, key: Any, entry: Entry) -> None:
+        """Remembers a signature; too many (static arguments that are always new) start afresh."""
+        if len(self.entries) >= MOST_SIGNATURES:
+            self.clear()
+        self.entries[key] = entry
+
+    def clear(self) -> None:
+        """Forgets all signatures."""
+        self.entries.clear()
+        self.hot.clear()
 
 
-def caches_of(fun: Any, options: Any) -> tuple[dict[Any, Entry], Cache]:
-    """The caches of a function: `jit(f)` said twice compiles once. They die with the function."""
+MOST_SIGNATURES = 4096
+
+
+class Owned:
+    """The programs of a function, by options. It is an attribute of the function.
+
+    A table by functions would keep them for ever where a derivative rule in a program refers to the
+    function. An attribute is copied by `functools.wraps`, so it says whose it is.
+    """
+
+    __slots__ = ("by_options", "owner")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = weakref.ref(owner)
+        self.by_options: dict[Any, Programs] = {}
+
+    def __reduce__(self) -> Any:
+        return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
+
+
+_owning = threading.Lock()
+
+
+def programs_of(fun: Any, options: Any) -> Programs:
+    """The programs of a function; they die with it."""
     if type(fun) is not FunctionType:
-        return {}, Cache()
-    by_options = _shared.setdefault(fun, {})
-    if options not in by_options:
-        by_options[options] = ({}, Cache())
-    return by_options[options]  # type: ignore[no-any-return]
+        return Programs()
+    with _owning:
+        owned = fun.__dict__.get("__weft_jit__")
+        if owned is None or owned.owner() is not fun:
+            owned = fun.__dict__["__weft_jit__"] = Owned(fun)
+        return owned.by_options.setdefault(options, Programs())
 
 
 def jit(
@@ -240,9 +332,10 @@ def jit(
             f"jit: arguments {sorted(set(static_nums) & set(donate_nums))} of {function_line(fun)} "
             "are both static and donated\n  fix: a static argument has no memory to donate"
         )
+    check_target(device, backend)
     function: Callable[..., Any] = fun
     name = name_of(fun)
-    cache, hot = caches_of(
+    programs = programs_of(
         fun,
         (
             static_nums,
@@ -255,15 +348,14 @@ def jit(
             keep_unused,
         ),
     )
-    pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
-    history = retrace.History(fun)
+    entries, hot, pending = programs.entries, programs.hot, programs.pending
     has_static = bool(static_nums or static_names)
     plain = not has_static and device is None and backend is None
 
     def target() -> Any:
         if device is not None:
             return device
-        return client.devices(backend)[0] if backend is not None else None
+        return client.local_devices(backend)[0] if backend is not None else None
 
     def split(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         """Traced positional and keyword arguments, and the static ones as a key."""
@@ -299,16 +391,24 @@ def jit(
         return entry_for(args, kwargs, avals, tree, statics, key), values, tree
 
     def entry_for(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any) -> Entry:
-        entry = cache.get(key)
+        entry = entries.get(key)
         if entry is None or not entry.alive():
             # of threads that come at once, the first traces and the others wait for it
-            with pending.setdefault(key, threading.RLock()):
-                entry = cache.get(key)
-                if entry is None or not entry.alive():
-                    history.note(tree, avals, statics, lambda: paths_of(args, kwargs))
-                    entry = trace_entry(args, kwargs, avals, tree, statics)
-                    cache[key] = entry
-            pending.pop(key, None)
+            try:
+                with pending.setdefault(key, threading.RLock()):
+                    entry = entries.get(key)
+                    if entry is None or not entry.alive():
+                        fixed = {s[0] for s in statics[1:]}
+                        programs.history.note(
+                            function,
+                            [i for i in range(len(args)) if i not in fixed],
+                            (tree, avals, statics),
+                            lambda: paths_of(args, kwargs),
+                        )
+                        entry = trace_entry(args, kwargs, avals, tree, statics)
+                        programs.keep(key, entry)
+            finally:
+                pending.pop(key, None)
         return entry
 
     def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
@@ -326,10 +426,14 @@ def jit(
             leaves, out_tree = tree_flatten(result)
             return output_values("jit", function, leaves)
 
-        jaxpr = stage(
-            flat, avals, name=name, transform="jit", about=function,
-            names=lambda: paths_of(args, kwargs),
-        )  # fmt: skip
+        def paths() -> list[str]:  # kept with the trace: so not by way of the arguments themselves
+            traced, traced_kwargs = tree.unflatten(avals)
+            positions = [i for i in range(count) if i not in fixed]
+            return leaf_paths(function, traced, traced_kwargs, positions)
+
+        jaxpr = stage(flat, avals, name=name, transform="jit", about=function, names=paths)
+        if places_wanted():
+            name_parts(jaxpr, paths(), out_tree)
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
         return Entry(jaxpr, out_tree, donated, keep_unused, target())
 
@@ -356,13 +460,15 @@ def jit(
             return function(*args, **kwargs)
         entry, values, tree = entry_of(args, kwargs)
         trace = current.trace
-        if trace is not _base:
-            outs = call_jaxpr(entry.jaxpr, values, trace, inline)
-            return entry.out_tree.unflatten(outs)
-        if entry.open:
-            outs = call_jaxpr(entry.jaxpr, values, trace, inline)
-            return entry.out_tree.unflatten(outs)
-        result = entry.run(values)
+        if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
+            return entry.apply(values, trace, inline)
+        try:
+            result = entry.run(values)
+        except errors.DeletedArrayError:
+            gone = [i for i, v in enumerate(values) if v.is_deleted()]
+            if not gone:
+                raise
+            raise deleted(function, paths_of(args, kwargs)[gone[0]], values[gone[0]]) from None
         if plain and not kwargs:
             if entry.fast is None:
                 entry.fast = (entry.ready(),)
@@ -379,6 +485,7 @@ def jit(
 
     general = located(general)
 
+    @located
     def trace(*args: Any, **kwargs: Any) -> Traced:
         """The traced program for these arguments, for looking at and lowering.
 
@@ -389,18 +496,23 @@ def jit(
         avals = tuple(argument_avals("jit", function, leaves, lambda: paths_of(args, kwargs)))
         key = (tree, avals, statics, thread.key)
         entry = entry_for(args, kwargs, avals, tree, statics, key)
-        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums)
+        placed = next((x.device for x in leaves if x.__class__ is PlacedArray), None)
+        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums, placed)
 
+    @located
     def lower(*args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time."""
         return trace(*args, **kwargs).lower()
 
     def clear_cache() -> None:
         """Forgets all traced and compiled programs of this function."""
-        cache.clear()
-        hot.clear()
+        programs.clear()
 
-    def explained(error: Any, inputs: Any) -> Exception:
+    def explained(error: Any, inputs: Any, args: Any, kept: Any) -> Exception:
+        for i, buffer in enumerate(inputs):
+            if buffers.is_deleted(buffer):
+                leaf = i if kept is None else kept[i]
+                return noted(deleted(function, paths_of(args, {})[leaf], tree_leaves(args)[leaf]))
         return noted(explain(error, inputs))
 
     jitted = dispatcher(fun, hot, general, argument_array, fill, explained)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import as_value
 from ..core.aval import Aval
+from ..core.jaxpr import run
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
@@ -18,19 +20,22 @@ from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
+from ..primitives.collectives import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .signature import (
     argument_avals,
     argument_values,
     check_callable,
-    check_empty,
     kind_of,
     leaf_paths,
     output_values,
 )
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
+
+
+_TRACED = object()  # in the place of a value of the auxiliary data
 
 
 def float0_zeros(shape: Sequence[int]) -> Any:
@@ -59,13 +64,14 @@ def flat_function(
                 )
             result, aux = result
             aux_leaves, found["aux_tree"] = tree_flatten(aux)
-            found["aux"] = aux_leaves
+            # no tracer stays here: a pullback may be kept for long
+            found["aux"] = [_TRACED if isinstance(v, Value) else v for v in aux_leaves]
         out_leaves, found["out_tree"] = tree_flatten(result)
         values = output_values(transform, function, out_leaves)
         if has_aux:
             count = len(values)
             found["n_out"] = count
-            values += [v for v in found["aux"] if isinstance(v, Value)]
+            values += [v for v in aux_leaves if isinstance(v, Value)]
         return values
 
     return flat, found
@@ -74,7 +80,7 @@ def flat_function(
 def aux_of(found: dict[str, Any], values: Sequence[Any]) -> Any:
     """The auxiliary data, with its values as they are outside the transformation."""
     waiting = iter(values)
-    leaves = [next(waiting) if isinstance(v, Value) else v for v in found["aux"]]
+    leaves = [next(waiting) if v is _TRACED else v for v in found["aux"]]
     return found["aux_tree"].unflatten(leaves)
 
 
@@ -160,10 +166,13 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
 
 def full_tangent(primal: Aval, t: Any) -> Any:
-    """A tangent with zeros written out."""
+    """A tangent with zeros written out; of a weak type where its primal is."""
     if not dtypes.is_inexact(primal.dtype):
         return float0_zeros(primal.shape)
-    return zeros(primal.strong()) if t is None else t
+    t = zeros(primal.strong()) if t is None else t
+    if primal.weak_type:
+        return convert_element_type(t, dtype=primal.dtype, weak_type=True)
+    return t
 
 
 @located
@@ -218,6 +227,7 @@ def instantiated(a: Aval, t: Any) -> Any:
     return zeros(a.strong()) if t is None else t
 
 
+@located
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
 ) -> Any:
@@ -227,7 +237,8 @@ def vjp(
       fun: to be differentiated.
       primals: the arguments: the point.
       has_aux: whether `fun` returns a pair (output, auxiliary data).
-      reduce_axes: not implemented.
+      reduce_axes: named axes of a batch: cotangents of arguments that are the same for all of it
+        are summed over it. Otherwise, and for other axes, they are those of each example.
     Returns: (outputs, function from cotangents of the outputs to a tuple of cotangents of the
       arguments), and the auxiliary data as a third if there is.
     Example:
@@ -241,13 +252,14 @@ def vjp(
     Source: seed 002, `jax.vjp`.
     """
     check_callable(fun, "vjp")
-    check_empty("vjp", reduce_axes=reduce_axes)
+    reduce_axes = names_of("vjp", reduce_axes)
     values, tree = values_of("vjp", fun, primals)
     flat, found = flat_function("vjp", fun, tree, has_aux)
     outs, linear = linearize_values(flat, values, "vjp", fun)
     n = found.get("n_out", len(outs))
     out_tree = found["out_tree"]
     in_avals, out_avals = [v.aval for v in values], [o.aval for o in outs[:n]]
+    reduce = reduction(reduce_axes, values, outs)
 
     @located
     def f_vjp(*cts: Any) -> Any:
@@ -266,7 +278,7 @@ def vjp(
             tangent_value("vjp", a, ct, lambda i=i: output_path(out_tree, i), "cotangent")  # type: ignore[misc]
             for i, (a, ct) in enumerate(zip(out_avals, ct_leaves, strict=True))
         ]
-        return tree.unflatten(pulled(linear, given, len(outs), in_avals))
+        return tree.unflatten(pulled(linear, given, len(outs), in_avals, reduce))
 
     result = out_tree.unflatten(outs[:n])
     return (result, f_vjp, aux_of(found, outs[n:])) if has_aux else (result, f_vjp)
@@ -280,10 +292,15 @@ def output_path(out_tree: Any, i: int) -> str:
 
 
 def pulled(
-    linear: LinearMap, cts: Sequence[Any], n_outs: int, in_avals: Sequence[Aval]
+    linear: LinearMap,
+    cts: Sequence[Any],
+    n_outs: int,
+    in_avals: Sequence[Aval],
+    reduce: "Reduction | None" = None,
 ) -> list[Any]:
     """Cotangents of the arguments, zeros written out; float0 for integers."""
-    results = linear.pull([*cts, *[None] * (n_outs - len(cts))])
+    given = [*cts, *[None] * (n_outs - len(cts))]
+    results = reduce.around(linear.pull, given) if reduce else linear.pull(given)
     return [
         float0_zeros(a.shape)
         if not dtypes.is_inexact(a.dtype)
@@ -292,6 +309,56 @@ def pulled(
         else r
         for a, r in zip(in_avals, results, strict=True)
     ]
+
+
+class Reduction:
+    """What `reduce_axes` does around a backward pass that treats each example by itself.
+
+    An argument that is the same for the whole batch stands for as many copies as there are
+    examples; its cotangent is the sum of the copies'. A result that is the same for all counts
+    once: each copy of it gets its part of the cotangent. So nothing inside the pass changes.
+
+    Args:
+      axes: the named axes in question, and their lengths.
+      arguments, results: the primal values.
+    """
+
+    __slots__ = ("arguments", "params", "results")
+
+    def __init__(
+        self, axes: dict[Any, int], arguments: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        self.params = {"axes": tuple(axes), "sizes": tuple(axes.values())}
+        self.arguments, self.results = arguments, results
+
+    def around(self, pull: Callable[[list[Any]], list[Any]], cts: Sequence[Any]) -> list[Any]:
+        """Cotangents of the arguments for those of the results."""
+        parts = [
+            None if ct is None else share(ct, r, ct, **self.params)
+            for ct, r in zip(cts, self.results, strict=True)
+        ]
+        return [
+            None if ct is None else psum_shared(ct, x, **self.params)
+            for ct, x in zip(pull(parts), self.arguments, strict=True)
+        ]
+
+
+def reduction(
+    reduce_axes: Sequence[Any], arguments: Sequence[Any], results: Sequence[Any]
+) -> Reduction | None:
+    """The `Reduction` over those axes that are in scope; nothing varies along others."""
+    axes = {name: size for name, size in thread.axes if name in reduce_axes} if reduce_axes else {}
+    return Reduction(axes, arguments, results) if axes else None
+
+
+def names_of(transform: str, reduce_axes: Any) -> tuple[Any, ...]:
+    """`reduce_axes` as a tuple of names."""
+    if not isinstance(reduce_axes, (tuple, list, set, frozenset)):
+        raise TypeError(
+            f"{transform}: reduce_axes must be a tuple of axis names; got {reduce_axes!r}\n"
+            f"  fix: reduce_axes=({reduce_axes!r},)"
+        )
+    return tuple(reduce_axes)
 
 
 @located
@@ -303,7 +370,8 @@ def linear_transpose(
     Args:
       fun: a linear function.
       primals: its arguments, or anything with their shapes and dtypes.
-      reduce_axes: not implemented.
+      reduce_axes: named axes of a batch: cotangents of arguments that are the same for all of it
+        (as is one of which only shape and dtype are given) are summed over it.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments.
     Raises: TypeError: an operation of `fun` isn't linear.
     Example:
@@ -316,7 +384,7 @@ def linear_transpose(
     Source: seed 002, `jax.linear_transpose`.
     """
     check_callable(fun, "linear_transpose")
-    check_empty("linear_transpose", reduce_axes=reduce_axes)
+    reduce_axes = names_of("linear_transpose", reduce_axes)
     leaves, tree = tree_flatten(tuple(primals))
     avals = argument_avals("linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {}))
     for a in avals:
@@ -326,6 +394,12 @@ def linear_transpose(
             )
     flat, found = flat_function("linear_transpose", fun, tree)
     jaxpr = stage(flat, avals, transform="linear_transpose", about=fun)
+    reduce = None
+    if reduce_axes:  # only running the function tells which results vary
+        values = [
+            x if isinstance(x, Value) else zeros(a) for x, a in zip(leaves, avals, strict=True)
+        ]
+        reduce = reduction(reduce_axes, values, run(jaxpr, values, current.trace))
 
     @located
     def transposed(ct: Any) -> Any:
@@ -339,7 +413,11 @@ def linear_transpose(
             tangent_value("linear_transpose", a, c, lambda: "the output", "cotangent")
             for a, c in zip(jaxpr.out_avals, ct_leaves, strict=True)
         ]
-        results = backward(jaxpr, (), given, current.trace)
+
+        def pull(cts: Sequence[Any]) -> list[Any]:
+            return backward(jaxpr, (), cts, current.trace)
+
+        results = reduce.around(pull, given) if reduce else pull(given)
         return tree.unflatten(
             [zeros(a.strong()) if r is None else r for a, r in zip(avals, results, strict=True)]
         )

@@ -1,67 +1,210 @@
 """Why a function was traced again: the last signatures, and what changed against the nearest.
 
-Knows signatures; knows nothing of tracing.
+Knows signatures and functions' code; knows nothing of tracing.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
-from ..config import thread
+from ..config import AXES, key_differences, thread
 from ..core.messages import tell
 from ..core.source import function_line, user_line
+from .signature import leaf_paths
+
+MOST_FUNCTIONS = 1024  # of which it is known that they were made before
 
 
 class History:
     """The last signatures that a function was traced for."""
 
-    __slots__ = ("count", "function", "signatures")
+    __slots__ = ("count", "signatures")
 
-    def __init__(self, function: Any) -> None:
-        self.function = function
+    def __init__(self) -> None:
         self.signatures: deque[Any] = deque(maxlen=8)
         self.count = 0
 
-    def note(self, tree: Any, avals: Any, statics: Any, paths: Callable[[], list[str]]) -> None:
-        """Remembers a signature about to be traced; explains it if a switch asks for that."""
+    def note(
+        self, function: Any, positions: list[int], signature: Any, paths: Callable[[], list[str]]
+    ) -> None:
+        """Remembers a signature about to be traced; explains it if a switch asks for that.
+
+        Args:
+          positions: of the arguments that aren't static.
+          signature: (tree of the arguments, avals, static arguments).
+          paths: gives what the leaves are called.
+        """
         self.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
-            tell(self.explain(tree, avals, statics, paths))
-        self.signatures.append((tree, avals, statics, thread.key))
+            tell("\n  ".join(self.explained(function, positions, signature, paths)))
+        self.signatures.append((*signature, thread.key))
 
-    def explain(self, tree: Any, avals: Any, statics: Any, paths: Callable[[], list[str]]) -> str:
-        """One or more lines on what is new in a signature."""
-        head = f"jit: tracing {function_line(self.function)}, called at {user_line()}"
+    def explained(
+        self, function: Any, positions: list[int], signature: Any, paths: Callable[[], list[str]]
+    ) -> list[str]:
+        """What is new in a signature: a line for each."""
+        avals = signature[1]
+        head = f"jit: tracing {function_line(function)}, called at {user_line()}"
+        again = list(made_again(function))
         if not self.signatures:
-            return f"{head}: for the first time, on ({', '.join(map(str, avals))})"
-        nearest = max(self.signatures, key=lambda s: _likeness(s, tree, avals, statics))
-        lines = list(_differences(nearest, tree, avals, statics, paths))
-        return (
-            f"{head} for the {self.count}. time; against the nearest earlier call:\n"
-            + "\n".join(f"  {line}" for line in lines)
-        )
+            text = f"{head}: for the first time, on ({', '.join(map(str, avals))})"
+            return [text, *again]
+        nearest = max(reversed(self.signatures), key=lambda s: _likeness(s, *signature))
+        lines = list(_differences(function, positions, nearest, signature, paths))
+        return [
+            f"{head} for the {self.count}. time; against the nearest earlier call:",
+            *(lines or [_SAME]),
+        ]
+
+
+_SAME = (
+    "nothing changed: the program was forgotten (clear_cache, too many signatures), or closed over "
+    "a traced value of a trace that has ended"
+)
 
 
 def _likeness(signature: Any, tree: Any, avals: Any, statics: Any) -> int:
     old_tree, old_avals, old_statics, _ = signature
     same: int = sum(a is b for a, b in zip(old_avals, avals, strict=False))
-    return 1000 * bool(old_tree == tree) + 100 * bool(old_statics == statics) + same
+    same += 200 * bool(old_statics == statics)
+    same += 100 * bool([s[0] for s in old_statics] == [s[0] for s in statics])
+    return 1000 * bool(old_tree == tree) + same
 
 
 def _differences(
-    signature: Any, tree: Any, avals: Any, statics: Any, paths: Callable[[], list[str]]
-) -> Any:
-    old_tree, old_avals, old_statics, old_key = signature
+    function: Any, positions: list[int], old: Any, new: Any, paths: Callable[[], list[str]]
+) -> Iterator[str]:
+    old_tree, old_avals, old_statics, old_key = old
+    tree, avals, statics = new
     if old_tree != tree:
-        yield f"the arguments' structure was {old_tree}, is {tree}"
+        yield from _tree_differences(function, positions, old_tree, tree)
     elif old_avals != avals:
         for path, a, b in zip(paths(), old_avals, avals, strict=True):
             if a is not b:
-                weak = " (weak type)" if a.weak_type != b.weak_type and a.shape == b.shape else ""
-                yield f"argument {path} was {a}, is {b}{weak}"
+                yield f"argument {path} was {a}, is {b} ({_change(a, b)})"
     if old_statics != statics:
-        for a, b in zip(old_statics, statics, strict=False):
-            if a != b:
-                yield f"static argument {b[0]} was {a[-1]!r}, is {b[-1]!r}"
-    if old_key is not thread.key:
-        yield "a switch of weft.config was turned"
+        yield from _static_differences(old_statics, statics)
+    for name, was, now in key_differences(old_key, thread.key):
+        if name == AXES:
+            was, now = dict(was), dict(now)
+            yield f"{AXES} were {was}, are {now}"
+        else:
+            yield f"the switch {name} was {was!r}, is {now!r}"
+
+
+def _change(a: Any, b: Any) -> str:
+    """In what two avals differ."""
+    parts = [word for word in ("shape", "dtype") if getattr(a, word) != getattr(b, word)]
+    if a.weak_type != b.weak_type:
+        parts.append(f"weak type: it is {'a Python scalar' if b.weak_type else 'an array'} now")
+    return " and ".join(parts)
+
+
+def _tree_differences(function: Any, positions: list[int], old: Any, new: Any) -> Iterator[str]:
+    """Which leaves came and went, or else which containers are of another kind."""
+
+    def leaves(tree: Any) -> list[str]:
+        args, kwargs = tree.unflatten(range(tree.num_leaves))
+        places = positions if len(positions) == len(args) else None
+        return leaf_paths(function, args, kwargs, places)
+
+    before, after = leaves(old), leaves(new)
+    gone = [p for p in before if p not in after]
+    come = [p for p in after if p not in before]
+    for word, found in (("gone", gone), ("new", come)):
+        if found:
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            yield f"argument structure: {', '.join(found[:5])}{more} {_is(found)} {word}"
+    if not gone and not come:
+        yield f"argument structure was {old}, is {new}"
+
+
+def _is(items: list[str]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+def _static_differences(old: Any, new: Any) -> Iterator[str]:
+    if old[0] != new[0]:
+        yield f"there were {old[0][-1]} positional arguments, there are {new[0][-1]}"
+    before = {s[0]: s[-1] for s in old[1:]}
+    for which, *_, value in new[1:]:
+        was = before.get(which, _NONE)
+        if was is _NONE:
+            yield f"static argument {which} is new: {value!r:.80}"
+        elif type(was) is not type(value) or was != value:
+            yield f"static argument {which} was {was!r:.80}, is {value!r:.80}"
+            if code_of(value) is not None and code_of(was) is code_of(value):
+                yield f"  a new function object: {remade(value)}"
+            elif repr(was) == repr(value):
+                yield "  they look alike and aren't equal: the class needs __eq__ and __hash__"
+    for which in before.keys() - {s[0] for s in new[1:]}:
+        yield f"static argument {which} is gone"
+
+
+_NONE = object()
+
+
+# --- functions that are made again and again ---
+
+_made: dict[CodeType, tuple[int, dict[str, str]]] = {}
+# how often a function of this code was traced for the first time, and what the last closed over
+
+
+def made_again(function: Any) -> Iterator[str]:
+    """What to say of a function that is new, if one of the same code was traced before."""
+    code = code_of(function)
+    if code is None:
+        return
+    count, before = _made.get(code, (0, {}))
+    if count == 0 and len(_made) >= MOST_FUNCTIONS:
+        _made.clear()
+    now = closed_over(function)
+    _made[code] = (count + 1, now)
+    if count == 0:
+        return
+    yield f"a new function object, the {count + 1}.: {remade(function)}"
+    for name in now:
+        if name in before and before[name] != now[name]:
+            yield f"  it closes over {name}, which was {before[name]}, is {now[name]}"
+    if any(before.get(name) != now[name] for name in now):
+        yield "  fix: pass what changes as an argument"
+
+
+def remade(function: Any) -> str:
+    """In words, that a function is made again where it needn't be."""
+    inner = unwrapped(function)
+    wrapper = "" if inner is function else f" (in a {type(function).__name__})"
+    return (
+        f"{function_line(inner)}{wrapper} was made again; define it, and jit it, once "
+        "outside the loop"
+    )
+
+
+def unwrapped(function: Any) -> Any:
+    """The function of Python's in partials and bound methods."""
+    while not hasattr(function, "__code__"):
+        inner = getattr(function, "func", None) or getattr(function, "__func__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function, which all that are made at one place share."""
+    return getattr(unwrapped(function), "__code__", None)
+
+
+def closed_over(function: Any) -> dict[str, str]:
+    """The variables that a function closes over, shown in short."""
+    inner = unwrapped(function)
+    shown = {}
+    for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
+        try:
+            shown[name] = f"{cell.cell_contents!r:.60}"
+        except ValueError:  # not assigned yet
+            shown[name] = "nothing yet"
+    for name, value in getattr(function, "keywords", {}).items():
+        shown[name] = f"{value!r:.60}"
+    return shown

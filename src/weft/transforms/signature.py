@@ -19,7 +19,8 @@ def name_of(function: Any) -> str:
     """The function's name, as well as it can be told."""
     while hasattr(function, "func"):
         function = function.func
-    return getattr(function, "__name__", None) or type(function).__name__
+    name = getattr(function, "__name__", None) or getattr(function, "name", None)
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def kind_of(x: Any) -> str:

@@ -6,11 +6,11 @@ Knows programs; knows nothing of caching.
 from typing import Any
 
 from .. import dtypes
-from ..compiler.program import OPTIONS
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..core.source import located
+from ..core.trace import current, looked_at
 from ..runtime import client, executable as runtime
 from ..tree_util import PyTreeDef, tree_flatten
 from .signature import argument_values
@@ -76,9 +76,11 @@ class Traced:
         name: str,
         entry: Any,
         donated: Any,
+        device: Any = None,
     ) -> None:
         self.jaxpr, self.in_tree, self.out_tree, self.fun_name = jaxpr, in_tree, out_tree, name
         self.entry, self.donate_argnums = entry, donated
+        self.device = entry.device or device
 
     @property
     def out_info(self) -> Any:
@@ -97,8 +99,10 @@ class Lowered:
         self.traced = traced
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.program = traced.entry.program
-        self.device = traced.entry.device
-        platform = (self.device or client.default_device()).platform
+        self.device = traced.device
+        platform = (
+            self.device or client.chosen_device() or client.default_device()
+        ).platform
         self.text, self.module = self.program.lowered(platform)
 
     @property
@@ -111,7 +115,7 @@ class Lowered:
         if dialect == "stablehlo":
             return str(self.text)
         if dialect == "hlo":
-            return runtime.hlo_text(self.text)
+            return runtime.HloComputation(self.text).as_hlo_text()
         raise ValueError(f"as_text: dialect must be 'stablehlo' or 'hlo'; got {dialect!r}")
 
     def compiler_ir(self, dialect: str = "stablehlo") -> str:
@@ -128,24 +132,19 @@ class Lowered:
         Args:
           compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`.
         """
-        device = self.device or client.default_device()
+        device = self.device or client.chosen_device() or client.default_device()
+        program = self.program
         if compiler_options:
-            executable = runtime.compile_text(
-                self.text,
-                self.program.types,
-                device,
-                OPTIONS.get(device.platform, {}) | compiler_options,
-            )
-        else:
-            executable = self.program.executable(device)
-        return Compiled(self.traced, executable)
+            program = program.with_options(device, compiler_options)
+        return Compiled(self.traced, program, device)
 
 
 class Compiled:
     """An executable for one signature. Calling it runs it; another signature is an error."""
 
-    def __init__(self, traced: Traced, executable: Any) -> None:
-        self.traced, self.executable = traced, executable
+    def __init__(self, traced: Traced, program: Any, device: Any) -> None:
+        self.traced, self.program = traced, program
+        self.executable = program.executable(device)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.in_avals = traced.jaxpr.in_avals
 
@@ -190,4 +189,6 @@ class Compiled:
                     f"{self.traced.fun_name}: a compiled function can't be traced again (argument "
                     f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
                 )
-        return self.traced.entry.run(values)
+        if looked_at():  # by a switch: then it is an operation of the trace that looks
+            return self.traced.entry.apply(values, current.trace, inline=False)
+        return self.traced.entry.run(values, self.program)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..core.array import as_value
-from ..core.source import function_line, located
+from ..core.primitive import Axis
+from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
@@ -35,7 +36,7 @@ def vmap(
         a prefix of the argument's tree. Keyword arguments are mapped over axis 0.
       out_axes: where the mapped axis is in the results: an int, `None` for a result that doesn't
         depend on it, or a tree of them that is a prefix of the result's tree.
-      axis_name: a name for the axis, for collectives.
+      axis_name: a name for the axis, by which collectives in `fun` (`lax.psum`, …) refer to it.
       axis_size: its length; needed only if no argument is mapped.
     Returns: the mapped function.
     Raises: ValueError: the trees don't fit, an axis is out of range, or lengths differ.
@@ -56,6 +57,16 @@ def vmap(
             "vmap: in_axes must be an int, None, or a tuple with one entry for each positional "
             f"argument; got {type(in_axes).__name__} {in_axes!r}"
         )
+
+    try:
+        hash(axis_name)
+    except TypeError:
+        raise noted(
+            TypeError(
+                f"vmap: axis_name must be hashable, as a string is; got {axis_name!r}\n"
+                "  fix: for two names, one vmap around another"
+            )
+        ) from None
 
     @functools.wraps(fun)
     @located
@@ -84,8 +95,8 @@ def vmap(
             return output_values("vmap", fun, result_leaves)
 
         outs = batch(
-            flat, moved, [a is not None for a in axes], size,
-            axis_name=axis_name, about=fun, keep=True,
+            flat, moved, [a is not None for a in axes], Axis(size, axis_name),
+            about=fun, keep=True,
         )  # fmt: skip
         places = flatten_axes("vmap: out_axes", out_tree, out_axes)
         return out_tree.unflatten(
@@ -165,4 +176,4 @@ def mapped_over_leading(
         outs = function(*[None if a is None else next(waiting) for a in args])
         return [o if isinstance(o, Value) else as_value(0) for o in outs]  # float0: unused
 
-    return batch(fill, given, [True] * len(given), size)
+    return batch(fill, given, [True] * len(given), Axis(size))

@@ -1,0 +1,102 @@
+"""Tracebacks show the user's frames; weft's own are folded away.
+
+A traced function is called by weft, which is called by the user: ten of weft's frames for one of
+theirs. Where an error passes a public function of weft (`core/source.py: note_user_line, located`),
+the frames of weft are taken out of its traceback. That is done on the way of an error only. The
+whole traceback stays, as `error.unfiltered_traceback`; `weft.config.update("traceback_filtering",
+"off")` leaves tracebacks alone. Knows frames and files; knows nothing of what went wrong.
+
+Frames between the last such place and the user can't be taken out, since they aren't in the
+traceback yet. They are marked, so that pytest and IPython don't show them (`__tracebackhide__`),
+and an error that ends the program is folded once more when it is printed.
+"""
+
+import sys
+from types import FrameType, TracebackType
+from typing import Any
+
+from ..config import thread
+
+_REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 'off') keeps them"
+
+
+class _Files:
+    """Where weft's files are, and those of libraries that it calls: set by `core/source.py`."""
+
+    inside = ""
+    libraries: tuple[str, ...] = ()
+
+
+files = _Files()
+
+
+def fold(error: Any) -> None:
+    """Takes weft's frames out of an error's traceback, as the switch says.
+
+    The bare `raise` that follows adds no entry for its own frame (as `raise error` would).
+    """
+    mode = thread.traceback_filtering
+    if mode == "off":
+        return
+    hide_callers()
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = show
+    if error.__traceback__ is None:
+        error._weft_folded = (None, None)
+        return
+    entries = []
+    trace = error.__traceback__
+    done, whole = getattr(error, "_weft_folded", (None, None))  # what an inner fold left, and had
+    while trace is not None and trace is not done:
+        entries.append(trace)
+        trace = trace.tb_next
+    if mode == "tracebackhide":
+        for entry in entries:
+            if is_inside(entry.tb_frame):
+                hide(entry.tb_frame)
+        return
+    kept, own = [], False
+    for entry in entries:
+        file = entry.tb_frame.f_code.co_filename
+        own = is_inside(entry.tb_frame) or (own and file.startswith(files.libraries))
+        if not own:
+            kept.append(entry)
+    left = chain(kept, trace)
+    error.__traceback__ = left
+    error.unfiltered_traceback = whole = chain(entries, whole)
+    error._weft_folded = (left, whole)
+    if mode == "remove_frames" and _REMOVED not in getattr(error, "__notes__", ()):
+        error.add_note(_REMOVED)
+
+
+def chain(entries: list[TracebackType], last: Any) -> Any:
+    """A traceback of copies of these entries, with `last` behind them."""
+    for entry in reversed(entries):
+        last = TracebackType(last, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return last
+
+
+def is_inside(frame: FrameType) -> bool:
+    """Whether a frame is weft's."""
+    return frame.f_code.co_filename.startswith(files.inside)
+
+
+def hide_callers() -> None:
+    """Hides the frames of weft from here up to the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_inside(frame):
+        hide(frame)
+        frame = frame.f_back
+
+
+def hide(frame: FrameType) -> None:
+    """Has pytest and IPython not show a frame. No variable of its function changes by that."""
+    frame.f_locals["__tracebackhide__"] = True
+
+
+def show(kind: Any, error: Any, trace: Any) -> None:
+    """Prints an error that ends the program, without weft's frames."""
+    if hasattr(error, "_weft_folded"):
+        fold(error)
+        trace = error.__traceback__
+    sys.__excepthook__(kind, error, trace)

@@ -1,0 +1,13 @@
+"""Derivatives that the user writes: `custom_jvp`, `custom_vjp`, and what belongs to them."""
+
+from .transforms.custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .transforms.symbolic_zeros import CustomVJPPrimal, SymbolicZero
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+]

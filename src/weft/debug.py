@@ -1,0 +1,189 @@
+"""Looking at values while compiled programs run: print, callback, breakpoint.
+
+All calls come in the order of the program. Under `vmap` they come once for each element, in order,
+if a value depends on the mapped axis, and under derivatives once, in the forward pass.
+"""
+
+import bdb
+import string
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from .core.source import located, user_frame
+from .core.trace import current
+from .core.value import Value
+from .higher_order.interning import is_eager
+from .transforms.callbacks import tap
+from .tree_util import tree_leaves
+
+__all__ = ["breakpoint", "callback", "print"]
+
+
+@located
+def callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
+) -> None:
+    """Calls a Python function with values of the program, for what it does.
+
+    Args:
+      callback: called with arrays in the structure of `args` and `kwargs`; what it gives is
+        ignored. An exception in it ends the program, and comes out as it is.
+      args, kwargs: arrays and containers of them; what isn't an array stays as it is.
+      ordered: has no effect: all calls come in the order of the program.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> seen = []
+      >>> def f(x):
+      ...     weft.debug.callback(lambda y: seen.append(float(y)), x * 2)
+      ...     return x
+      >>> _ = weft.jit(weft.grad(f))(3.0)
+      >>> seen
+      [6.0]
+    Source: JAX's documentation, `jax.debug.callback`.
+    """
+    tap("debug.callback", callback, args, kwargs)
+
+
+@located
+def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Prints values of the program when it comes to them.
+
+    Args:
+      fmt: a format as of `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
+        what values are while the program is traced.
+      args, kwargs: what goes into the format.
+      ordered: has no effect: all calls come in the order of the program.
+    Raises: ValueError: the format names an argument that isn't there, or leaves one out.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> @weft.jit
+      ... def f(x):
+      ...     weft.debug.print("x: {}, its sum: {s:.1f}", x, s=np.sum(x))
+      ...     return x
+      >>> _ = f(np.arange(3.0))
+      x: [0. 1. 2.], its sum: 3.0
+    Source: JAX's documentation, `jax.debug.print`.
+    """
+    if not isinstance(fmt, str):
+        raise TypeError(
+            f"debug.print: the first argument is the format, a str; got {type(fmt).__name__}\n"
+            "  fix: debug.print('{}', x)"
+        )
+    check_format(fmt, args, kwargs)
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        # one write: lines of several threads don't mix
+        sys.stdout.write(fmt.format(*args, **kwargs) + "\n")
+        sys.stdout.flush()
+
+    tap("debug.print", show, args, kwargs, f"print({fmt!r:.40})", ("print", fmt))
+
+
+class _Anything:
+    """Whatever a format may do with an argument, this can."""
+
+    def __getattr__(self, name: str) -> "_Anything":
+        return self
+
+    def __getitem__(self, key: Any) -> "_Anything":
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return ""
+
+
+class _Checker(string.Formatter):
+    def check_unused_args(self, used: Any, args: Any, kwargs: Any) -> None:
+        unused = [f"argument {i}" for i in range(len(args)) if i not in used]
+        unused += [repr(name) for name in kwargs if name not in used]
+        if unused:
+            raise ValueError(f"it has no place for {', '.join(unused)}")
+
+
+def check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuses a format that doesn't fit its arguments, now and not when the program runs."""
+    anything = _Anything()
+    try:
+        _Checker().vformat(fmt, [anything] * len(args), dict.fromkeys(kwargs, anything))
+    except IndexError:
+        raise ValueError(
+            f"debug.print: the format {fmt!r:.60} has places for more than the {len(args)} "
+            "positional arguments"
+        ) from None
+    except KeyError as error:
+        raise ValueError(
+            f"debug.print: the format {fmt!r:.60} needs an argument {error.args[0]!r}; got "
+            f"{', '.join(map(repr, kwargs)) or 'none by name'}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"debug.print: the format {fmt!r:.60}: {error}") from None
+
+
+# --- breakpoint ---
+
+
+def breakpoint() -> None:
+    """Stops in the debugger `pdb`, at the line that calls it.
+
+    Where the values are known (outside `jit` and of loops' bodies), it is an ordinary breakpoint.
+    In traced code, `pdb` is entered when the program runs and comes here: the names of the function
+    have the values of then, and `c` lets the program go on. Changes to them have no effect, and the
+    frames above are those of the call.
+
+    Source: JAX's documentation, `jax.debug.breakpoint`.
+    """
+    frame = user_frame()
+    assert frame is not None
+    if is_eager(current.trace):
+        _debugger().set_trace(frame)
+        return
+    # only what holds nothing but values: other names could hold tracers that stand for nothing then
+    values = {name: x for name, x in frame.f_locals.items() if has_values(x)}
+    rest = {name: x for name, x in frame.f_locals.items() if name not in values}
+    stop = Stop(frame, rest)
+    tap("debug.breakpoint", stop, (values,), {}, "breakpoint", stop)
+
+
+def has_values(x: Any) -> bool:
+    """Whether there is a value of weft's in a tree."""
+    try:
+        return any(isinstance(leaf, Value) for leaf in tree_leaves(x))
+    except (TypeError, ValueError):  # a dict with keys of many kinds, say: no tree
+        return False
+
+
+def _debugger() -> Any:
+    import pdb
+
+    class Debugger(pdb.Pdb):
+        """Knows whether it was quit: `Bdb.run` swallows that."""
+
+        left = False
+
+        def set_quit(self) -> None:
+            self.left = True
+            super().set_quit()
+
+    return Debugger()
+
+
+class Stop:
+    """The debugger at a line of a function that has long returned: with its names, as they are."""
+
+    def __init__(self, frame: FrameType, names: dict[str, Any]) -> None:
+        self.globals, self.names = frame.f_globals, names
+        self.line, self.code = frame.f_lineno, frame.f_code
+        self.__name__ = "breakpoint"
+
+    def __call__(self, values: dict[str, Any]) -> None:
+        debugger = _debugger()
+        debugger.run(self.stand_in(), self.globals, {**self.names, **values})
+        if debugger.left:
+            raise bdb.BdbQuit
+
+    def stand_in(self) -> CodeType:
+        """Code that does nothing, and looks to the debugger as if it were at the line."""
+        code = compile("\n" * (self.line - 1) + "pass", self.code.co_filename, "exec")
+        return code.replace(co_name=self.code.co_name, co_qualname=self.code.co_qualname)

@@ -1,0 +1,66 @@
+"""Arrays shared with other libraries, by DLPack, without a copy where it can be."""
+
+from typing import Any
+
+from .core.array import Array, Tracer
+from .core.source import located
+from .numpy.buffers import from_dlpack as array_from_dlpack
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+@located
+def to_dlpack(x: Array) -> Any:
+    """A DLPack capsule of an array, for another library's `from_dlpack`.
+
+    Args:
+      x: the array. Its memory is shared or copied; the other library must not write to it.
+    Returns: a capsule, which can be read once. Libraries that take arrays themselves
+      (`torch.from_dlpack(x)`) need none.
+    Raises: TypeError: `x` is no array. TracerArrayConversionError: it is being traced.
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import dlpack
+      >>> "dltensor" in str(dlpack.to_dlpack(np.ones(3)))
+      True
+    Source: the DLPack specification.
+    """
+    if isinstance(x, Tracer):
+        return x.__array__()  # says that its elements aren't known
+    if not isinstance(x, Array):
+        raise TypeError(f"to_dlpack: expected an array; got {type(x).__name__} {x!r:.60}")
+    return x.__dlpack__()
+
+
+class Capsule:
+    """What `from_dlpack` takes, made of a bare capsule: it says nothing of its device."""
+
+    __slots__ = ("capsule",)
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+@located
+def from_dlpack(x: Any) -> Array:
+    """An array of another library's, or of a DLPack capsule in the CPU's memory.
+
+    Args:
+      x: anything with `__dlpack__`, or a capsule.
+    Returns: array, which shares the memory where it can: it must not be written to any more.
+    Example:
+      >>> import numpy
+      >>> from weft import dlpack
+      >>> dlpack.from_dlpack(numpy.arange(3, dtype="int32"))
+      Array([0, 1, 2], dtype=int32)
+    Source: the DLPack specification.
+    """
+    if type(x).__name__ == "PyCapsule":
+        x = Capsule(x)
+    return array_from_dlpack(x)

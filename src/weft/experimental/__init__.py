@@ -1,0 +1,17 @@
+"""What may still change: functions of JAX's `experimental`, and small libraries built on weft."""
+
+from typing import TYPE_CHECKING
+
+from ..lazy import exports
+
+if TYPE_CHECKING:
+    from . import host_callback
+    from .callbacks import io_callback
+
+__all__ = ["host_callback", "io_callback"]
+
+__getattr__, __dir__ = exports(
+    __name__,
+    {"callbacks": ("io_callback",)},
+    modules=("host_callback",),
+)

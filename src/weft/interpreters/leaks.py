@@ -1,0 +1,152 @@
+"""Tracers that outlive their trace: which, where they were made, and what keeps them. Slow.
+
+Used under the switch `check_tracer_leaks`, at the end of each trace of a user's function. Knows
+Python's references; knows tracers only as objects that have a trace.
+"""
+
+import gc
+import sys
+from types import CellType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from .. import errors
+from ..core.array import Tracer
+from ..core.jaxpr import Jaxpr
+from ..core.source import HERE, function_line, noted
+from ..core.trace import Trace
+
+MOST_NAMED = 5  # tracers in a message
+_DEPTH = 4  # of containers in containers
+
+
+def refuse_leaks(trace: Any) -> None:
+    """Raises UnexpectedTracerError if tracers of a trace that has ended are still referred to."""
+    gc.collect()
+    objects = gc.get_objects()
+    leaked = [x for x in objects if isinstance(x, Tracer) and x._trace is trace]
+    if leaked:
+        known = closed_over_by_rules(objects)
+        leaked = [x for x in leaked if id(x) not in known]
+    del objects
+    if not leaked:
+        return
+    search = Search()
+    search.notes += [leaked, shown := leaked[:MOST_NAMED]]
+    lines = []
+    for x in shown:
+        lines.append(f"  a traced {x.aval}, made {trace.origin(x) or 'in the function'}")
+        lines += [f"    kept by {holder}" for holder in search.holders(x, _DEPTH)]
+    if len(leaked) > MOST_NAMED:
+        lines.append(f"  and {len(leaked) - MOST_NAMED} more")
+    count = "a traced value is" if len(leaked) == 1 else f"{len(leaked)} traced values are"
+    text = "\n".join(lines)
+    del leaked, shown, search, x  # the error keeps this frame
+    raise noted(
+        errors.UnexpectedTracerError(
+            f"{trace.transform}: {count} kept when the trace of {function_line(trace.function)} "
+            f"ends (check_tracer_leaks is on)\n{text}\n"
+            "  fix: return the value from the function instead of keeping it in a variable outside"
+        )
+    )
+
+
+def closed_over_by_rules(objects: list[Any]) -> set[int]:
+    """The ids of tracers that derivative rules in programs close over: they are kept with those.
+
+    What a rule can do with them is said when it is used.
+    """
+    waiting: list[Any] = [o for o in objects if getattr(type(o), "keeps_closures", False)]
+    seen: set[int] = set()
+    found: set[int] = set()
+    while waiting:
+        o = waiting.pop()
+        if id(o) in seen:
+            continue
+        seen.add(id(o))
+        if isinstance(o, Tracer):
+            found.add(id(o))
+        if isinstance(o, FunctionType):
+            waiting += [o.__closure__, o.__defaults__, o.__kwdefaults__]
+        elif not isinstance(o, (Trace, Jaxpr, ModuleType, FrameType, type)):
+            waiting += gc.get_referents(o)
+    return found
+
+
+class Search:
+    """What refers to an object, in the user's words; not counting what looks for it."""
+
+    def __init__(self) -> None:
+        self.notes: list[Any] = []  # lists of the search itself, which refer to what they list
+
+    def holders(self, x: Any, depth: int) -> list[str]:
+        """What keeps an object: a sentence each."""
+        owners = gc.get_referrers(x)
+        self.notes.append(owners)
+        texts = set()
+        for owner in owners:
+            texts.add(self.described(owner, x, depth))
+        return sorted(texts - {""}) or ["an object that Python doesn't name"]
+
+    def described(self, owner: Any, x: Any, depth: int) -> str:
+        """Where an owner keeps an object; nothing if it is weft's, or this search's."""
+        if owner is self.notes:
+            return ""
+        for note in self.notes:
+            if owner is note:
+                return ""
+        owner = getattr(owner, "gi_frame", None) or getattr(owner, "cr_frame", None) or owner
+        if isinstance(owner, FrameType):
+            if owner.f_code.co_filename.startswith(HERE):
+                return ""
+            where = f"{owner.f_code.co_name}, which is still running"
+            return f"{named(owner.f_locals, x, 'local variable')} of {where}"
+        if isinstance(owner, CellType):
+            return self.closed_over(owner)
+        if isinstance(owner, dict):
+            return self.in_dict(owner, x, depth)
+        if isinstance(owner, (list, tuple)):
+            index = next((i for i in range(len(owner)) if owner[i] is x), None)
+            return self.inside(owner, f"[{index}]", depth)
+        if isinstance(owner, Tracer):
+            return self.inside(owner, "a part", depth)
+        if isinstance(owner, (set, frozenset)):
+            return self.inside(owner, "an element", depth)
+        for name in [*getattr(owner, "__dict__", ()), *getattr(type(owner), "__slots__", ())]:
+            if getattr(owner, name, None) is x:
+                return f"the attribute {name!r} of a {type(owner).__name__}"
+        return f"a {type(owner).__name__}"
+
+    def closed_over(self, cell: Any) -> str:
+        """The variable that a cell is, and the function that closes over it."""
+        for function in gc.get_referrers(*gc.get_referrers(cell)):
+            if not isinstance(function, FunctionType):
+                continue
+            code = function.__code__
+            for name, other in zip(code.co_freevars, function.__closure__ or (), strict=True):
+                if other is cell and not code.co_filename.startswith(HERE):
+                    return f"the variable {name!r} that {function_line(function)} closes over"
+        return ""
+
+    def in_dict(self, owner: Any, x: Any, depth: int) -> str:
+        """A global, an attribute, or an item of the user's dict."""
+        module = owner.get("__name__")
+        if isinstance(module, str) and vars(sys.modules.get(module, ModuleType(""))) is owner:
+            return f"{named(owner, x, 'global')} of module {module}"
+        for instance in gc.get_referrers(owner):
+            if getattr(instance, "__dict__", None) is owner:
+                return f"{named(owner, x, 'attribute')} of a {type(instance).__name__}"
+        keys = [key for key in owner if owner[key] is x]
+        return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
+
+    def inside(self, container: Any, place: str, depth: int) -> str:
+        """An element of a container, and what keeps that."""
+        text = f"{place} of a {type(container).__name__}"
+        return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text
+
+
+def named(names: Any, x: Any, kind: str) -> str:
+    """The variable that an object is, by its name."""
+    for name in names:
+        if names[name] is x:
+            return f"the {kind} {name!r}"
+    return f"a {kind}"

@@ -1,0 +1,305 @@
+"""Where a NaN or an infinity came from: the search, and what is said of what it finds.
+
+A compiled program is gone through again equation by equation, and so are the programs inside the
+equation that made it, down to one operation. Knows `run` of programs; knows no transformation.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..compiler.dead_code import quietened
+from ..config import thread
+from ..core.array import Array
+from ..core.jaxpr import Jaxpr, Var
+from ..core.place import Place, here, placed
+from ..core.source import noted
+from ..core.trace import current
+from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape
+
+MOST_SHOWN = 5  # elements of an array that a message lists
+
+# These spread a constant. That isn't where it is made, nor yet used: `np.full(3, np.nan)`.
+_SPREAD = (broadcast_in_dim, convert_element_type, reshape)
+
+
+def bad_elements(x: Any) -> Any:
+    """Where an array has what the switches forbid, as a mask; `None` if it can't have any."""
+    if not isinstance(x, Array) or not dtypes.is_inexact(x.aval.dtype):
+        return None
+    host = float_of(x)
+    nans, infs = thread.debug_nans, thread.debug_infs
+    if nans and infs:
+        return ~np.isfinite(host)
+    return np.isnan(host) if nans else np.isinf(host)
+
+
+def float_of(x: Array) -> Any:
+    """The elements on the host, in a dtype of which NumPy knows what is finite."""
+    host = np.asarray(x.host())
+    return host if host.dtype.kind in "fcbiu" else host.astype(np.float32)  # bfloat16, float8
+
+
+def is_bad(x: Any) -> bool:
+    """Whether an array has a NaN or infinity that a switch forbids."""
+    mask = bad_elements(x)
+    return mask is not None and bool(mask.any())
+
+
+class Operation(NamedTuple):
+    """An operation that was applied to arrays, and gave bad ones."""
+
+    primitive: Any
+    inputs: Sequence[Any]
+    outs: Sequence[Any]
+    place: Place
+    inside: tuple[str, ...] = ()  # "step 3 of scan", the innermost last
+
+    @property
+    def makes(self) -> bool:
+        """Whether no input was bad already."""
+        return not any(map(is_bad, self.inputs))
+
+
+class Input(NamedTuple):
+    """A bad array that came into a program: which input, or `None` for a constant."""
+
+    number: int | None
+    array: Any
+
+
+def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]) -> None:
+    """Raises FloatingPointError for an operation with bad results, naming the first that made them.
+
+    It lets a constant pass that is only spread.
+    """
+    if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
+        return
+    applied = Operation(primitive, args, outs, here(primitive.name))
+    if getattr(primitive, "unfold_rule", None) is None:
+        raise noted(FloatingPointError(told(applied)))
+    found = inside(primitive, args, quietened(params), ())  # what it has done, it has done
+    if isinstance(found, Operation):
+        raise noted(FloatingPointError(told(found)))
+    if found is not None:
+        raise noted(FloatingPointError(came_in(applied, found, params)))
+    raise noted(FloatingPointError(compiled(applied, params)))
+
+
+# --- the search ---
+
+
+def inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
+    """What made the bad results of an operation with programs inside.
+
+    Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
+      no bad results when the programs are run operation by operation.
+    """
+    unfolding = primitive.unfold_rule(args, **dict(params))
+    outs = None
+    while True:
+        try:
+            jaxpr, inputs, origins, step = unfolding.send(outs)
+        except StopIteration:
+            return None
+        outs, found = search(jaxpr, inputs, (*steps, step) if step else steps)
+        if isinstance(found, Input) and found.number is not None:
+            return Input(origins[found.number], found.array)
+        if found is not None:
+            return found
+
+
+def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
+    """A program's results, and what made bad ones, as `inside` gives it."""
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    made_by: dict[Any, Any] = {}
+    for e in jaxpr.equations:
+        inputs = [env[v] if type(v) is Var else v for v in e.inputs]
+        with placed(e.source):
+            place = here(e.primitive.name)
+            outs = current.base.process(e.primitive, inputs, e.params)
+        outs = outs if e.primitive.multiple else [outs]
+        env.update(zip(e.outvars, outs, strict=True))
+        made_by.update((v, (e, place)) for v in e.outvars)
+    results = [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+    return results, culprit(jaxpr, env, made_by, steps)
+
+
+def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any:
+    """The first equation that gives a bad value without getting one, of those on the way to the
+    program's bad results: a bad value that is thrown away later does no harm."""
+    waiting = [v for v in jaxpr.outvars if type(v) is Var and is_bad(env[v])]
+    seen, makers, sources = set(waiting), [], []
+    while waiting:
+        v = waiting.pop()
+        if v not in made_by:
+            sources.append(v)
+            continue
+        e, place = made_by[v]
+        bad = [u for u in e.inputs if is_bad(env[u] if type(u) is Var else u)]
+        if not bad or not any(type(u) is Var for u in bad):
+            makers.append((e, place))
+        new = [u for u in bad if type(u) is Var and u not in seen]
+        seen.update(new)
+        waiting += new
+    if makers:
+        order = {id(e): i for i, e in enumerate(jaxpr.equations)}
+        e, place = min(makers, key=lambda pair: order[id(pair[0])])
+        inputs = [env[u] if type(u) is Var else u for u in e.inputs]
+        if getattr(e.primitive, "unfold_rule", None) is not None:
+            return inside(e.primitive, inputs, e.params, steps)
+        return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
+    for v in sources:
+        number = jaxpr.invars.index(v) if v in jaxpr.invars else None
+        return Input(number, env[v])
+    return None
+
+
+# --- what is said ---
+
+
+def told(operation: Operation) -> str:
+    """The message for an operation that made, or passed on, a bad value."""
+    primitive, inputs, outs, place, steps = operation
+    bad = next(x for x in outs if is_bad(x))
+    mask = bad_elements(bad)
+    what = "made" if operation.makes else "gives"
+    lines = [f"{primitive}: {what} {kinds(bad)}; {switches()} is on"]
+    if not operation.makes:
+        where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
+        lines.append(f"  it came in: {', '.join(where)} has it already")
+    lines.append(f"  operation: {primitive} in the {phase(place)} pass of {place.line}")
+    if place.operation != str(primitive):
+        lines[-1] += f", for {place.operation} and its derivative"
+    lines += [f"  inside: {step}" for step in steps]
+    lines.append(f"  output: {summary(bad)}")
+    at = np.argwhere(mask)[:MOST_SHOWN]
+    for i, x in enumerate(inputs):
+        lines.append(f"  input {i}: {summary(x)}{there(x, at, mask.shape)}")
+    lines.append(cure(operation))
+    return "\n".join(lines)
+
+
+def came_in(applied: Operation, found: Input, params: Any) -> str:
+    """The message for a value that a program only passed on."""
+    names = noted_names(params, "argument names")
+    if found.number is None:
+        source = "a constant that it closes over"
+    elif found.number < len(names):
+        source = names[found.number]
+    else:
+        source = f"its input {found.number}"
+    return (
+        f"{title(applied, params)}: gives {kinds(next(x for x in applied.outs if is_bad(x)))}; "
+        f"{switches()} is on\n"
+        f"  it came in with {source}: {summary(found.array)}\n"
+        "  fix: look at where that value was made; no operation inside made it"
+    )
+
+
+def compiled(applied: Operation, params: Any) -> str:
+    """The message for a value that only the compiled program makes."""
+    number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
+    names = noted_names(params, "result names")
+    where = names[number] if number < len(names) else f"result {number}"
+    return (
+        f"{title(applied, params)}: gives {kinds(applied.outs[number])} in {where}, "
+        f"{summary(applied.outs[number])}; {switches()} is on\n"
+        "  run operation by operation it gives none: the compiled program made it, in which XLA "
+        "may have fused operations, put them in another order, or evaluated them in another "
+        "precision\n"
+        "  fix: look for an overflow or a cancellation that depends on the order of operations; "
+        "with weft.disable_jit() the function runs un-jitted"
+    )
+
+
+def switches() -> str:
+    """The switch that forbids, by name."""
+    return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
+
+
+def phase(place: Place) -> str:
+    """Of which pass over a line an operation is a part."""
+    return "backward" if place.backward else "forward"
+
+
+def kinds(x: Any) -> str:
+    """What is bad in an array, in words."""
+    host = float_of(x)
+    found = [("a NaN", bool(np.isnan(host).any()) and thread.debug_nans)]
+    found.append(("an infinity", bool(np.isinf(host).any()) and thread.debug_infs))
+    return " and ".join(word for word, there in found if there)
+
+
+def summary(x: Any) -> str:
+    """An array in a line: its aval, how much of it is not finite, the range of the rest."""
+    aval = getattr(x, "aval", None)
+    if not isinstance(x, Array) or not x.aval.size:
+        return str(aval)
+    host = np.asarray(x.host())
+    if host.dtype.kind in "biu":
+        shown = f" = {host}" if not host.ndim else f", from {host.min()} to {host.max()}"
+        return f"{aval}{shown}"
+    host = float_of(x)
+    if not host.ndim:
+        return f"{aval} = {host:.6g}"
+    nans, infs = int(np.isnan(host).sum()), int(np.isinf(host).sum())
+    parts = [f"{n} of {host.size} are {word}" for n, word in ((nans, "nan"), (infs, "inf")) if n]
+    rest = host[np.isfinite(host)]
+    if rest.size and host.dtype.kind == "c":
+        parts.append(f"absolute values from {abs(rest).min():.6g} to {abs(rest).max():.6g}")
+    elif rest.size:
+        others = "the others " if nans or infs else ""
+        parts.append(f"{others}from {rest.min():.6g} to {rest.max():.6g}")
+    first = np.argwhere(np.isnan(host) if nans else np.isinf(host))
+    if len(first):
+        parts.append(f"the first at {[int(i) for i in first[0]]}")
+    return f"{aval}, {', '.join(parts)}"
+
+
+def there(x: Any, at: Any, shape: tuple[int, ...]) -> str:
+    """The elements of an input in the places where the output is bad, if it has such places."""
+    if not isinstance(x, Array) or x.aval.shape != shape or not shape:
+        return ""
+    host = np.asarray(x.host())
+    shown = [f"{[int(i) for i in place]} is {host[tuple(place)]}" for place in at]
+    return "; " + ", ".join(shown)
+
+
+_CURES = {
+    "log": "keep the argument positive: np.log(np.maximum(x, tiny))",
+    "sqrt": "its derivative at 0 is infinite: keep the argument away from 0, before the root",
+    "div": "keep the divisor away from 0, by np.where around the divisor too",
+    "pow": "a power of a negative base or of 0: choose a safe base by np.where before the power",
+}
+
+
+def cure(operation: Operation) -> str:
+    """The way out."""
+    if not operation.makes:
+        return "  fix: look at where that input was made"
+    name = operation.place.operation
+    known = _CURES.get(str(operation.primitive)) or _CURES.get(name)
+    arrays = [float_of(x) for x in operation.inputs if isinstance(x, Array)]
+    at_edge = not all(np.isfinite(x).all() for x in arrays)
+    if operation.place.backward and at_edge:
+        known = (
+            "an infinite derivative meets the 0 that comes from a branch that np.where did not "
+            "choose: give the operation a safe argument by an np.where before it"
+        )
+    return f"  fix: {known or 'keep the inputs in the range where the operation is finite'}"
+
+
+def title(applied: Operation, params: Any) -> str:
+    """What an operation is called: a call by the name of its program."""
+    inner: Any = params[0][1] if params else None
+    return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
+
+
+def noted_names(params: Any, which: str) -> Sequence[str]:
+    """Names that were kept with the first program in an operation's parameters."""
+    inner: Any = params[0][1] if params else None
+    return inner.cache.get(which, ()) if isinstance(inner, Jaxpr) else ()

@@ -1,0 +1,72 @@
+"""Do it now, and look at what comes out: the trace that is at the bottom under some switches.
+
+`core/trace.py` puts it in the place of the base trace under `debug_nans`, `debug_infs`,
+`enable_checks` and `default_device`, in the threads where they are on. So the
+base trace, and the fast ways that ask whether it is the current one, know nothing of these
+switches. A call of a jitted function, too, is an operation here: it runs compiled, and only if its
+results are bad its program is gone through.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..config import thread
+from ..core.array import Array
+from ..core.aval import aval
+from ..core.checking import check_results
+from ..core.primitive import Primitive
+from ..core.trace import current, watched
+from ..runtime import client
+from .evaluate import EvaluateTrace
+from .nonfinite import is_bad, report
+
+
+class WatchTrace(EvaluateTrace):
+    """Has the base trace do everything, and looks at the results."""
+
+    __slots__ = ()
+    watches = True
+
+    def process(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
+        base = current.base
+        if client.chosen_device() is None or not compiles(primitive):
+            result = base.process(primitive, args, params, out)
+        else:  # results on the host would be on no device: `Program.run` knows where to
+            result = base.execute(primitive, args, params, primitive.out(args, params))
+        if not watched():  # turned off for all threads, by another one
+            if current.trace is self:
+                current.trace = base
+            return result
+        outs = result if primitive.multiple else [result]
+        if thread.enable_checks:
+            check_elements(primitive, args, params, outs)
+        if (thread.debug_nans or thread.debug_infs) and any(map(is_bad, outs)):
+            report(primitive, args, params, outs)
+        return result
+
+
+def compiles(primitive: Primitive) -> bool:
+    """Whether an operation can be a program."""
+    return primitive.lower_rule is not None or hasattr(primitive, "execute_rule")
+
+
+def check_elements(primitive: Primitive, args: Any, params: Any, outs: Any) -> None:
+    """Refuses results, or elements of results, that are other than the type rule says."""
+    said = primitive.out(args, params)
+    avals = said if primitive.multiple else [said]
+    inputs = [a.aval for a in args]
+    check_results(str(primitive), "evaluate or lower", outs, avals, inputs)
+    for x, a in zip(outs, avals, strict=True):
+        if isinstance(x, Array):
+            host = np.asarray(x.host())
+            found = aval(host.shape, host.dtype)
+            if found is not a.strong():
+                raise errors.InvalidJaxprError(
+                    f"{primitive}: its evaluate or lower rule must give {a.strong()}, as its type "
+                    f"rule says; got {found}; its inputs: {', '.join(map(str, inputs))}"
+                )
+
+
+watching = WatchTrace()

@@ -1,0 +1,406 @@
+"""Collectives: what the elements of a named axis do together. Values may be in containers.
+
+An axis gets its name from `vmap(…, axis_name=…)`. Several names may be given as a tuple: their
+elements are counted row by row. With `axis_index_groups`, lists of elements' numbers in which each
+number comes once, the groups keep to themselves.
+"""
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import as_value
+from ..core.source import located
+from ..primitives import collectives
+from ..primitives.collectives import Groups, members, unbound
+from ..primitives.structural import convert_element_type, move_axis, reshape
+from ..tree_util import tree_map
+from .axes import axis_of
+
+__all__ = [
+    "all_gather",
+    "all_to_all",
+    "axis_index",
+    "axis_size",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "pshuffle",
+    "psum",
+    "psum_scatter",
+    "pswapaxes",
+]
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class _Among:
+    """The elements that an operation goes on between: axes, their sizes, and groups."""
+
+    __slots__ = ("axes", "count", "groups", "sizes")
+
+    def __init__(self, operation: str, axis_name: Any, groups: Any = None, equal: bool = False):
+        names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
+        self.axes = tuple(names)
+        self.sizes = tuple(_size(operation, name) for name in self.axes)
+        if len(set(self.axes)) != len(self.axes):
+            raise ValueError(f"{operation}: axis names are repeated in {self.axes}")
+        self.groups = _groups(operation, groups, math.prod(self.sizes), equal)
+        self.count = members(self.sizes, self.groups)  # of the first group
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters that all collectives have."""
+        return {"axes": self.axes, "sizes": self.sizes, "groups": self.groups}
+
+
+def _size(operation: str, name: Any) -> int:
+    """The length of a named axis."""
+    for known, size in thread.axes:
+        if known == name:
+            return size
+    raise unbound(operation, name, thread.axes)
+
+
+def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
+    """`axis_index_groups` as tuples; each element must be in one group."""
+    if groups is None:
+        return None
+    found = tuple(tuple(operator.index(i) for i in group) for group in groups)
+    if sorted(i for group in found for i in group) != list(range(count)):
+        raise ValueError(
+            f"{operation}: axis_index_groups must have each of the numbers 0 to {count - 1} once; "
+            f"got {groups}"
+        )
+    if equal and len({len(group) for group in found}) > 1:
+        raise ValueError(
+            f"{operation}: axis_index_groups must be of one size; got sizes "
+            f"{[len(group) for group in found]}"
+        )
+    return found
+
+
+def _reduced(
+    primitive: Any, x: Any, axis_name: Any, groups: Any, of_number: Callable[[Any, int], Any]
+) -> Any:
+    """A reduction of all leaves; numbers of Python's are the same in all elements."""
+    among = _Among(primitive.name, axis_name, groups)
+    equal = among.groups is None or len({len(group) for group in among.groups}) == 1
+
+    def leaf(v: Any) -> Any:
+        if v.__class__ in _NUMBERS and equal:
+            return of_number(v, among.count)
+        value = as_value(v)
+        if primitive is collectives.psum and dtypes.is_bool(value.dtype):
+            value = convert_element_type(value, dtype=dtypes.int32)
+        return primitive(value, **among.params) if among.axes else value
+
+    return tree_map(leaf, x)
+
+
+@located
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Sum over a named axis.
+
+    Args:
+      x: arrays, in containers; booleans are counted as integers.
+      axis_name: the axis, or a tuple of them.
+      axis_index_groups: groups that are summed by themselves.
+    Returns: the same structure; a Python number becomes a Python number, so that `psum(1, name)` is
+      the axis's length.
+    Raises: UnboundAxisError: no axis of that name is in scope. ValueError: groups that don't fit.
+    Example:
+      >>> print(weft.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0])))
+      [0.25 0.75]
+    Source: seed 002, `jax.pmap`; StableHLO `all_reduce`.
+    """
+    return _reduced(collectives.psum, x, axis_name, axis_index_groups, operator.mul)
+
+
+@located
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Mean over a named axis; arguments as for `psum`.
+
+    Example:
+      >>> print(weft.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0])))
+      [-1.  1.]
+    Source: seed 002, `jax.pmap`.
+    """
+    sums = psum(x, axis_name, axis_index_groups=axis_index_groups)
+    count = psum(1, axis_name, axis_index_groups=axis_index_groups)
+    return tree_map(lambda s: s / count, sums)
+
+
+@located
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Maximum over a named axis; arguments as for `psum`.
+
+    Elements that share the maximum share its derivative.
+
+    Example:
+      >>> print(weft.vmap(lambda x: lax.pmax(x, "i"), axis_name="i")(np.array([1, 3])))
+      [3 3]
+    Source: StableHLO `all_reduce`.
+    """
+    return _reduced(collectives.pmax, x, axis_name, axis_index_groups, lambda v, n: v)
+
+
+@located
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Minimum over a named axis; arguments as for `psum`.
+
+    Example:
+      >>> print(weft.vmap(lambda x: lax.pmin(x, "i"), axis_name="i")(np.array([1, 3])))
+      [1 1]
+    Source: StableHLO `all_reduce`.
+    """
+    return _reduced(collectives.pmin, x, axis_name, axis_index_groups, lambda v, n: v)
+
+
+@located
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """Each element's value sent to another element of a named axis.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the axis, or a tuple of them.
+      perm: pairs (from, to) of elements' numbers; none sends or gets twice. An element that gets
+        nothing has zeros.
+    Returns: the same structure.
+    Raises: ValueError: a number is out of range or comes twice.
+    Example:
+      >>> shift = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)])
+      >>> print(weft.vmap(shift, axis_name="i")(np.array([5, 6, 7])))
+      [0 5 6]
+    Source: StableHLO `collective_permute`.
+    """
+    among = _Among("ppermute", axis_name)
+    pairs = tuple((operator.index(s), operator.index(t)) for s, t in perm)
+    for what, numbers in (("from", [s for s, _ in pairs]), ("to", [t for _, t in pairs])):
+        if len(set(numbers)) != len(numbers) or not all(0 <= n < among.count for n in numbers):
+            raise ValueError(
+                f"ppermute: in perm, the numbers that values go {what} must be different ones of 0 "
+                f"to {among.count - 1}; got {numbers}"
+            )
+    return tree_map(lambda v: collectives.ppermute(as_value(v), **among.params, perm=pairs), x)
+
+
+@located
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """The elements' values in another order.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the axis.
+      perm: for each element, the number of the one whose value it gets.
+    Returns: the same structure.
+    Raises: ValueError: `perm` isn't an order of all elements.
+    Example:
+      >>> turn = lambda x: lax.pshuffle(x, "i", [2, 0, 1])
+      >>> print(weft.vmap(turn, axis_name="i")(np.array([5, 6, 7])))
+      [7 5 6]
+    Source: StableHLO `collective_permute`.
+    """
+    among = _Among("pshuffle", axis_name)
+    order = [operator.index(p) for p in perm]
+    if sorted(order) != list(range(among.count)):
+        raise ValueError(
+            f"pshuffle: perm must have each of the numbers 0 to {among.count - 1} once; got {perm}"
+        )
+    return ppermute(x, axis_name, [(source, target) for target, source in enumerate(order)])
+
+
+@located
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
+) -> Any:
+    """The values of all elements of a named axis, in each of them.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the axis, or a tuple of them.
+      axis_index_groups: groups that gather by themselves, of one size.
+      axis: where the elements are in the result.
+      tiled: whether values are joined along that axis of theirs; otherwise it is a new one.
+    Returns: arrays with an axis more, or with one as many times as long.
+    Raises: ValueError: the axis is out of range.
+    Example:
+      >>> print(weft.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 3])))
+      [[1 3]
+       [1 3]]
+    Source: StableHLO `all_gather`.
+    """
+    among = _Among("all_gather", axis_name, axis_index_groups, equal=True)
+
+    def leaf(v: Any) -> Any:
+        value = as_value(v)
+        if tiled:
+            at = axis_of("all_gather", value, axis)
+        else:
+            at = _new_axis("all_gather", value, axis)
+            value = reshape(value, shape=(*value.shape[:at], 1, *value.shape[at:]))
+        return collectives.all_gather(value, **among.params, dimension=at)
+
+    return tree_map(leaf, x)
+
+
+def _new_axis(operation: str, x: Any, axis: Any) -> int:
+    """The place of an axis that the result has and `x` doesn't."""
+    at = operator.index(axis)
+    if not -x.ndim - 1 <= at <= x.ndim:
+        raise ValueError(
+            f"{operation}: the new axis {axis} is out of range for {x.aval}, which will have "
+            f"{x.ndim + 1} axes"
+        )
+    return at % (x.ndim + 1)
+
+
+@located
+def psum_scatter(
+    x: Any,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """The sum over a named axis, of which each element gets one part.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the axis, or a tuple of them.
+      scatter_dimension: the axis of `x` that is parted: as long as there are elements, or, tiled, a
+        multiple.
+      axis_index_groups: groups that sum by themselves, of one size.
+      tiled: whether the parted axis stays; otherwise it is gone.
+    Returns: arrays without that axis, or with a shorter one.
+    Raises: ValueError: its length doesn't fit.
+    Example:
+      >>> x = np.array([[1, 2], [3, 4]])
+      >>> print(weft.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(x))
+      [4 6]
+    Source: StableHLO `reduce_scatter`.
+    """
+    among = _Among("psum_scatter", axis_name, axis_index_groups, equal=True)
+
+    def leaf(v: Any) -> Any:
+        value = as_value(v)
+        at = axis_of("psum_scatter", value, scatter_dimension)
+        _check_parts("psum_scatter", value, at, among.count, tiled)
+        if dtypes.is_bool(value.dtype):
+            value = convert_element_type(value, dtype=dtypes.int32)
+        out = collectives.psum_scatter(value, **among.params, dimension=at)
+        return out if tiled else reshape(out, shape=(*out.shape[:at], *out.shape[at + 1 :]))
+
+    return tree_map(leaf, x)
+
+
+def _check_parts(operation: str, x: Any, axis: int, count: int, tiled: bool) -> None:
+    """Refuses an axis that can't be parted among the elements."""
+    n = x.shape[axis]
+    if (n % count if tiled else n != count) or not count:
+        wanted = f"a multiple of {count}" if tiled else f"{count}"
+        hint = "" if tiled or not count or n % count else "\n  fix: tiled=True"
+        raise ValueError(
+            f"{operation}: axis {axis} must be of length {wanted}, the number of elements; got "
+            f"{x.aval}{hint}"
+        )
+
+
+@located
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Each element's value is parted, and part number i goes to element i.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the axis, or a tuple of them.
+      split_axis: the axis of `x` that is parted: as long as there are elements, or, tiled, a
+        multiple.
+      concat_axis: where the parts that come in are in the result, in the order of their elements.
+      axis_index_groups: groups that exchange by themselves, of one size.
+      tiled: whether parts are joined along `concat_axis`; otherwise `split_axis` is gone, and
+        `concat_axis` is new.
+    Returns: arrays with as many elements as before.
+    Raises: ValueError: the length of `split_axis` doesn't fit.
+    Example:
+      >>> x = np.array([[1, 2], [3, 4]])
+      >>> print(weft.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(x))
+      [[1 3]
+       [2 4]]
+    Source: StableHLO `all_to_all`.
+    """
+    among = _Among("all_to_all", axis_name, axis_index_groups, equal=True)
+
+    def leaf(v: Any) -> Any:
+        value = as_value(v)
+        split = axis_of("all_to_all", value, split_axis)
+        concat = axis_of("all_to_all", value, concat_axis)
+        _check_parts("all_to_all", value, split, among.count, tiled)
+        to = concat if tiled else split
+        out = collectives.all_to_all(value, **among.params, split=split, concat=to)
+        return out if tiled else move_axis(out, split, concat)
+
+    return tree_map(leaf, x)
+
+
+@located
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """A named axis and an axis of the arrays exchanged.
+
+    Args:
+      x: arrays, in containers.
+      axis_name: the named axis.
+      axis: an axis of the same length.
+      axis_index_groups: groups that exchange by themselves.
+    Returns: the same structure and shapes.
+    Example:
+      >>> x = np.array([[1, 2], [3, 4]])
+      >>> print(weft.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(x))
+      [[1 3]
+       [2 4]]
+    Source: StableHLO `all_to_all`.
+    """
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+@located
+def axis_index(axis_name: Any) -> Any:
+    """The number of this element along a named axis: an int32 scalar.
+
+    Args:
+      axis_name: the axis, or a tuple of them, counted row by row.
+    Raises: UnboundAxisError: no axis of that name is in scope.
+    Example:
+      >>> print(weft.vmap(lambda x: x * lax.axis_index("i"), axis_name="i")(np.array([5, 6, 7])))
+      [ 0  6 14]
+    Source: StableHLO `replica_id`.
+    """
+    among = _Among("axis_index", axis_name)
+    return collectives.linear_index(among.axes, among.sizes)
+
+
+@located
+def axis_size(axis_name: Any) -> int:
+    """The length of a named axis: a Python integer.
+
+    Args:
+      axis_name: the axis; for a tuple, the product.
+    Raises: UnboundAxisError: no axis of that name is in scope.
+    Example:
+      >>> print(weft.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.array([4.0, 6.0])))
+      [2. 3.]
+    """
+    return functools.reduce(operator.mul, _Among("axis_size", axis_name).sizes, 1)

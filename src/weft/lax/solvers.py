@@ -1,0 +1,232 @@
+"""custom_root and custom_linear_solve: solutions of equations, differentiated by the implicit rule.
+
+How an equation is solved is the caller's; the derivative of its solution follows from the equation,
+and costs one linear system more. Knows trees; knows no method of solving.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..core.array import as_value
+from ..core.aval import Aval
+from ..core.jaxpr import Jaxpr, Var, run
+from ..core.source import function_line, located
+from ..core.trace import current
+from ..higher_order.interning import interned
+from ..higher_order.jaxprs import transpose_jaxpr
+from ..higher_order.linear_solve import Side, apply
+from ..interpreters.stage import stage
+from ..primitives.arithmetic import neg
+from ..primitives.structural import convert_element_type, zeros
+from ..transforms.custom_derivatives import closure_convert, custom_jvp
+from ..transforms.linear_maps import float0_zeros, jvp, linearize
+from ..transforms.signature import check_callable, output_values
+from ..tree_util import PyTreeDef, tree_flatten, tree_map
+from .bodies import values_of
+
+__all__ = ["custom_linear_solve", "custom_root"]
+
+
+@located
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """A root of a function, differentiated by the implicit function theorem.
+
+    From f(x, p) = 0 follows dx = -(df/dx)⁻¹ (df/dp) dp. The values p are those that `f` closes
+    over; the solver is traced and never differentiated, so it may be a `while_loop`.
+
+    Args:
+      f: from x to a value of x's structure, shapes and dtypes, which is to be zero.
+      initial_guess: where to begin; the root doesn't depend on it.
+      solve: `solve(f, initial_guess)` gives the root.
+      tangent_solve: `tangent_solve(g, y)` solves g(x) = y for a linear g; for scalars it is
+        `lambda g, y: y / g(1.0)`. In reverse mode it must be linear in y by its operations.
+      has_aux: whether `solve` gives a pair (root, auxiliary data).
+    Returns: what `solve` gives.
+    Raises: TypeError: f's value isn't like its argument.
+    Example:
+      >>> from weft import grad, lax
+      >>> def square_root(p):
+      ...     def newton(f, x):
+      ...         return lax.fori_loop(0, 6, lambda i, x: x - f(x) / (2 * x), x)
+      ...     return lax.custom_root(lambda x: x * x - p, 1.0, newton, lambda g, y: y / g(1.0))
+      >>> print(square_root(4.0), grad(square_root)(4.0))
+      2.0 0.25
+    Source: `jax.lax.custom_root`.
+    """
+    for what, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
+        check_callable(function, f"custom_root: {what}")
+    leaves, tree = values_of("custom_root", "initial_guess", initial_guess)
+    converted, constants = closure_convert(f, tree.unflatten(leaves))
+    avals = [x.aval for x in leaves]
+    jaxpr, out_tree = staged(lambda *xs: f(tree.unflatten(xs)), f, avals, "f")
+    like = "its argument"
+    check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, like, avals, tree)
+
+    def solved(guess: Any, constants: Any) -> Any:
+        return solve(lambda x: converted(x, *constants), guess)
+
+    solver, extra = closure_convert(solved, tree.unflatten(leaves), constants)
+
+    @custom_jvp
+    def root(constants: Any, guess: Any, extra: Any) -> Any:
+        return solver(guess, constants, *extra)
+
+    @root.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        out = root(*primals)
+        x, fixed = (out[0] if has_aux else out), primals[0]
+        _, change = jvp(lambda *ps: converted(x, *ps), fixed, tangents[0])
+        _, linear = linearize(lambda x: converted(x, *fixed), x)
+        dx = tree_map(neg, tangent_solve(linear, change))
+        return out, (dx, tree_map(zero_tangent, out[1])) if has_aux else dx
+
+    return root(constants, tree.unflatten(leaves), extra)
+
+
+def zero_tangent(x: Any) -> Any:
+    """The tangent of an auxiliary value."""
+    aval = as_value(x).aval
+    return zeros(aval.strong()) if dtypes.is_inexact(aval.dtype) else float0_zeros(aval.shape)
+
+
+@located
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The solution of A x = b, differentiated by the implicit rule, in both modes, in A and in b.
+
+    The solvers are never differentiated, so they may be iterations (`while_loop`).
+
+    Args:
+      matvec: the linear function x -> A x; what it closes over may be differentiated.
+      b: the right-hand side: arrays or containers of them.
+      solve: `solve(matvec, b)` gives x, like b.
+      transpose_solve: `transpose_solve(vecmat, b)` solves Aᵀ x = b; `vecmat` is x -> Aᵀ x. Needed
+        for reverse mode, unless A is symmetric.
+      symmetric: whether A equals its transpose (not conjugated): then `solve` does for both.
+      has_aux: whether the solvers give pairs (x, auxiliary data).
+    Returns: what `solve` gives.
+    Raises: TypeError: A x or x isn't like b; a derivative needs the transpose and there is none.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> from weft import lax
+      >>> def ratio(a, b):
+      ...     solver = lambda matvec, b: b / matvec(1.0)
+      ...     return lax.custom_linear_solve(lambda x: a * x, b, solver, symmetric=True)
+      >>> print(ratio(2.0, 6.0), weft.grad(ratio, (0, 1))(2.0, 6.0))
+      3.0 (Array(-1.5, dtype=float32), Array(0.5, dtype=float32))
+    Source: `jax.lax.custom_linear_solve`.
+    """
+    for what, function in (("matvec", matvec), ("solve", solve)):
+        check_callable(function, f"custom_linear_solve: {what}")
+    if transpose_solve is not None:
+        check_callable(transpose_solve, "custom_linear_solve: transpose_solve")
+    leaves, tree = values_of("custom_linear_solve", "b", b)
+    for x in leaves:
+        if not dtypes.is_inexact(x.dtype):
+            raise TypeError(f"custom_linear_solve: b must be floating-point or complex; got {x}")
+    rhs = [convert_element_type(x, dtype=x.dtype) if x.weak_type else x for x in leaves]
+    avals = [x.aval for x in rhs]
+
+    product, out_tree = staged(lambda *xs: matvec(tree.unflatten(xs)), matvec, avals, "matvec")
+    check_like("custom_linear_solve: A x", matvec, product.out_avals, out_tree, "b", avals, tree)
+    parameters = list(product.consts)
+    product, _ = interned(product.without_consts())
+    own = range(len(parameters))
+
+    def solver(program: Jaxpr, function: Callable[..., Any]) -> tuple[Jaxpr, list[int], PyTreeDef]:
+        """A solver's program, where its parameters are among all, and its result's structure."""
+        count = len(own)
+
+        def solved(*xs: Any) -> Any:
+            def multiply(x: Any) -> Any:
+                given, _ = values_of("custom_linear_solve", "x", x)
+                return tree.unflatten(run(program, [*xs[:count], *given], current.trace))
+
+            return function(multiply, tree.unflatten(xs[count:]))
+
+        inputs = [v.aval for v in program.invars[:count]]
+        made, out_tree = staged(solved, function, [*inputs, *avals], "solve")
+        found = out_tree
+        if has_aux:
+            kind = out_tree.node_data()
+            if kind is None or kind[0] is not tuple or len(out_tree.children()) != 2:
+                raise TypeError(
+                    f"custom_linear_solve: with has_aux=True {function_line(function)} must return "
+                    f"a pair (x, auxiliary data); got {out_tree}"
+                )
+            found = out_tree.children()[0]
+        outs = made.out_avals[: found.num_leaves]
+        check_like("custom_linear_solve: x", function, outs, found, "b", avals, tree)
+        places = [*range(len(parameters), len(parameters) + len(made.consts)), *own]
+        parameters.extend(made.consts)
+        return made.without_consts(), places, out_tree
+
+    solve_program, solve_places, out_tree = solver(product, solve)
+    sides = [((product, [*own]), (solve_program, solve_places))]
+    if symmetric:
+        sides *= 2
+    elif transpose_solve is not None:
+        linear = [False] * len(own) + [True] * len(avals)
+        vecmat, _ = transpose_jaxpr(product, linear, [True] * len(avals), linear)
+        transposed, places, _ = solver(vecmat, transpose_solve)
+        sides.append(((vecmat, [*own]), (transposed, places)))
+    shared = [p.aval for p in parameters]
+    side, *other = [Side(*[over(shared, *program) for program in pair]) for pair in sides]
+    outs = apply(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
+    return out_tree.unflatten(outs)
+
+
+def staged(
+    function: Callable[..., Any], about: Any, inputs: list[Aval], name: str
+) -> tuple[Jaxpr, PyTreeDef]:
+    """The program of a function of leaves, and the structure of its result."""
+    found: list[PyTreeDef] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        out_leaves, out_tree = tree_flatten(function(*xs))
+        found[:] = [out_tree]
+        return output_values("custom_linear_solve", about, out_leaves)
+
+    jaxpr = stage(flat, inputs, name=name, transform="custom_linear_solve", about=about)
+    return jaxpr, found[0]
+
+
+def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
+    """The program with all parameters as leading inputs, of which it uses those at `places`."""
+    leading = [Var(a) for a in shared]
+    for place, var in zip(places, jaxpr.invars, strict=False):
+        leading[place] = var
+    invars = [*leading, *jaxpr.invars[len(places) :]]
+    made = Jaxpr(jaxpr.constvars, jaxpr.consts, invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+    return made if made.constvars else interned(made)[0]
+
+
+def check_like(
+    what: str,
+    function: Any,
+    got: list[Aval],
+    got_tree: PyTreeDef,
+    like: str,
+    avals: list[Aval],
+    tree: PyTreeDef,
+) -> None:
+    """Refuses a function's value that isn't like another one in structure, shapes and dtypes."""
+    if got_tree == tree and [a.strong() for a in got] == [a.strong() for a in avals]:
+        return
+    shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, got))]
+    raise TypeError(
+        f"{what}, from {function_line(function)}, must be like {like}, {shown[0]}; got {shown[1]}"
+    )

@@ -1,0 +1,310 @@
+"""Changed copies of arrays as functions, and reductions over segments.
+
+`x.at[index]` has replaced the functions `index_…`; they are here for programs that use them.
+Knows `weft.numpy` only.
+"""
+
+from typing import Any
+
+import numpy as onp
+
+from . import dtypes, errors, numpy as np
+from .core.array import Tracer
+from .core.source import located
+from .numpy.constants import index_exp, inf
+from .typing import ArrayLike
+
+__all__ = [
+    "index",
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_mul",
+    "index_update",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+]
+
+index = index_exp
+"""`index[1:, ::2]` is what stands between the brackets, as a value to pass on."""
+
+
+def index_update(
+    x: ArrayLike,
+    idx: Any,
+    y: ArrayLike,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    """A copy of an array with the elements at an index replaced: `x.at[idx].set(y)`.
+
+    Args:
+      x: array.
+      idx: what stands between brackets; `weft.ops.index[…]` makes one.
+      y: array that broadcasts to the shape of `x[idx]`.
+      indices_are_sorted, unique_indices: promises about index arrays.
+    Returns: array like `x`. Places out of range are left alone.
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.index_update(np.zeros(3), ops.index[1:], 2.0)
+      Array([0., 2., 2.], dtype=float32)
+    Source: `jax.ops.index_update`.
+    """
+    return (
+        np.asarray(x)
+        .at[idx]
+        .set(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+    )
+
+
+def index_add(
+    x: ArrayLike,
+    idx: Any,
+    y: ArrayLike,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    """A copy of an array with `y` added at an index: `x.at[idx].add(y)`. See `index_update`.
+
+    An index that comes twice is added to twice.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.index_add(np.zeros(3), np.array([0, 2, 2]), 1.0)
+      Array([1., 0., 2.], dtype=float32)
+    Source: `jax.ops.index_add`.
+    """
+    return (
+        np.asarray(x)
+        .at[idx]
+        .add(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+    )
+
+
+def index_mul(
+    x: ArrayLike,
+    idx: Any,
+    y: ArrayLike,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    """A copy of an array multiplied by `y` at an index. See `index_update`.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.index_mul(np.ones(3), 1, 5.0)
+      Array([1., 5., 1.], dtype=float32)
+    Source: `jax.ops.index_mul`.
+    """
+    return (
+        np.asarray(x)
+        .at[idx]
+        .multiply(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+    )
+
+
+def index_min(
+    x: ArrayLike,
+    idx: Any,
+    y: ArrayLike,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    """A copy of an array with the smaller of element and `y` at an index. See `index_update`.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.index_min(np.arange(3), ops.index[:], 1)
+      Array([0, 1, 1], dtype=int32)
+    Source: `jax.ops.index_min`.
+    """
+    return (
+        np.asarray(x)
+        .at[idx]
+        .min(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+    )
+
+
+def index_max(
+    x: ArrayLike,
+    idx: Any,
+    y: ArrayLike,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+) -> Any:
+    """A copy of an array with the larger of element and `y` at an index. See `index_update`.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.index_max(np.arange(3), ops.index[:], 1)
+      Array([1, 1, 2], dtype=int32)
+    Source: `jax.ops.index_max`.
+    """
+    return (
+        np.asarray(x)
+        .at[idx]
+        .max(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+    )
+
+
+# --- segments ---
+
+
+def segment_sum(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+) -> Any:
+    """Sums of the slices of an array that have the same number.
+
+    Args:
+      data: array [n, …].
+      segment_ids: integers [n]: the segment that each slice belongs to, in any order. Slices whose
+        number is negative, or not below `num_segments`, belong to none.
+      num_segments: how many there are; by default one more than the highest number, which must
+        then be known: inside `jit`, pass it.
+      indices_are_sorted, unique_indices: promises about `segment_ids`.
+      bucket_size: add up so many slices at a time first, which is more exact for long sums.
+    Returns: array [num_segments, …] with the dtype of `data`; a segment without slices is 0.
+    Raises: TypeError: `segment_ids` aren't integers. ValueError: their number isn't n.
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.segment_sum(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]))
+      Array([4., 2.], dtype=float32)
+    Source: `jax.ops.segment_sum`.
+    """
+    hints = (indices_are_sorted, unique_indices, bucket_size)
+    return over_segments("sum", data, segment_ids, num_segments, hints)
+
+
+def segment_prod(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+) -> Any:
+    """Products of the slices of an array that have the same number; 1 for none. See `segment_sum`.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.segment_prod(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]))
+      Array([8., 1., 3.], dtype=float32)
+    Source: `jax.ops.segment_prod`.
+    """
+    hints = (indices_are_sorted, unique_indices, bucket_size)
+    return over_segments("prod", data, segment_ids, num_segments, hints)
+
+
+def segment_max(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+) -> Any:
+    """The largest of the slices of an array that have the same number. See `segment_sum`.
+
+    A segment without slices is -inf, or the lowest integer.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.segment_max(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]))
+      Array([  4., -inf,   3.], dtype=float32)
+    Source: `jax.ops.segment_max`.
+    """
+    hints = (indices_are_sorted, unique_indices, bucket_size)
+    return over_segments("max", data, segment_ids, num_segments, hints)
+
+
+def segment_min(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+) -> Any:
+    """The smallest of the slices of an array that have the same number. See `segment_sum`.
+
+    A segment without slices is inf, or the highest integer.
+
+    Example:
+      >>> import weft.numpy as np
+      >>> from weft import ops
+      >>> ops.segment_min(np.array([2.0, 3.0, 4.0]), np.array([0, 2, 0]))
+      Array([ 2., inf,  3.], dtype=float32)
+    Source: `jax.ops.segment_min`.
+    """
+    hints = (indices_are_sorted, unique_indices, bucket_size)
+    return over_segments("min", data, segment_ids, num_segments, hints)
+
+
+# what a segment begins with, and the method of `at` and the reduction that go on from there
+_KINDS: dict[str, Any] = {
+    "sum": (lambda dtype: 0, "add", np.sum),
+    "prod": (lambda dtype: 1, "multiply", np.prod),
+    "max": (lambda dtype: extreme(dtype, "min", -inf), "max", np.max),
+    "min": (lambda dtype: extreme(dtype, "max", inf), "min", np.min),
+}
+
+
+def extreme(dtype: Any, which: str, infinity: float) -> Any:
+    """The lowest or the highest number of a dtype."""
+    if dtypes.is_bool(dtype):
+        return which == "max"
+    return getattr(dtypes.iinfo(dtype), which) if dtypes.is_integer(dtype) else infinity
+
+
+@located
+def over_segments(
+    kind: str, data: ArrayLike, segment_ids: ArrayLike, count: int | None, hints: Any
+) -> Any:
+    """A reduction of each segment."""
+    name = f"segment_{kind}"
+    x, ids = np.asarray(data), np.asarray(segment_ids)
+    if not dtypes.is_integer(ids.dtype):
+        raise TypeError(f"{name}: segment_ids must be integers; got {ids.aval}")
+    if not x.ndim or ids.shape != x.shape[:1]:
+        raise ValueError(
+            f"{name}: expected a segment number for each slice along the first axis of data, "
+            f"{x.aval}; got {ids.aval}"
+        )
+    if count is None:
+        if isinstance(ids, Tracer):
+            raise ids.conversion_error(f"{name}: num_segments", errors.ConcretizationTypeError)
+        count = int(onp.max(onp.asarray(ids), initial=-1)) + 1
+    if count < 0:
+        raise ValueError(f"{name}: num_segments must not be negative; got {count}")
+    are_sorted, unique, bucket_size = hints
+    begin, method, reduction = _KINDS[kind]
+    ids = np.where(ids < 0, count, ids)  # no counting from the end: out of range
+    options = {"indices_are_sorted": are_sorted, "unique_indices": unique, "mode": "drop"}
+    shape = (count, *x.shape[1:])
+    if bucket_size is None:
+        out = np.full(shape, begin(x.dtype), x.dtype)
+        return getattr(out.at[ids], method)(x, **options)
+    if bucket_size < 1:
+        raise ValueError(f"{name}: bucket_size must be positive; got {bucket_size}")
+    buckets = -(-x.shape[0] // bucket_size)
+    out = np.full((buckets, *shape), begin(x.dtype), x.dtype)
+    places = (np.arange(x.shape[0]) // bucket_size, ids)
+    out = getattr(out.at[places], method)(x, **options)
+    if not buckets:
+        return np.full(shape, begin(x.dtype), x.dtype)
+    return np.asarray(reduction(out, axis=0), x.dtype)

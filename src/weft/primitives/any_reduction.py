@@ -1,0 +1,290 @@
+"""Reductions by any program of scalars, of an axis or of windows; several arrays together.
+
+XLA runs the program, an element at a time. Its derivative is that of combining elements pairwise:
+log n steps on whole arrays, for which the program is applied elementwise.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes, errors
+from ..core.aval import Aval, aval
+from ..core.jaxpr import Jaxpr, Var
+from ..core.primitive import Primitive
+from ..stablehlo.attributes import ints
+from .computations import check_computation, region
+from .selection import where
+from .slicing import concatenate, pad, slice_
+from .structural import (
+    broadcast_in_dim,
+    check_axes,
+    full,
+    others,
+    reshape,
+    transpose,
+    zeros,
+)
+from .windows import Geometry, check_geometry, lower_reduce_window, slide
+
+# --- a program applied to whole arrays ---
+
+Pair = tuple[Any, Any]  # a value and its tangent, which may be None
+
+
+def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
+    """A program of scalars, applied elementwise to arrays of one shape, and its derivative."""
+    shape = args[0][0].shape
+    env: dict[Var, Pair] = dict(zip(jaxpr.invars, args, strict=True))
+
+    def pair(v: Any) -> Pair:
+        return env[v] if type(v) is Var else (v, None)
+
+    for e in jaxpr.equations:
+        values, tangents = map(list, zip(*[pair(v) for v in e.inputs], strict=True))
+        params = dict(e.params)
+        if "jaxpr" in params or e.primitive.multiple:
+            raise errors.MissingRuleError(
+                f"reduce: the derivative of a computation with {e.primitive} isn't known\n"
+                "  fix: write it as elementwise operations"
+            )
+        if any("shape" in name for name in params):  # of a scalar: it stays one
+            env[e.outvars[0]] = values[0], tangents[0]
+            continue
+        out = e.primitive(*values, **params)
+        t = None
+        if any(t is not None for t in tangents) and dtypes.is_inexact(out.dtype):
+            if e.primitive.jvp_rule is None:
+                raise errors.MissingRuleError(f"{e.primitive}: is not differentiable")
+            t = e.primitive.jvp_rule(values, tangents, out, **params)
+        env[e.outvars[0]] = out, t
+
+    def whole(x: Any) -> Any:
+        return x if x is None or x.shape == shape else broadcast_in_dim(x, shape=shape, dims=())
+
+    return [(whole(x), whole(t)) for x, t in map(pair, jaxpr.outvars)]
+
+
+def on_all(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
+    """A linear function of an array, of values and tangents."""
+    return [(function(x), None if t is None else function(t)) for x, t in pairs]
+
+
+def with_zeros(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
+    """The pairs with tangents written out where the others have one."""
+    return [
+        (x, zeros(x.aval.strong()) if t is None and there is not None else t)
+        for (x, t), (_, there) in zip(pairs, like, strict=True)
+    ]
+
+
+def joined(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
+    """One after the other, along axis 0."""
+    a, b = with_zeros(a, b), with_zeros(b, a)
+    return [
+        (concatenate(x, y, dimension=0), None if t is None else concatenate(t, u, dimension=0))
+        for (x, t), (y, u) in zip(a, b, strict=True)
+    ]
+
+
+def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
+    """Every `step`-th slice along axis 0."""
+
+    def cut(x: Any) -> Any:
+        rest = x.shape[1:]
+        return slice_(
+            x,
+            start=(start, *[0] * len(rest)),
+            limit=(stop, *rest),
+            strides=(step, *[1] * len(rest)),
+        )
+
+    return cut
+
+
+def pairwise(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]) -> Any:
+    """Values and tangents of a reduction: neighbours are combined, until one is left."""
+    shape = xs[0][0].shape
+    kept = others(axes, len(shape))
+    rest = tuple(shape[a] for a in kept)
+    n = 1
+    for a in axes:
+        n *= shape[a]
+    xs = on_all(lambda x: reshape(transpose(x, permutation=(*axes, *kept)), shape=(n, *rest)), xs)
+    while n > 1:
+        even = on_all(rows(0, n - n % 2, 2), xs)
+        odd = on_all(rows(1, n, 2), xs)
+        combined = applied(jaxpr, [*even, *odd])
+        xs = joined(combined, on_all(rows(n - 1, n, 1), xs)) if n % 2 else combined
+        n = n // 2 + n % 2
+    start = on_all(lambda i: spread_out(i, rest), inits)
+    if not n:
+        return start
+    return applied(jaxpr, [*start, *on_all(lambda x: reshape(x, shape=rest), xs)])
+
+
+def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry) -> Any:
+    """Values and tangents of the reductions of windows."""
+    shape = geometry.out_shape(xs[0][0].shape)
+    start = on_all(lambda i: spread_out(i, shape), inits)
+    if 0 in shape or 0 in xs[0][0].shape:
+        return start
+    padding = tuple(
+        (before, after, d - 1)
+        for (before, after), d in zip(geometry.padding, geometry.base_dilation, strict=True)
+    )
+    padded = [
+        (
+            surrounded(x, i, padding),
+            None if t is u is None else surrounded(written(x, t), written(i, u), padding),
+        )
+        for (x, t), (i, u) in zip(xs, inits, strict=True)
+    ]
+
+    def cut(pairs: Sequence[Pair], axis: int, start: int, length: int, step: int) -> Any:
+        def one(x: Any) -> Any:
+            first, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+            first[axis], limit[axis] = start, start + (length - 1) * step + 1
+            strides[axis] = step
+            return slice_(x, start=tuple(first), limit=tuple(limit), strides=tuple(strides))
+
+        return on_all(one, pairs)
+
+    found = slide(padded, geometry, shape, cut, lambda a, b: applied(jaxpr, [*a, *b]))
+    return applied(jaxpr, [*start, *found])
+
+
+def written(x: Any, t: Any) -> Any:
+    """A tangent with zeros written out."""
+    return zeros(x.aval.strong()) if t is None else t
+
+
+def spread_out(init: Any, shape: Sequence[int]) -> Any:
+    """An initial value for every result; one for each element of a batch, along axis 0."""
+    return broadcast_in_dim(init, shape=tuple(shape), dims=(0,) if init.ndim else ())
+
+
+def surrounded(x: Any, init: Any, padding: Any) -> Any:
+    """An array among copies of an initial value."""
+    if not init.ndim:
+        return pad(x, init, padding=padding)
+    inside = pad(
+        full(x.aval.update(dtype=dtypes.bool_), True), scalar(dtypes.bool_), padding=padding
+    )
+    wide = pad(x, scalar(x.dtype), padding=padding)
+    return where(inside, wide, spread_out(init, wide.shape))
+
+
+def scalar(dtype: Any) -> Any:
+    """A zero without axes."""
+    return zeros(aval((), dtype))
+
+
+def pairs_of(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Pair], list[Pair]]:
+    """The operands and the initial values, each with its tangent."""
+    both = list(zip(primals, tangents, strict=True))
+    return both[: len(both) // 2], both[len(both) // 2 :]
+
+
+def operands_of(args: Sequence[Any], batched: Sequence[bool], size: int) -> tuple[list[Any], Any]:
+    """The operands, all of them batched, and the initial values."""
+    n = len(args) // 2
+    operands = [
+        x if b else broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        for x, b in zip(args[:n], batched, strict=False)
+    ]
+    return operands, args[n:]
+
+
+# --- of axes ---
+
+reduce = Primitive(
+    "reduce",
+    "Reduces `axes` of several arrays together by a program of scalars, from initial values.",
+    multiple=True,
+    host_limit=0,
+)
+
+
+@reduce.type
+def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
+    n = len(args) // 2
+    operands, inits = args[:n], args[n:]
+    if any(x.shape != operands[0].shape for x in operands):
+        raise TypeError(
+            f"reduce: operands must have one shape; got {', '.join(map(str, operands))}"
+        )
+    check_axes("reduce", operands[0], axes)
+    check_computation("reduce", jaxpr, operands, inits)
+    kept = others(axes, operands[0].ndim)
+    return [x.update(shape=[x.shape[a] for a in kept], weak_type=False) for x in operands]
+
+
+@reduce.lower
+def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
+    return block.op(
+        "reduce",
+        *args,
+        out=list(out),
+        attributes=f"dimensions = {ints(axes)}",
+        regions=[region(block, jaxpr)],
+    )
+
+
+@reduce.jvp
+def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, axes: Any) -> Any:
+    return [t for _, t in pairwise(jaxpr, *pairs_of(primals, tangents), axes)]
+
+
+@reduce.batch
+def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> Any:
+    operands, inits = operands_of(args, batched, batch_size)
+    axes = tuple(a + 1 for a in axes)
+    if any(batched[len(operands) :]):  # XLA takes one initial value for all
+        none = [None] * len(operands)
+        return [x for x, _ in pairwise(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)]
+    return reduce(*operands, *inits, jaxpr=jaxpr, axes=axes)
+
+
+# --- of windows ---
+
+reduce_window = Primitive(
+    "reduce_window",
+    "Reduces windows of several arrays together by a program of scalars, from initial values.",
+    multiple=True,
+    host_limit=0,
+)
+
+
+@reduce_window.type
+def _(*args: Aval, jaxpr: Jaxpr, geometry: Geometry) -> list[Aval]:
+    n = len(args) // 2
+    operands, inits = args[:n], args[n:]
+    if any(x.shape != operands[0].shape for x in operands):
+        raise TypeError(
+            f"reduce_window: operands must have one shape; got {', '.join(map(str, operands))}"
+        )
+    check_geometry("reduce_window", operands[0], geometry)
+    check_computation("reduce_window", jaxpr, operands, inits)
+    shape = geometry.out_shape(operands[0].shape)
+    return [x.update(shape=shape, weak_type=False) for x in operands]
+
+
+@reduce_window.lower
+def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+    n = len(args) // 2
+    return lower_reduce_window(block, args[:n], args[n:], out, geometry, region(block, jaxpr))
+
+
+@reduce_window.jvp
+def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+    return [t for _, t in windowed(jaxpr, *pairs_of(primals, tangents), geometry)]
+
+
+@reduce_window.batch
+def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+    operands, inits = operands_of(args, batched, batch_size)
+    wide = geometry.batched()
+    if any(batched[len(operands) :]):  # XLA takes one initial value for all
+        none = [None] * len(operands)
+        return [x for x, _ in windowed(jaxpr, *pairs_of([*operands, *inits], none * 2), wide)]
+    return reduce_window(*operands, *inits, jaxpr=jaxpr, geometry=wide)

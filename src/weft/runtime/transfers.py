@@ -1,0 +1,78 @@
+"""What counts as a transfer, and the switches that forbid or log it.
+
+On the CPU an array on the host and one on the device are in the same memory: making the one of the
+other is no transfer. Transfers are:
+
+- host to device, device to host: elements that go to or come from an accelerator;
+- device to device: a copy from one device to another, those that one CPU acts as among them.
+
+`device_put`, `device_get` and `jit(device=…)` ask for them, which is explicit. Implicit are those
+that an operation needs: an argument on the host for a program on an accelerator, an uncommitted
+array for a program on another device, `numpy.asarray`, `float` and `print` of an array on an
+accelerator. Asked once for each transfer, which takes longer by far.
+"""
+
+import threading
+from typing import Any
+
+from ..config import thread
+from ..core.messages import tell
+from ..core.source import noted, user_line
+
+
+class _Asked(threading.local):
+    explicitly = False
+
+
+_asked = _Asked()
+
+
+class explicitly:
+    """A block in which transfers are what the user asked for."""
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = _asked.explicitly
+        _asked.explicitly = True
+
+    def __exit__(self, *error: object) -> None:
+        _asked.explicitly = self.before
+
+
+def sending(aval: Any, device: Any) -> None:
+    """Before elements go from the host to a device."""
+    if device.platform != "cpu":
+        _guard("host_to_device", aval, "the host", device)
+
+
+def fetching(aval: Any, device: Any) -> None:
+    """Before elements come from a device to the host."""
+    if device.platform != "cpu":
+        _guard("device_to_host", aval, device, "the host")
+
+
+def copying(aval: Any, source: Any, device: Any) -> None:
+    """Before a copy from one device to another."""
+    _guard("device_to_device", aval, source, device)
+
+
+def _guard(direction: str, aval: Any, source: Any, target: Any) -> None:
+    level = getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard
+    if level == "allow" or (_asked.explicitly and not level.endswith("explicit")):
+        return
+    kind = "explicit" if _asked.explicitly else "implicit"
+    what = f"{kind} transfer of {aval} from {source} to {target}"
+    if level.startswith("log"):
+        tell(f"{what}, at {user_line()}")
+        return
+    cure = (
+        "an explicit one is allowed: weft.device_put(x, device), weft.device_get(x)"
+        if kind == "implicit" and level == "disallow"
+        else "with weft.transfer_guard('allow'): …"
+    )
+    raise noted(
+        RuntimeError(
+            f"transfer_guard: {what} is disallowed ({level!r}, {direction})\n  fix: {cure}"
+        )
+    )

@@ -1,0 +1,239 @@
+"""How an array lies on several devices: meshes and partitions, as plain values.
+
+A mesh is an array of devices whose axes have names; a partition says which axes of the mesh split
+which axis of an array. Knows shapes and devices as opaque values; knows nothing of memory.
+"""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
+
+Index = tuple[slice, ...]
+
+
+class Mesh:
+    """Devices in an array whose axes have names.
+
+    Args:
+      devices: an array (or nested list) of devices, one axis for each name.
+      axis_names: names, or a single one.
+    Raises: ValueError: a device or a name comes twice, or the numbers of axes differ.
+    Example:
+      >>> import weft
+      >>> Mesh(weft.devices()[:1], "x")
+      Mesh(x=1)
+    """
+
+    def __init__(self, devices: Any, axis_names: Any) -> None:
+        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        array = np.array(devices, dtype=object)
+        if array.ndim != len(names):
+            raise ValueError(
+                f"Mesh: one name for each axis of the devices; got {len(names)} names {names} for "
+                f"{array.ndim} axes {array.shape}"
+            )
+        if len(set(names)) != len(names):
+            raise ValueError(f"Mesh: axis names are repeated in {names}")
+        if len(set(array.flat)) != array.size:
+            raise ValueError("Mesh: a device is in it twice")
+        array.flags.writeable = False
+        self.devices, self.axis_names = array, names
+
+    @property
+    def shape(self) -> Mapping[Hashable, int]:
+        """The length of each axis."""
+        return dict(zip(self.axis_names, self.devices.shape, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return self.devices.size
+
+    def _key(self) -> Any:
+        return self.axis_names, self.devices.shape, tuple(self.devices.flat)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mesh) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Mesh({', '.join(f'{n}={size}' for n, size in self.shape.items())})"
+
+
+class PartitionSpec(tuple[Any, ...]):
+    """Which axes of a mesh split each axis of an array: a name, a tuple of names, or `None`.
+
+    Axes that it doesn't mention are not split.
+
+    Example:
+      >>> PartitionSpec("x", None)
+      PartitionSpec('x', None)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *parts: Any) -> "PartitionSpec":
+        return super().__new__(cls, parts)
+
+    def __repr__(self) -> str:
+        return f"PartitionSpec({', '.join(map(repr, self))})"
+
+    def __reduce__(self) -> Any:
+        return PartitionSpec, tuple(self)
+
+
+class Sharding:
+    """Where each part of an array is."""
+
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The devices, in the order of the shards."""
+        raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
+
+    def indices(self, shape: Sequence[int]) -> Iterator[Index]:
+        """Which part of an array of this shape each of `devices` has."""
+        raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
+
+    @property
+    def device_set(self) -> set[Any]:
+        """The devices."""
+        return set(self.devices)
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices."""
+        return len(self.devices)
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
+        """Which part of an array of this shape each device has."""
+        return dict(zip(self.devices, self.indices(global_shape), strict=True))
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of each part."""
+        index = next(self.indices(global_shape))
+        return tuple(
+            len(range(*part.indices(n))) for part, n in zip(index, global_shape, strict=True)
+        )
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device has all of the array."""
+        return len(self.devices) == 1
+
+
+class SingleDeviceSharding(Sharding):
+    """All of an array on one device."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The device."""
+        return (self.device,)
+
+    def indices(self, shape: Sequence[int]) -> Iterator[Index]:
+        """All of the array."""
+        yield (slice(None),) * len(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SingleDeviceSharding) and self.device == other.device
+
+    def __hash__(self) -> int:
+        return hash(self.device)
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding({self.device!r})"
+
+
+class NamedSharding(Sharding):
+    """An array split over a mesh as a partition says; repeated over the other axes of the mesh.
+
+    Args:
+      mesh: the devices.
+      spec: which axes of the mesh split each axis of the array.
+    Raises: ValueError: `spec` names an axis that the mesh hasn't, or one twice.
+    Example:
+      >>> import weft
+      >>> s = NamedSharding(Mesh(weft.devices()[:1], "x"), PartitionSpec("x"))
+      >>> s.shard_shape((4, 2))
+      (4, 2)
+    """
+
+    def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:
+        names = [n for part in spec for n in _names(part)]
+        unknown = [n for n in names if n not in mesh.axis_names]
+        if unknown or len(set(names)) != len(names):
+            raise ValueError(
+                f"NamedSharding: each axis of the mesh may be named once; {spec} for {mesh}"
+            )
+        self.mesh, self.spec = mesh, spec
+
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The devices of the mesh, row by row."""
+        return tuple(self.mesh.devices.flat)
+
+    def indices(self, shape: Sequence[int]) -> Iterator[Index]:
+        """Which part of an array of this shape each device has."""
+        sizes = self.mesh.shape
+        if len(self.spec) > len(shape):
+            raise ValueError(
+                f"{self.spec} has {len(self.spec)} entries, for an array of {len(shape)} axes"
+            )
+        parts = [_names(p) for p in self.spec] + [()] * (len(shape) - len(self.spec))
+        counts = [math.prod(sizes[n] for n in names) for names in parts]
+        for axis, (n, count) in enumerate(zip(shape, counts, strict=True)):
+            if n % count:
+                raise ValueError(
+                    f"{self.spec} splits axis {axis}, of length {n}, into {count} parts: it must "
+                    "be a multiple"
+                )
+        for place in np.ndindex(*self.mesh.devices.shape):
+            at = dict(zip(self.mesh.axis_names, place, strict=True))
+            index = []
+            for n, names, count in zip(shape, parts, counts, strict=True):
+                i = 0
+                for name in names:
+                    i = i * sizes[name] + at[name]
+                index.append(
+                    slice(i * (n // count), (i + 1) * (n // count)) if names else slice(None)
+                )
+            yield tuple(index)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device has all of the array."""
+        return all(self.mesh.shape[n] == 1 for part in self.spec for n in _names(part))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, NamedSharding)
+            and self.mesh == other.mesh
+            and _trimmed(self.spec) == _trimmed(other.spec)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.mesh, _trimmed(self.spec)))
+
+    def __repr__(self) -> str:
+        return f"NamedSharding({self.mesh}, {self.spec})"
+
+
+def _names(part: Any) -> tuple[Any, ...]:
+    """The names in one entry of a partition."""
+    return () if part is None else part if isinstance(part, tuple) else (part,)
+
+
+def _trimmed(spec: PartitionSpec) -> tuple[Any, ...]:
+    """The entries in one form: tuples, without empty ones at the end."""
+    parts = [_names(p) for p in spec]
+    while parts and not parts[-1]:
+        parts.pop()
+    return tuple(parts)

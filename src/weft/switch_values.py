@@ -1,0 +1,88 @@
+"""The kinds of values that switches have: each takes what was given, or an environment variable's
+text, and gives the form that is kept; a ValueError says what was expected.
+
+Knows no switch.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+_TRUE = ("1", "true", "on", "yes")
+_FALSE = ("0", "false", "off", "no", "")
+
+
+def flag(value: Any) -> bool:
+    if isinstance(value, str):
+        if value.lower() in _TRUE:
+            return True
+        if value.lower() in _FALSE:
+            return False
+    elif type(value).__name__ in ("bool", "bool_", "int") and value in (0, 1):  # np.bool_ too
+        return bool(value)
+    raise ValueError("True or False (in the environment: 1, true, on, yes or 0, false, off, no)")
+
+
+def one_of(*choices: str | None) -> Callable[[Any], Any]:
+    def parse(value: Any) -> Any:
+        text = value.lower() if isinstance(value, str) else value
+        if text in ("", "none") and None in choices:
+            text = None
+        if not (text is None or isinstance(text, str)) or text not in choices:
+            raise ValueError("one of " + ", ".join(map(repr, choices)))
+        return text
+
+    return parse
+
+
+def words_of(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        words = {w.strip() for w in value.split(",")} - {""} if isinstance(value, str) else {"?"}
+        if not words.issubset(choices):
+            raise ValueError("'' or a comma-separated list of " + ", ".join(choices))
+        return ",".join(c for c in choices if c in words)
+
+    return parse
+
+
+def whole(least: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        text = value.strip().lstrip("-") if isinstance(value, str) else ""
+        if text.isascii() and text.isdigit():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"a whole number >= {least}")
+        return value
+
+    return parse
+
+
+def text_or_none(value: Any) -> str | None:
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if text is None or isinstance(text, str):
+        return text
+    raise ValueError("a string or None")
+
+
+GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+
+
+def device(value: Any) -> Any:
+    if value in ("", "none", "None"):
+        return None
+    if value is None or isinstance(value, str) or hasattr(value, "device_kind"):
+        return value
+    raise ValueError("one of devices(), a platform such as 'cpu' or 'cpu:1', or None")
+
+
+def precision(value: Any) -> str | None:
+    synonyms = {
+        "bfloat16": "default",
+        "fastest": "default",
+        "bfloat16_3x": "high",
+        "tensorfloat32": "high",
+        "float32": "highest",
+    }
+    plain = synonyms.get(value, value) if isinstance(value, str) else value
+    found: str | None = one_of(None, "default", "high", "highest")(plain)
+    return found

@@ -1,0 +1,215 @@
+"""Python functions called with the values that a program computes: pure_callback, and what the
+others (weft.debug, weft.experimental) are made of.
+
+Knows trees; `primitives/callbacks.py` knows how Python is called.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..core.aval import Aval
+from ..core.source import function_line, located
+from ..core.value import Value
+from ..primitives.callbacks import (
+    Batching,
+    HostFunction,
+    as_they_are,
+    io_callback as io_callback_p,
+    one_by_one,
+    pure_callback as pure_callback_p,
+    with_axes_of_one,
+    with_full_axes,
+)
+from ..runtime import client
+from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
+from ..treedef import shown
+from .signature import argument_avals, check_callable, kind_of, leaf_paths, name_of
+
+__all__ = ["pure_callback"]
+
+
+def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+    """What `vmap` does to a pure_callback that doesn't say what to do."""
+    raise errors.MissingRuleError(
+        f"pure_callback: {base} is under vmap, which has to know how to call it for {size} elements"
+        "\n  fix: pass vmap_method='sequential' (one call an element), 'expand_dims' or "
+        "'broadcast_all' (one call with one more axis in front: of length 1 in the arguments that "
+        "aren't mapped, or of full length)"
+    )
+
+
+METHODS: dict[str | None, Batching] = {
+    None: Batching(refuse_batch),
+    "sequential": one_by_one,
+    "sequential_unrolled": one_by_one,
+    "expand_dims": with_axes_of_one,
+    "broadcast_all": with_full_axes,
+    "legacy_vectorized": as_they_are,
+}
+
+
+@located
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    vectorized: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Calls a Python function that only computes something, from compiled code too.
+
+    The call may be dropped if nothing needs its result, and be made again where that saves memory.
+
+    Args:
+      callback: called with arrays in the structure of `args` and `kwargs`; gives arrays (NumPy's
+        will do) as announced. Its derivative isn't known: state it by custom_jvp or custom_vjp.
+      result_shape_dtypes: what it gives: a tree of objects with a shape and a dtype, such as
+        `ShapeDtypeStruct`.
+      args, kwargs: arrays, scalars and containers of them.
+      sharding: must be None: the call is made where the program runs.
+      vmap_method: what `vmap` is to do. 'sequential': call it for each element; 'expand_dims': call
+        it once, with an axis in front, of length 1 in arguments that aren't mapped;
+        'broadcast_all': the same, of full length in all arguments. 'legacy_vectorized': call it
+        once, and leave arguments that aren't mapped as they are. Without it, `vmap` is an error.
+      vectorized: an older spelling: True is 'legacy_vectorized', False is 'sequential'.
+    Returns: what the callback gives, as weft's arrays.
+    Raises: TypeError: the callback gives something else than announced. Exceptions in the callback
+      come out as they are.
+    Example:
+      >>> import numpy, weft
+      >>> x = weft.numpy.array([3.0, 1.0, 2.0])
+      >>> weft.jit(lambda x: weft.pure_callback(numpy.sort, x, x) * 10)(x)
+      Array([10., 20., 30.], dtype=float32)
+    Source: JAX's documentation, `jax.pure_callback`.
+    """
+    if vectorized is not None:
+        if vmap_method is not None:
+            raise ValueError("pure_callback: got both vmap_method and vectorized; pass vmap_method")
+        vmap_method = "legacy_vectorized" if vectorized else "sequential"
+    if vmap_method not in METHODS:
+        known = ", ".join(repr(m) for m in METHODS if m is not None)
+        raise ValueError(f"pure_callback: vmap_method must be one of {known}; got {vmap_method!r}")
+    batching = METHODS[vmap_method]
+    return call(
+        "pure_callback", pure_callback_p, callback, result_shape_dtypes, args, kwargs, sharding,
+        batching,
+    )  # fmt: skip
+
+
+def call(
+    operation: str,
+    primitive: Any,
+    callback: Any,
+    result_shape_dtypes: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    sharding: Any = None,
+    batching: Batching = one_by_one,
+    with_device: bool = False,
+) -> Any:
+    """Calls a function of trees of arrays that gives a tree of arrays.
+
+    Args:
+      with_device: whether it gets one more argument, `device`: where the program runs.
+    """
+    check_callable(callback, operation)
+    if sharding is not None:
+        raise ValueError(
+            f"{operation}: sharding must be None: the callback is called where the program runs; "
+            f"got {kind_of(sharding)}"
+        )
+    leaves, in_tree = tree_flatten((args, kwargs))
+    check_arrays(operation, callback, args, kwargs)
+    outs, out_tree = announced(operation, callback, result_shape_dtypes)
+
+    def function(arrays: list[Any], device: Any) -> Sequence[Any]:
+        inner, inner_kwargs = in_tree.unflatten(arrays)
+        if with_device:
+            inner_kwargs["device"] = device or client.default_device()
+        results, tree = tree_flatten(callback(*inner, **inner_kwargs))
+        if tree != out_tree:
+            raise TypeError(
+                f"{operation}: {function_line(callback)} must give what result_shape_dtypes "
+                f"announces, {shown(out_tree)}; it gave {shown(tree)}"
+            )
+        return results
+
+    key = (operation, callback, in_tree, out_tree, batching, with_device)
+    host = HostFunction(function, outs, name_of(callback), batching, key)
+    return out_tree.unflatten(primitive(*leaves, function=host))
+
+
+def check_arrays(
+    operation: str, callback: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Refuses arguments that aren't arrays or numbers."""
+    for i, leaf in enumerate(tree_leaves((args, kwargs))):
+        if not is_array(leaf) and not isinstance(leaf, NUMBERS):
+            raise TypeError(
+                f"{operation}: argument {leaf_paths(callback, args, kwargs)[i]} of "
+                f"{function_line(callback)} must be an array or a number; got {kind_of(leaf)}\n"
+                "  fix: what isn't an array can be closed over, or bound by functools.partial"
+            )
+
+
+def announced(
+    operation: str, callback: Any, result_shape_dtypes: Any
+) -> tuple[list[Aval], PyTreeDef]:
+    """The types of the results that a callback is said to give, and their structure."""
+    shapes, tree = tree_flatten(result_shape_dtypes)
+    for shape in shapes:
+        if not (hasattr(shape, "shape") and hasattr(shape, "dtype")):
+            raise TypeError(
+                f"{operation}: result_shape_dtypes must be a tree of objects with a shape and a "
+                f"dtype (ShapeDtypeStruct(shape, dtype)); got {kind_of(shape)}, for "
+                f"{function_line(callback)}"
+            )
+    avals = argument_avals(operation, callback, shapes, list)
+    return [a.strong() for a in avals], tree
+
+
+def tap(
+    operation: str,
+    callback: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str = "",
+    key: Any = None,
+) -> None:
+    """Calls a function for what it does. What isn't an array among its arguments stays as it is.
+
+    Args:
+      name: what jaxprs call it, if not by its name.
+      key: what it is known by, if not by itself.
+    """
+    check_callable(callback, operation)
+    leaves, tree = tree_flatten((args, kwargs))
+    traced = [is_array(leaf) for leaf in leaves]
+    values = [leaf for leaf, t in zip(leaves, traced, strict=True) if t]
+    statics = tuple((leaf.__class__, leaf) for leaf, t in zip(leaves, traced, strict=True) if not t)
+
+    def function(arrays: list[Any], device: Any) -> Sequence[Any]:
+        waiting, rest = iter(arrays), iter(statics)
+        full = [next(waiting) if t else next(rest)[1] for t in traced]
+        inner, inner_kwargs = tree.unflatten(full)
+        callback(*inner, **inner_kwargs)
+        return ()
+
+    known = (operation, callback if key is None else key, tree, tuple(traced), statics)
+    host = HostFunction(function, (), name or name_of(callback), one_by_one, known)
+    io_callback_p(*values, function=host)
+
+
+NUMBERS = (bool, int, float, complex)
+
+
+def is_array(x: Any) -> bool:
+    """Whether a leaf is an array of weft's or NumPy's, or a number of NumPy's."""
+    if isinstance(x, Value):
+        return True
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufcV"

@@ -1,0 +1,178 @@
+"""xla_computation: a function's program in XLA's language, before XLA has optimised it.
+
+Knows tracing and lowering; compiles nothing.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..compiler.dead_code import without_dead_code
+from ..compiler.lower import lower
+from ..core.array import Array
+from ..core.aval import Aval
+from ..core.source import function_line, located
+from ..interpreters.stage import check_open, leaked
+from ..runtime import HloComputation, client
+from ..tree_util import PyTreeDef, flatten_axes, tree_flatten, tree_map
+from .inspect import TracedFunction, axes_of, traced
+from .signature import check_callable, name_of, static_arguments
+
+__all__ = ["xla_computation"]
+
+_MOST_ARGUMENTS = 100  # with tuple_args=None: some platforms have a limit
+
+
+def xla_computation(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    in_parts: Any = None,
+    out_parts: Any = None,
+    backend: str | None = None,
+    tuple_args: bool | None = False,
+    instantiate_const_outputs: bool | None = None,
+    return_shape: bool = False,
+    donate_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """A function that gives the XLA computation of `fun` for its arguments, before optimisation.
+
+    Args:
+      fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
+      static_argnums: positions of arguments that are part of the program.
+      axis_env: pairs (name, size) of named axes to be in scope. The program is that of one of
+        prod(sizes) replicas, which are counted row by row.
+      in_parts, out_parts: how many parts each axis of an argument, or of a result, is cut into for
+        a partitioned computation: a tuple of ints, None for one that is replicated, or a tree of
+        them that is a prefix of the arguments' tuple, or of the result.
+      backend: 'cpu', 'gpu' or 'tpu', for which the program is; by default the default device's.
+      tuple_args: whether the program has one argument, a tuple; None means if there are more than
+        100.
+      instantiate_const_outputs: does nothing; older programs give it.
+      return_shape: whether to give a pair (computation, tree of ShapeDtypeStruct of the results).
+      donate_argnums: positions of arguments whose memory may be used for results.
+    Returns: a function of the same arguments that gives an object with `as_hlo_text()`,
+      `as_serialized_hlo_module_proto()` and `as_hlo_dot_graph()`. The program gives a tuple.
+    Raises: TypeError: an argument or result isn't an array. ValueError: parts that don't fit.
+    Example:
+      >>> import weft
+      >>> f = lambda x: weft.numpy.sin(weft.numpy.cos(x))
+      >>> text = weft.xla_computation(f)(3.0).as_hlo_text()
+      >>> "cosine(" in text and "sine(" in text
+      True
+    Source: seed 002, `jax.xla_computation`.
+    """
+    check_callable(fun, "xla_computation")
+    axes = located(axes_of)("xla_computation", axis_env)
+    nums, _ = static_arguments(fun, static_argnums, (), "xla_computation")
+    donated, _ = static_arguments(fun, donate_argnums, (), "xla_computation", "donate")
+    if set(nums) & set(donated):
+        raise ValueError(
+            f"xla_computation: arguments {sorted(set(nums) & set(donated))} of "
+            f"{function_line(fun)} are both static and donated\n"
+            "  fix: a static argument has no memory to donate"
+        )
+
+    @functools.wraps(fun)
+    @located
+    def computation_maker(*args: Any, **kwargs: Any) -> Any:
+        found = traced("xla_computation", fun, nums, args, kwargs, axes)
+        made = computation(
+            found, name_of(fun), axes, in_parts, out_parts, backend, tuple_args,
+            donated_leaves(found, args, donated),
+        )  # fmt: skip
+        return (made, found.out_shapes) if return_shape else made
+
+    return computation_maker
+
+
+def computation(
+    found: TracedFunction,
+    name: str,
+    axes: Sequence[tuple[Any, int]],
+    in_parts: Any,
+    out_parts: Any,
+    backend: str | None,
+    tuple_args: bool | None,
+    donated: Sequence[int],
+) -> HloComputation:
+    """The computation of a traced function."""
+    jaxpr, _ = without_dead_code(found.jaxpr)
+    for c in jaxpr.consts:
+        check_open(c, None, "xla_computation")
+        if not isinstance(c, Array):
+            raise leaked(c._trace, "xla_computation", c)
+    positional, _ = found.in_tree.children()
+    inputs = shardings("in_parts", in_parts, positional, jaxpr.in_avals)
+    outputs = shardings("out_parts", out_parts, found.out_tree, jaxpr.out_avals)
+    count = {math.prod(s) for s in (*inputs, *outputs) if s is not None}
+    if len(count) > 1:
+        raise ValueError(
+            "xla_computation: in_parts and out_parts must cut all into one number of parts; got "
+            f"{sorted(count)}"
+        )
+    device = client.local_devices(backend)[0] if backend is not None else client.default_device()
+    text, _ = lower(
+        jaxpr,
+        donated=donated,
+        platform=device.platform,
+        axes=axes,
+        marks=[] if in_parts is None else [mark(s) for s in inputs],
+        result_marks=[] if out_parts is None else [mark(s) for s in outputs],
+    )
+    if tuple_args is None:
+        tuple_args = len(jaxpr.invars) > _MOST_ARGUMENTS
+    plain = "".join(c if c.isalnum() else "_" for c in name)
+    return HloComputation(
+        f"module @xla_computation_{plain} {{\n{text}}}\n", tuple_args=tuple_args, return_tuple=True
+    )
+
+
+def donated_leaves(found: TracedFunction, args: Sequence[Any], donated: Sequence[int]) -> list[int]:
+    """The numbers of the leaves of donated arguments."""
+    chosen = {n % len(args) for n in donated if -len(args) <= n < len(args)}
+    owners = [i for i in found.positions for _ in tree_flatten(args[i])[0]]
+    return [leaf for leaf, i in enumerate(owners) if i in chosen]
+
+
+def shardings(
+    option: str, parts: Any, tree: PyTreeDef, avals: Sequence[Aval]
+) -> list[tuple[int, ...] | None]:
+    """For each leaf, how many parts each axis is cut into; None for a replicated one."""
+    wrapped = tree_map(lambda p: _Parts(option, p), parts, is_leaf=_is_parts)
+    found: list[tuple[int, ...] | None] = []
+    leaves = flatten_axes(f"xla_computation: {option}", tree, wrapped)
+    for leaf, aval in zip(leaves, avals, strict=False):  # keyword arguments are replicated
+        if leaf is not None and len(leaf.parts) > aval.ndim:
+            raise ValueError(
+                f"xla_computation: {option} cuts {len(leaf.parts)} axes of {aval}; got {leaf.parts}"
+            )
+        found.append(None if leaf is None else (*leaf.parts, *[1] * (aval.ndim - len(leaf.parts))))
+    return [*found, *[None] * (len(avals) - len(found))]
+
+
+class _Parts:
+    """How many parts each axis is cut into: a leaf in a tree of them."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, option: str, parts: Any) -> None:
+        if not _is_parts(parts):
+            raise TypeError(
+                f"xla_computation: {option} must be a tuple of positive ints, None, or a tree of "
+                f"them; got {parts!r}"
+            )
+        self.parts: tuple[int, ...] = tuple(parts)
+
+
+def _is_parts(x: Any) -> bool:
+    return isinstance(x, tuple) and bool(x) and all(type(n) is int and n > 0 for n in x)
+
+
+def mark(parts: tuple[int, ...] | None) -> str:
+    """The attribute that says how a value is cut."""
+    if parts is None or math.prod(parts) == 1:
+        return 'mhlo.sharding = "{replicated}"'
+    devices = ",".join(map(str, range(math.prod(parts))))
+    return f'mhlo.sharding = "{{devices=[{",".join(map(str, parts))}]{devices}}}"'

@@ -1,0 +1,212 @@
+"""check_tracer_leaks: what leaks is named, with where it was made and what keeps it; what doesn't
+is left alone."""
+
+import pytest
+
+import weft
+import weft.numpy as np
+from weft import lax
+
+X = np.ones(3)
+seen = []
+table = {}
+
+
+class Model:
+    weights = None
+
+    def __call__(self, x):
+        self.weights = np.sin(x)
+        return np.sum(x)
+
+
+def into_a_list(x):
+    seen.append(np.cos(x) * 2.0)
+    return np.sum(x)
+
+
+def into_a_global_dict(x):
+    table["x"] = (x + 1.0,)
+    return np.sum(x)
+
+
+def into_an_attribute(x, model=Model()):  # noqa: B008
+    return model(x)
+
+
+def counter():
+    last = None
+
+    def f(x):
+        nonlocal last
+        last = x * 2.0
+        return np.sum(x)
+
+    return f
+
+
+def generator(x):
+    def each(y):
+        yield y
+
+    table["generator"] = g = each(x * 3.0)
+    next(g)
+    return np.sum(x)
+
+
+LEAKS = [
+    (into_a_list, "mul", "[0] of a list: the global 'seen' of module"),
+    (into_a_global_dict, "add", "[0] of a tuple: ['x'] of a dict: the global 'table' of module"),
+    (into_an_attribute, "sin", "the attribute 'weights' of a Model"),
+    (counter(), "mul", "the variable 'last' that f (test_leaks.py:"),
+    (generator, "mul", "the local variable 'y' of each"),
+]
+TRANSFORMS = {
+    "jit": lambda f: weft.jit(f)(X),
+    "grad": lambda f: weft.grad(f)(X),
+    "vmap": lambda f: weft.vmap(f)(X[None]),
+    "jvp": lambda f: weft.jvp(f, (X,), (X,)),
+    "vjp": lambda f: weft.vjp(f, X),
+    "linearize": lambda f: weft.linearize(f, X),
+    "make_jaxpr": lambda f: weft.make_jaxpr(f)(X),
+    "scan": lambda f: lax.scan(lambda c, x: (c, f(x)), 0.0, X[None]),
+    "cond": lambda f: lax.cond(True, f, lambda x: x[0], X),
+}
+
+
+@pytest.fixture(autouse=True)
+def tidy():
+    yield
+    seen.clear()
+    table.clear()
+    into_an_attribute.__defaults__[0].weights = None
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize(
+    ("function", "made_by", "kept_by"), LEAKS, ids=lambda x: getattr(x, "__name__", "")
+)
+def test_a_leak_is_named(function, made_by, kept_by, transform):
+    with (
+        weft.check_tracer_leaks(True),
+        pytest.raises(weft.errors.UnexpectedTracerError) as caught,
+    ):
+        TRANSFORMS[transform](function)
+    text = str(caught.value)
+    assert text.startswith(f"{transform}: a traced value is kept when the trace of ")
+    assert f"made by {made_by} at test_leaks.py:" in text
+    assert f"kept by {kept_by}" in text
+    assert "list_iterator" not in text
+    assert "fix: return the value" in text
+
+
+def test_several_are_counted():
+    def f(x):
+        seen.extend(x * i for i in range(8))
+        return x
+
+    with weft.checking_leaks(), pytest.raises(weft.errors.UnexpectedTracerError) as caught:
+        weft.jit(f)(1.0)
+    assert "8 traced values are kept" in str(caught.value)
+    assert "and 3 more" in str(caught.value)
+
+
+def test_an_argument_is_named():
+    with weft.checking_leaks(), pytest.raises(weft.errors.UnexpectedTracerError) as caught:
+        weft.jit(lambda params: seen.append(params["w"]) or params["w"])({"w": 1.0})
+    assert "made as the argument params['w']" in str(caught.value)
+
+
+# --- ordinary programs ---
+
+
+def caught_inside(x):
+    try:
+        return x["no such key"]
+    except (TypeError, IndexError, KeyError):
+        return np.sum(x * 2.0)
+
+
+def inner_functions(x):
+    scale = x[0] * 2.0
+    layers = [lambda y, i=i: np.sin(y * scale) + i for i in range(3)]
+    for layer in layers:
+        x = weft.jit(layer)(x)
+    return np.sum(x)
+
+
+def object_with_state(x):
+    model = Model()
+    return model(x) + np.sum(model.weights)
+
+
+def loops(x):
+    _, ys = lax.scan(lambda c, y: (c * x[0], np.sin(y) * c), 1.0, x)
+    z = lax.while_loop(lambda z: z < 3, lambda z: z + 1, 0)
+    return lax.fori_loop(0, 3, lambda i, v: v * x[1] + i, np.sum(ys) + z)
+
+
+def custom(x):
+    @weft.custom_jvp
+    def f(y):
+        return np.sin(y)
+
+    f.defjvp(lambda p, t: (f(*p), np.cos(p[0]) * t[0]))
+
+    @weft.custom_vjp
+    def g(y, z):
+        return y * z
+
+    g.defvjp(lambda y, z: (y * z, (y, z)), lambda r, ct: (ct * r[1], ct * r[0]))
+    return np.sum(f(g(x, x)))
+
+
+def derivatives_inside(x):
+    value, pull = weft.vjp(lambda y: np.sin(y) * x, x)
+    _, tangent = weft.jvp(lambda y: y * x, (x,), (value,))
+    return np.sum(pull(tangent)[0]) + weft.grad(lambda y: np.sum(y**3))(x)[0]
+
+
+def checkpointed(x):
+    block = weft.checkpoint(lambda y: np.sin(np.sin(y)) * x)
+    return np.sum(block(block(x)))
+
+
+def branches(x):
+    return lax.cond(x[0] > 0, lambda y: np.sum(y * x), lambda y: np.sum(y), x)
+
+
+ORDINARY = [caught_inside, inner_functions, object_with_state, loops, custom]
+ORDINARY += [derivatives_inside, checkpointed, branches]
+NESTS = {
+    "jit": weft.jit,
+    "grad": weft.grad,
+    "vmap": lambda f: lambda x: weft.vmap(f)(np.stack([x, x])),
+    "jit of grad": lambda f: weft.jit(weft.grad(f)),
+    "grad of jit": lambda f: weft.grad(weft.jit(f)),
+    "jit of vmap of grad": lambda f: lambda x: weft.jit(weft.vmap(weft.grad(f)))(x[None]),
+    "aux": lambda f: weft.grad(lambda x: (f(x), {"aux": x * 2.0, "name": "text"}), has_aux=True),
+    "scan": lambda f: lambda x: lax.scan(lambda c, y: (c, f(y)), 0.0, np.stack([x, x])),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS)
+@pytest.mark.parametrize("function", ORDINARY)
+def test_ordinary_programs_have_none(function, nest):
+    with weft.check_tracer_leaks(True):
+        NESTS[nest](function)(X)
+
+
+def test_after_an_error_nothing_is_left():
+    @weft.jit
+    def f(x):
+        y = np.sin(x)
+        raise ZeroDivisionError(f"{y.shape}")
+
+    g = weft.jit(lambda x: np.cos(x))
+    with weft.check_tracer_leaks(True):
+        for _ in range(2):
+            try:
+                f(1.0)
+            except ZeroDivisionError:
+                assert float(g(0.0)) == 1.0  # while the error, and its frames, are alive

@@ -1,0 +1,1 @@
+"""Tables that are evaluated by weft and by an independent implementation, and compared."""

@@ -1,0 +1,43 @@
+"""Each transformation works as the first thing that a process does: modules load as they are
+needed, and none may count on another one having been loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import weft
+import weft.numpy as np
+from weft import lax
+x = np.linspace(0.1, 1.0, 3)
+"""
+FIRST = {
+    "jit": "weft.jit(np.sin)(x)",
+    "grad of checkpoint": "weft.grad(weft.checkpoint(lambda x: np.sum(np.sin(x))))(x)",
+    "jvp": "weft.jvp(np.sin, (x,), (x,))",
+    "vmap with a name": "weft.vmap(lambda x: lax.psum(x, 'i'), axis_name='i')(x)",
+    "hessian": "weft.hessian(lambda x: np.sum(np.sin(x)))(x)",
+    "linear_transpose": "weft.linear_transpose(lambda x: x * 2.0, x)(x)",
+    "custom_vjp in scan": """
+f = weft.custom_vjp(lambda x: np.sum(x))
+f.defvjp(lambda x: (np.sum(x), x), lambda x, ct: (x * ct,))
+loss = lambda x: lax.scan(lambda c, s: (c + f(x), None), 0.0, x)[0]
+weft.make_jaxpr(weft.grad(loss))(x)
+""",
+    "scan": "weft.grad(lambda x: lax.scan(lambda c, s: (c * s, c), 1.0, x)[0])(x)",
+    "cond": "weft.vmap(weft.grad(lambda x: lax.cond(x > 0, np.sin, np.cos, x)))(x)",
+    "while": "weft.vmap(lambda x: lax.while_loop(lambda x: x < 3, lambda x: x + 1, x))(x)",
+    "make_jaxpr": "weft.make_jaxpr(np.sin)(x)",
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_first_use(name):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BEGIN + FIRST[name]],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
