@@ -73,7 +73,7 @@ def test_literals_keep_every_bit(value):
 
 
 def test_equations_written_by_forms_compute_the_same():
-    """A hundred and more equations of few signatures, of inputs, results, constants and literals."""
+    """Many equations of few signatures, of inputs, results, constants and literals."""
     random = np.random.RandomState(0)
     operations = [
         lambda a, b, np: a + b,

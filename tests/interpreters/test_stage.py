@@ -112,7 +112,5 @@ def test_leaks_are_found_where_they_happen():
     with weft.config.temporarily(check_tracer_leaks=True):
         assert float(clean(0.0)) == 0.0
         assert float(weft.grad(clean)(0.0)) == 1.0
-        with pytest.raises(
-            weft.errors.UnexpectedTracerError, match=r"(?s)is kept.*made by sin at"
-        ):
+        with pytest.raises(weft.errors.UnexpectedTracerError, match=r"(?s)is kept.*made by sin at"):
             f(1.0)

@@ -100,9 +100,7 @@ class Lowered:
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.program = traced.entry.program
         self.device = traced.device
-        platform = (
-            self.device or client.chosen_device() or client.default_device()
-        ).platform
+        platform = (self.device or client.chosen_device() or client.default_device()).platform
         self.text, self.module = self.program.lowered(platform)
 
     @property
