@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         numpy,
         ops,
         random,
+        sharding,
         tree_util,
     )
     from .core.array import Array
@@ -142,6 +143,7 @@ __all__ = [
     "pure_callback",
     "random",
     "remat",
+    "sharding",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
@@ -223,6 +225,7 @@ __getattr__, __dir__ = exports(
         "numpy",
         "ops",
         "random",
+        "sharding",
         "tree_util",
     ),
 )

@@ -1,4 +1,4 @@
-"""Run by test_sharded.py in a process with four devices."""
+"""Run by test_devices.py in a process with four devices."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""device_put, device_get, block_until_ready; on several devices: `on_four_devices.py`."""
+"""device_put, device_get, block_until_ready; on several devices: `…on_four_devices.py`."""
 
 import os
 import pathlib
@@ -11,8 +11,9 @@ import pytest
 import weft
 
 
-def test_on_four_devices():
-    file = pathlib.Path(__file__).with_name("on_four_devices.py")
+@pytest.mark.parametrize("tests", ["on_four_devices.py", "sharded_on_four_devices.py"])
+def test_on_four_devices(tests):
+    file = pathlib.Path(__file__).with_name(tests)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
         env=os.environ | {"WEFT_CPU_DEVICES": "4", "WEFT_PLATFORM": "cpu"},

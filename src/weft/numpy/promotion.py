@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import dtypes
 from ..compiler.program import program_of
-from ..config import config, thread
+from ..config import anywhere, config, thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal, literals_of
 from ..core.aval import Aval
 from ..core.primitive import Primitive
@@ -273,8 +273,8 @@ def binary(
             if of_complex is not None and dtype.kind == "c":
                 return of_complex(vx, vy)
             out = primitive.out((vx, vy), ())
-            if thread.numpy_rank_promotion != "allow":
-                return current.trace.process(primitive, (vx, vy), (), out)  # each call is looked at
+            if anywhere("numpy_rank_promotion", "allow"):  # plans are all threads'
+                return current.trace.process(primitive, (vx, vy), (), out)
             if vx is x and vy is y:
                 keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
             elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
