@@ -55,7 +55,14 @@ def test_using_the_runtime_never_imports_jax_and_prints_nothing(python):
         program.cost_analysis(), program.memory_analysis(), program.as_text()
         hlo = runtime.HloComputation(text)
         hlo.as_hlo_text(), hlo.as_serialized_hlo_module_proto(), hlo.as_hlo_dot_graph()
-        number = callback.register(lambda x: (x,), [((3,), f32)], [((3,), f32)])
+        text = '''func.func public @main(%a: tensor<3xf32>) -> tensor<3xf32> {
+          %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) {api_version = 4 : i32,
+            has_side_effect = true, backend_config = {index = 0 : ui64}}
+            : (tensor<3xf32>) -> tensor<3xf32>
+          return %0 : tensor<3xf32> }'''
+        twice = callback.Callback(lambda x: (2 * x,), [((3,), f32)])
+        calling = runtime.compile_text(text, [((3,), f32)], d, callbacks=[twice])
+        print(runtime.to_host(calling.execute([b])[0], (3,), f32))
         for wrong in (lambda: program.execute([]), lambda: runtime.compile_text("no", [], d)):
             try:
                 wrong()
@@ -65,7 +72,7 @@ def test_using_the_runtime_never_imports_jax_and_prints_nothing(python):
         """,
         WEFT_CPU_DEVICES="2",
     )
-    assert done.stdout == "False\n"
+    assert done.stdout == "[2. 2. 2.]\nFalse\n"
     assert done.stderr == ""
 
 
