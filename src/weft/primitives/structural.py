@@ -202,7 +202,7 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Any:
     if dtypes.is_complex(x.dtype) or not x.size or not axes:
         return None
     count = math.prod([x.shape[a] for a in axes])
-    if len(axes) == x.ndim and count > 2 * _ROW:
+    if len(axes) == x.ndim and count > _LONG:
         return long_sum(count, x.dtype)
     ones = np.ones(count, x.dtype)
     dot = ones.dot
@@ -218,7 +218,8 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Any:
     return None
 
 
-_ROW = 1024  # the length of the rows of a long sum: they stay in the first cache
+_LONG = 16_384  # from here on, rows are faster (BLAS shares them among threads) and more exact
+_ROW = 1024  # their length: they stay in the first cache
 
 
 def long_sum(count: int, dtype: Any) -> Any:
