@@ -53,11 +53,7 @@ def index_update(
       Array([0., 2., 2.], dtype=float32)
     Source: `jax.ops.index_update`.
     """
-    return (
-        np.asarray(x)
-        .at[idx]
-        .set(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
-    )
+    return changed("set", x, idx, y, indices_are_sorted, unique_indices)
 
 
 def index_add(
@@ -78,11 +74,7 @@ def index_add(
       Array([1., 0., 2.], dtype=float32)
     Source: `jax.ops.index_add`.
     """
-    return (
-        np.asarray(x)
-        .at[idx]
-        .add(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
-    )
+    return changed("add", x, idx, y, indices_are_sorted, unique_indices)
 
 
 def index_mul(
@@ -101,11 +93,7 @@ def index_mul(
       Array([1., 5., 1.], dtype=float32)
     Source: `jax.ops.index_mul`.
     """
-    return (
-        np.asarray(x)
-        .at[idx]
-        .multiply(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
-    )
+    return changed("multiply", x, idx, y, indices_are_sorted, unique_indices)
 
 
 def index_min(
@@ -124,11 +112,7 @@ def index_min(
       Array([0, 1, 1], dtype=int32)
     Source: `jax.ops.index_min`.
     """
-    return (
-        np.asarray(x)
-        .at[idx]
-        .min(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
-    )
+    return changed("min", x, idx, y, indices_are_sorted, unique_indices)
 
 
 def index_max(
@@ -147,11 +131,13 @@ def index_max(
       Array([1, 1, 2], dtype=int32)
     Source: `jax.ops.index_max`.
     """
-    return (
-        np.asarray(x)
-        .at[idx]
-        .max(y, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
-    )
+    return changed("max", x, idx, y, indices_are_sorted, unique_indices)
+
+
+def changed(method: str, x: ArrayLike, idx: Any, y: ArrayLike, ordered: bool, unique: bool) -> Any:
+    """A copy of an array, changed at an index by a method of `at[…]`."""
+    change = getattr(np.asarray(x).at[idx], method)
+    return change(y, indices_are_sorted=ordered, unique_indices=unique)
 
 
 # --- segments ---

@@ -29,36 +29,36 @@ def live_equations(
     return kept
 
 
-def has_effects(equation: Equation) -> bool:
-    """Whether an equation does something besides giving values: itself or in a jaxpr inside."""
+def acts(equation: Equation, how: str) -> bool:
+    """Whether an equation is of a primitive with the flag `how`: itself or in a jaxpr inside."""
     primitive = equation.primitive
     if not primitive.may_act:
         return False
-    return primitive.effects or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
+    inside = subjaxprs(equation.params)
+    return getattr(primitive, how) or any(jaxpr_acts(j, how) for j in inside)
+
+
+def jaxpr_acts(jaxpr: Jaxpr, how: str) -> bool:
+    """Whether any equation inside acts that way; found once."""
+    known = jaxpr.cache.get(how)
+    if known is None:
+        known = jaxpr.cache[how] = any(acts(e, how) for e in jaxpr.equations)
+    return bool(known)
+
+
+def has_effects(equation: Equation) -> bool:
+    """Whether an equation does something besides giving values."""
+    return acts(equation, "effects")
 
 
 def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
-    """Whether any equation inside does something besides giving values; found once."""
-    known = jaxpr.cache.get("effects")
-    if known is None:
-        known = jaxpr.cache["effects"] = any(has_effects(e) for e in jaxpr.equations)
-    return bool(known)
-
-
-def calls_host(equation: Equation) -> bool:
-    """Whether an equation runs Python code on the host: itself or in a jaxpr inside."""
-    primitive = equation.primitive
-    if not primitive.may_act:
-        return False
-    return primitive.calls_host or any(map(jaxpr_calls_host, subjaxprs(equation.params)))
+    """Whether any equation inside does something besides giving values."""
+    return jaxpr_acts(jaxpr, "effects")
 
 
 def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
-    """Whether any equation inside runs Python code on the host; found once."""
-    known = jaxpr.cache.get("calls host")
-    if known is None:
-        known = jaxpr.cache["calls host"] = any(calls_host(e) for e in jaxpr.equations)
-    return bool(known)
+    """Whether any equation inside runs Python code on the host."""
+    return jaxpr_acts(jaxpr, "calls_host")
 
 
 def without_effects(jaxpr: Jaxpr) -> Jaxpr:

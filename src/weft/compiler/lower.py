@@ -63,6 +63,10 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         names[var] = block.constant(const.host(), const.aval).name
     literal = block.literal
+
+    def operands_of(atoms: Sequence[Any]) -> list[Operand]:
+        return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
+
     checking = thread.enable_checks
     here = (block.module.platform, block.module.axes)
     numbers = jaxpr.cache.get("numbers")  # found by outlining: equal for equal signatures
@@ -78,17 +82,16 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         primitive, outvars = equation.primitive, equation.outvars
         if primitive.multiple:
             rule = primitive.lower_rule or no_rule(primitive)
-            operands = [
-                Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in inputs
-            ]
-            outs = rule(block, *operands, out=[v.aval for v in outvars], **dict(equation.params))
+            outs = rule(
+                block, *operands_of(inputs), out=[v.aval for v in outvars], **dict(equation.params)
+            )
             if checking:
                 check_results(str(primitive), "lower", outs, [v.aval for v in outvars])
             for v, o in zip(outvars, outs, strict=True):
                 names[v] = o.name
             continue
         literals = False
-        for v in inputs:
+        for v in inputs:  # a comprehension would cost a frame an equation
             if v.__class__ is not Var:
                 literals = True
         key = (here, equation.params, *[v.aval for v in inputs])
@@ -98,7 +101,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             if numbers is not None:
                 own[numbers[n]] = form
             continue
-        operands = [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in inputs]
+        operands = operands_of(inputs)
         start, count = len(block.lines), block.count
         rule = primitive.lower_rule or no_rule(primitive)
         result = rule(block, *operands, out=outvars[0].aval, **dict(equation.params))
@@ -114,7 +117,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         if not literals and key not in primitive.forms:
             form = form_of(block, start, count, inputs, operands, result.name, False)
             remember(primitive.forms, key, form)
-    return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in jaxpr.outvars]
+    return operands_of(jaxpr.outvars)
 
 
 class Form:
