@@ -1,6 +1,7 @@
 """Where each peer lives: an environment of its own, so that no peer's packages help another's.
 
-The versions are those of pyproject.toml: the extras `bench` (jax) and `bench-torch`.
+The versions are those of pyproject.toml: the extras `bench` (jax) and `bench-torch`. The peer
+`newest` is weft itself in the environment of `make test-newest`, which has the newest jaxlib.
 """
 
 import os
@@ -16,7 +17,7 @@ EXTRAS = {"jax": "bench", "torch": "bench-torch"}
 def python_of(peer: str) -> str:
     """The interpreter of a peer; its environment is made if it isn't there.
 
-    BENCH_PYTHON_JAX and BENCH_PYTHON_TORCH name other interpreters.
+    BENCH_PYTHON_JAX, BENCH_PYTHON_TORCH and BENCH_PYTHON_NEWEST name other interpreters.
     """
     if peer == "weft":
         return sys.executable
@@ -25,6 +26,12 @@ def python_of(peer: str) -> str:
         return given
     folder = ROOT / f".venv-{peer}"
     python = folder / "bin" / "python"
+    if peer == "newest":
+        if not python.exists():
+            sys.exit(
+                f"{folder.name} is not there\n  fix: make test-newest, or BENCH_PYTHON_NEWEST=…"
+            )
+        return str(python)
     if not (folder / ".ready").exists():
         with (ROOT / "pyproject.toml").open("rb") as file:
             extras = tomllib.load(file)["project"]["optional-dependencies"]
@@ -37,15 +44,20 @@ def python_of(peer: str) -> str:
     return str(python)
 
 
-def variables(peer: str, cache: str = "") -> dict[str, str]:
-    """Environment variables of a peer's process; its disk cache is in `cache`, or off."""
+def variables(peer: str, cache: str = "", devices: int = 1) -> dict[str, str]:
+    """Environment variables of a peer's process.
+
+    Its disk cache is in `cache`, or off; its CPU is so many devices.
+    """
     env = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "JAX_", "XLA_"))}
     # The working tree's weft for weft, and nothing of it for the others; with byte code on disk, as
     # installed packages have it.
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         env.pop(name, None)
-    if peer == "weft":
+    if peer in ("weft", "newest"):
         env["PYTHONPATH"] = str(ROOT / "src")
+    if devices > 1:
+        env["WEFT_CPU_DEVICES"] = env["JAX_NUM_CPU_DEVICES"] = str(devices)
     env["WEFT_CACHE_DIR"] = cache
     if cache:
         env["JAX_COMPILATION_CACHE_DIR"] = cache

@@ -2,7 +2,7 @@
 
 MLP L: L layers of width 16, batch 4, dot + bias + tanh, mean squared error.
 Transformer L: L pre-LN blocks, width 64, 4 heads, GELU (tanh) MLP of width 256; 2 sequences of 32
-embedded tokens; softmax cross-entropy over 64 classes.
+embedded tokens; softmax cross-entropy over 64 classes. Those are the sizes where none are given.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MODEL_WIDTH, HEADS, SEQUENCE, SEQUENCES, CLASSES = 64, 4, 32, 2, 64
 Model = tuple[Callable[[Any], Any], Callable[[Any], Any]]  # peer -> loss; peer -> its arguments
 
 
-def mlp(layers: int) -> Model:
+def mlp(layers: int, width: int = WIDTH, batch: int = BATCH) -> Model:
     """A multi-layer perceptron."""
 
     def make_loss(peer: Any) -> Any:
@@ -31,8 +31,9 @@ def mlp(layers: int) -> Model:
 
     def make_args(peer: Any) -> Any:
         draw = drawing(peer)
-        params = [(draw(WIDTH, WIDTH, scale=0.3), draw(WIDTH, scale=0.1)) for _ in range(layers)]
-        return params, draw(BATCH, WIDTH), draw(BATCH, WIDTH)
+        scale = 1.2 * width**-0.5
+        params = [(draw(width, width, scale=scale), draw(width, scale=0.1)) for _ in range(layers)]
+        return params, draw(batch, width), draw(batch, width)
 
     return make_loss, make_args
 
@@ -47,7 +48,7 @@ def drawing(peer: Any) -> Callable[..., Any]:
     return draw
 
 
-def transformer(layers: int) -> Model:
+def transformer(layers: int, width: int = MODEL_WIDTH, sequences: int = SEQUENCES) -> Model:
     """A pre-LN transformer on embedded tokens."""
 
     def make_args(peer: Any) -> Any:
@@ -60,10 +61,10 @@ def transformer(layers: int) -> Model:
             return peer.array(numpy.full(n, value, "float32"))
 
         def norm() -> Any:
-            return line(MODEL_WIDTH, 1.0), line(MODEL_WIDTH, 0.0)
+            return line(width, 1.0), line(width, 0.0)
 
         def block() -> Any:
-            d = MODEL_WIDTH
+            d = width
             return {
                 "norm1": norm(),
                 "query": dense(d, d),
@@ -78,11 +79,11 @@ def transformer(layers: int) -> Model:
         params = {
             "blocks": [block() for _ in range(layers)],
             "norm": norm(),
-            "head": dense(MODEL_WIDTH, CLASSES),
+            "head": dense(width, CLASSES),
         }
-        labels = numpy.random.RandomState(1).randint(0, CLASSES, (SEQUENCES, SEQUENCE))
+        labels = numpy.random.RandomState(1).randint(0, CLASSES, (sequences, SEQUENCE))
         one_hot = peer.array(numpy.eye(CLASSES, dtype="float32")[labels])
-        return params, draw(SEQUENCES, SEQUENCE, MODEL_WIDTH), one_hot
+        return params, draw(sequences, SEQUENCE, width), one_hot
 
     return transformer_loss, make_args
 
@@ -104,12 +105,12 @@ def transformer_loss(peer: Any) -> Any:
         return x / np.sum(x, axis=-1, keepdims=True)
 
     def heads(x: Any) -> Any:
-        shape = (SEQUENCES, SEQUENCE, HEADS, MODEL_WIDTH // HEADS)
+        shape = (*x.shape[:-1], HEADS, x.shape[-1] // HEADS)
         return np.transpose(np.reshape(x, shape), (0, 2, 1, 3))
 
     def attention(x: Any, p: Any) -> Any:
         q, k, v = (heads(np.dot(x, p[name])) for name in ("query", "key", "value"))
-        scores = np.matmul(q, np.transpose(k, (0, 1, 3, 2))) * (MODEL_WIDTH // HEADS) ** -0.5
+        scores = np.matmul(q, np.transpose(k, (0, 1, 3, 2))) * q.shape[-1] ** -0.5
         mixed = np.transpose(np.matmul(softmax(scores), v), (0, 2, 1, 3))
         return np.dot(np.reshape(mixed, x.shape), p["mix"])
 

@@ -1,7 +1,7 @@
 """The peers that are measured, each as a namespace with the same names. Knows no question.
 
-`np`, `jit`, `grad`, `value_and_grad`, `checkpoint`, `scan`, `array`, `ready` (waits for an array)
-and `wait` (for a tree of arrays); PyTorch has the eager ones only.
+`np`, `jit`, `grad`, `value_and_grad`, `checkpoint`, `scan`, `array`, `ready` (waits for an array),
+`wait` (for a tree of arrays) and `package` itself; PyTorch has the eager ones only.
 """
 
 import importlib
@@ -13,11 +13,13 @@ def load(name: str) -> SimpleNamespace:
     """The namespace of a peer; imports it."""
     if name == "torch":
         return _torch()
-    package = importlib.import_module(name)
-    np = importlib.import_module(f"{name}.numpy")
-    lax = importlib.import_module(f"{name}.lax")
+    module = "weft" if name == "newest" else name  # weft on the newest jaxlib
+    package = importlib.import_module(module)
+    np = importlib.import_module(f"{module}.numpy")
+    lax = importlib.import_module(f"{module}.lax")
     return SimpleNamespace(
         name=name,
+        package=package,
         np=np,
         jit=package.jit,
         grad=package.grad,

@@ -3,7 +3,9 @@
 import statistics
 from typing import Any
 
-from rounds import Rounds
+from rounds import Measurement, Rounds
+
+Measurements = list[Measurement]
 
 LEGEND = """\
 # Benchmarks
@@ -20,19 +22,29 @@ def number(x: float) -> str:
     return f"{x:.0f}" if x >= 100 else f"{x:.3g}"
 
 
-def ratio(case: dict[str, list[dict[str, float]]], peer: str, clock: str) -> float:
-    """The median over rounds of the peer's time over weft's."""
-    pairs = zip(case[peer], case["weft"], strict=True)
-    return statistics.median(theirs[clock] / ours[clock] for theirs, ours in pairs)
+def ratio(above: Measurements, below: Measurements, clock: str) -> float:
+    """The median over rounds of the ratios of two measurements."""
+    pairs = zip(above, below, strict=True)
+    return statistics.median(a[clock] / b[clock] for a, b in pairs)
+
+
+def ratios(above: Measurements, below: Measurements, module: Any) -> str:
+    """The ratios by each clock; nothing where there is nothing to compare."""
+    if not above or not below:
+        return ""
+    return " · ".join(f"{number(ratio(above, below, clock))} ×" for clock in module.CLOCKS)
 
 
 def table(module: Any, found: Rounds) -> list[str]:
     """A question's lines: title, and a row a case."""
     peers = list(next(iter(found.values())))
     others = [p for p in peers if p != "weft"]
+    base, cases = getattr(module, "COMPARED", ("", {}))  # each case with another of the same peer
     head = ["", "weft"]
     for p in others:
         head += [p, f"{p} ÷ weft", "target"]
+    if cases:
+        head += [f"{p}: {base} ÷ this" for p in peers]
     lines = [
         f"## {module.TITLE}",
         "",
@@ -42,20 +54,27 @@ def table(module: Any, found: Rounds) -> list[str]:
         "|---" * len(head) + "|",
     ]
     for name, case in found.items():
-        cells = [name, times(case, "weft", module)]
+        cells = [name, times(case["weft"], module)]
         for p in others:
-            ratios = [ratio(case, p, clock) for clock in module.CLOCKS]
             target = module.TARGETS.get(p, {}).get(name)
-            cells += [times(case, p, module), " · ".join(f"{number(r)} ×" for r in ratios)]
-            met = "" if target is None else " met" if ratios[0] >= target else " **missed**"
-            cells.append("" if target is None else f"≥ {number(target)} ×{met}")
+            cells += [times(case[p], module), ratios(case[p], case["weft"], module)]
+            if target is None:
+                cells.append("")
+            else:
+                met = ratio(case[p], case["weft"], module.CLOCKS[0]) >= target
+                cells.append(f"≥ {number(target)} × {'met' if met else '**missed**'}")
+        if cases:
+            other = found.get(cases.get(name, ""), {})
+            cells += [ratios(other.get(p, []), case[p], module) for p in peers]
         lines.append("| " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 
-def times(case: dict[str, list[dict[str, float]]], peer: str, module: Any) -> str:
-    """A peer's medians, one a clock."""
-    medians = [statistics.median(m[clock] for m in case[peer]) for clock in module.CLOCKS]
+def times(measurements: Measurements, module: Any) -> str:
+    """The medians, one a clock."""
+    if not measurements:
+        return ""
+    medians = [statistics.median(m[clock] for m in measurements) for clock in module.CLOCKS]
     return " · ".join(map(number, medians))
 
 

@@ -24,14 +24,14 @@ Rounds = dict[str, dict[str, list[Measurement]]]  # case -> peer -> one measurem
 class Worker:
     """A peer's process for a steady question."""
 
-    def __init__(self, peer: str, question: str) -> None:
+    def __init__(self, peer: str, question: str, devices: int) -> None:
         self.peer = peer
         self.process = subprocess.Popen(
             [python_of(peer), WORKER, peer, question, str(SECONDS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=variables(peer),
+            env=variables(peer, devices=devices),
         )
 
     def read(self) -> Any:
@@ -53,6 +53,11 @@ class Worker:
         self.process.wait()
 
 
+def devices_of(module: Any) -> int:
+    """How many CPU devices a question wants."""
+    return getattr(module, "DEVICES", 1)
+
+
 def turned(peers: list[str], i: int) -> list[str]:
     """The peers, beginning with another one each round: none always has the cooler machine."""
     return [*peers[i % len(peers) :], *peers[: i % len(peers)]]
@@ -60,7 +65,7 @@ def turned(peers: list[str], i: int) -> list[str]:
 
 def steady(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:
     """A process a peer, warm; they are ready before the first round begins."""
-    workers = {p: Worker(p, question) for p in peers}
+    workers = {p: Worker(p, question, devices_of(module)) for p in peers}
     names = {p: worker.read() for p, worker in workers.items()}  # one after the other: set-up
     found: Rounds = {name: {p: [] for p in peers} for name in names[peers[0]]}
     for i in range(rounds):
@@ -82,7 +87,7 @@ def fresh(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:
                     [python_of(p), WORKER, p, question, case],
                     stdout=subprocess.PIPE,
                     text=True,
-                    env=variables(p),
+                    env=variables(p, devices=devices_of(module)),
                 )
                 if done.returncode:
                     sys.exit(f"{question}: {case}: {p} failed")

@@ -4,6 +4,7 @@ python benchmarks/run.py                         all questions, against jax
 python benchmarks/run.py --peers jax,torch       and PyTorch, in the eager questions
 python benchmarks/run.py --quick eager step      two questions, few rounds, nothing written
 python benchmarks/run.py step                    one question; the rest of results.md stays
+python benchmarks/run.py --peers newest parallel_turns    weft on the newest jaxlib beside
 """
 
 import argparse
@@ -32,6 +33,12 @@ QUESTIONS = (
     "checkpoint",
     "growth",
     "endurance",
+    "parallel_dispatch",
+    "parallel_call",
+    "parallel_step",
+    "parallel_compile",
+    "parallel_scaling",
+    "parallel_turns",
 )
 ROUNDS = {"steady": (15, 3), "fresh": (5, 1), "whole": (7, 2)}  # (usual, quick)
 
@@ -52,7 +59,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("questions", nargs="*", metavar="question", help=", ".join(QUESTIONS))
-    parser.add_argument("--peers", default="jax", help="jax, torch, or both with a comma")
+    parser.add_argument("--peers", default="jax", help="jax, torch, newest; several with a comma")
     parser.add_argument("--rounds", type=int, help="how many, for all questions")
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is written")
     options = parser.parse_args()

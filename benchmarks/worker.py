@@ -25,26 +25,43 @@ def answer(x: Any) -> None:
     sys.stdout.flush()
 
 
-def calls_in(seconds: float, run: Any) -> int:
+def calls_in(seconds: float, run: Any, wait: Any) -> int:
     """How many calls take about so long; warms up on the way."""
     for _ in range(3):
-        run()
+        result = run()
     calls, begun = 0, perf_counter()
     while calls == 0 or perf_counter() - begun < WARM_UP:
-        run()
+        result = run()
         calls += 1
+    wait(result)
     return max(1, int(seconds * calls / (perf_counter() - begun)))
 
 
-def measured(run: Any, calls: int) -> dict[str, float]:
+def measured(run: Any, calls: int, wait: Any) -> dict[str, float]:
     """Microseconds a call: of this thread, of the process, and on the wall."""
     repeated = range(calls)
     thread, cpu, wall = thread_time(), process_time(), perf_counter()
     for _ in repeated:
-        run()
+        result = run()
     wall, cpu, thread = perf_counter() - wall, process_time() - cpu, thread_time() - thread
+    wait(result)  # what goes on in the background is not to trouble the next one
     scale = 1e6 / calls
     return {"thread": thread * scale, "cpu": cpu * scale, "wall": wall * scale}
+
+
+def measured_apart(run: Any, calls: int, wait: Any) -> dict[str, float]:
+    """The same without what the calls begin in the background: awaited between them, unclocked."""
+    thread = wall = 0.0
+    result = run()
+    for _ in range(calls):
+        wait(result)
+        thread_begun, begun = thread_time(), perf_counter()
+        result = run()
+        wall += perf_counter() - begun
+        thread += thread_time() - thread_begun
+    wait(result)
+    scale = 1e6 / calls
+    return {"thread": thread * scale, "wall": wall * scale}
 
 
 def main() -> None:
@@ -56,11 +73,12 @@ def main() -> None:
         answer(module.measure(loaded, argument))
         return
     cases = list(module.cases(loaded))
-    calls = [calls_in(float(argument), run) for _, run in cases]
+    calls = [calls_in(float(argument), run, loaded.wait) for _, run in cases]
     answer([name for name, _ in cases])
+    measure = measured_apart if getattr(module, "APART", False) else measured
     for line in sys.stdin:
         i = int(line)
-        answer(measured(cases[i][1], calls[i]))
+        answer(measure(cases[i][1], calls[i], loaded.wait))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ad_checkpoint,
         custom_derivatives,
         debug,
+        distributed,
         dlpack,
         dtypes,
         errors,
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
     from .transforms.jit import jit
     from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
     from .transforms.naming import named_call, named_scope
+    from .transforms.pmap import pmap
+    from .transforms.shard_map import shard_map
     from .transforms.sharded import device_put_replicated, device_put_sharded
     from .transforms.vmap import vmap
 
@@ -110,6 +113,7 @@ __all__ = [
     "device_put_sharded",
     "devices",
     "disable_jit",
+    "distributed",
     "dlpack",
     "dtypes",
     "enable_checks",
@@ -138,11 +142,13 @@ __all__ = [
     "numpy",
     "numpy_rank_promotion",
     "ops",
+    "pmap",
     "process_count",
     "process_index",
     "pure_callback",
     "random",
     "remat",
+    "shard_map",
     "sharding",
     "transfer_guard",
     "transfer_guard_device_to_device",
@@ -210,12 +216,15 @@ __getattr__, __dir__ = exports(
             "named_scope",
         ),
         "transforms.sharded": ("device_put_replicated", "device_put_sharded"),
+        "transforms.pmap": ("pmap",),
+        "transforms.shard_map": ("shard_map",),
         "transforms.vmap": ("vmap",),
     },
     modules=(
         "ad_checkpoint",
         "custom_derivatives",
         "debug",
+        "distributed",
         "dlpack",
         "dtypes",
         "errors",

@@ -13,8 +13,7 @@ and two to read it: `config.enable_x64`, and in hot code an attribute of `thread
 programs: what caches of traced programs have in their keys. It is interned: equal keys are one
 object.
 
-Its last entry is no switch: the named axes in scope, which `vmap(axis_name=…)` and others bring in
-by `named_axis`. `thread.switches` is the key without them, for caches of what they don't change.
+Its last entry is no switch: the named axes in scope (`scope.py`). `thread.switches` is the key without them, for caches of what they don't change.
 """
 
 from __future__ import annotations
@@ -31,8 +30,10 @@ from .switch_values import (
     flag,
     one_of,
     precision,
+    seconds,
     text_or_none,
     whole,
+    whole_or_none,
     words_of,
 )
 
@@ -217,25 +218,9 @@ def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return _keys.setdefault(key, key)
 
 
-@contextmanager
-def named_axis(name: Any, size: int) -> Iterator[None]:
-    """Has a named axis in scope within a block, in this thread; one of that name is hidden.
-
-    Programs traced inside are others than those outside: the axes are in `thread.key`. No callback
-    is called, since what primitives keep doesn't depend on axes.
-    """
+def set_axes(axes: tuple[tuple[Any, Any], ...] | None) -> None:
+    """Has these axes in scope in this thread (`None`: the global ones); see `scope.py`."""
     own = thread.__dict__
-    before = own.get("axes")
-    inner = (*[a for a in before or () if a[0] != name], (name, size))
-    hash(inner)  # what can't be in a key is refused before anything has changed
-    _set_axes(own, inner)
-    try:
-        yield
-    finally:
-        _set_axes(own, before)
-
-
-def _set_axes(own: dict[str, Any], axes: tuple[tuple[Any, int], ...] | None) -> None:
     with _lock:
         if axes is None:
             own.pop("axes", None)
@@ -524,6 +509,30 @@ cpu_devices = Switch(
     1,
     "how many devices the CPU acts as; to be set before the first use of a device",
     aliases=("num_cpu_devices",),
+)
+coordinator = Switch(
+    "coordinator",
+    text_or_none,
+    None,
+    "host:port where several processes meet; process 0 listens there",
+)
+num_processes = Switch(
+    "num_processes",
+    whole_or_none(1),
+    None,
+    "how many processes compute together, for distributed.initialize",
+)
+process_id = Switch(
+    "process_id",
+    whole_or_none(0),
+    None,
+    "which of them this one is, from 0",
+)
+fault_timeout = Switch(
+    "fault_timeout",
+    seconds,
+    60.0,
+    "seconds within which a process that is lost, or does not come, ends the others",
 )
 cache_dir = Switch(
     "cache_dir",

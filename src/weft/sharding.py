@@ -5,14 +5,20 @@ which axis of an array. Knows shapes and devices as opaque values; knows nothing
 """
 
 import math
+import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .scope import MESH, named_axis
+from .stablehlo.shardy import UNCONSTRAINED
+
 __all__ = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
 
 Index = tuple[slice, ...]
+
+_entered = threading.local()  # the scopes that `with mesh:` has opened in this thread
 
 
 class Mesh:
@@ -42,6 +48,30 @@ class Mesh:
             raise ValueError("Mesh: a device is in it twice")
         array.flags.writeable = False
         self.devices, self.axis_names = array, names
+        self._key = names, array.shape, tuple(array.flat)
+        self._hash = hash(self._key)
+
+    def __enter__(self) -> "Mesh":
+        """Within the block, a `PartitionSpec` does where a sharding is expected: it is of this
+        mesh."""
+        scope = named_axis(MESH, self)
+        scope.__enter__()
+        _entered.scopes = [*getattr(_entered, "scopes", ()), scope]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        *_entered.scopes, scope = _entered.scopes
+        scope.__exit__(*error)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no devices in it."""
+        return not self.devices.size
+
+    @property
+    def device_ids(self) -> Any:
+        """The devices' numbers, in an array like that of the devices."""
+        return np.vectorize(lambda d: d.id, otypes=[int])(self.devices)
 
     @property
     def shape(self) -> Mapping[Hashable, int]:
@@ -53,14 +83,13 @@ class Mesh:
         """The number of devices."""
         return self.devices.size
 
-    def _key(self) -> Any:
-        return self.axis_names, self.devices.shape, tuple(self.devices.flat)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and self._key() == other._key()
+        return self is other or (
+            isinstance(other, Mesh) and self._hash == other._hash and self._key == other._key
+        )
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return self._hash
 
     def __repr__(self) -> str:
         return f"Mesh({', '.join(f'{n}={size}' for n, size in self.shape.items())})"
@@ -77,6 +106,9 @@ class PartitionSpec(tuple[Any, ...]):
     """
 
     __slots__ = ()
+
+    UNCONSTRAINED = UNCONSTRAINED
+    """An entry for `with_sharding_constraint`: the compiler decides about this axis."""
 
     def __new__(cls, *parts: Any) -> "PartitionSpec":
         return super().__new__(cls, parts)
@@ -99,6 +131,32 @@ class Sharding:
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
         """Which part of an array of this shape each of `devices` has."""
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return all(d.process_index == d.client.process_index for d in self.devices)
+
+    @property
+    def addressable_devices(self) -> set[Any]:
+        """The devices that belong to this process."""
+        return {d for d in self.devices if d.process_index == d.client.process_index}
+
+    def is_equivalent_to(self, other: "Sharding", ndim: int) -> bool:
+        """Whether both put the same parts of arrays with `ndim` axes on the same devices."""
+        if set(self.devices) != set(other.devices):
+            return False
+        found = []
+        for sharding in (self, other):
+            parts, owners = sharding.division(ndim)
+            devices = np.array([d.id for d in sharding.devices])
+            found.append((parts, np.sort(devices[owners], axis=-1).tolist()))
+        return bool(found[0] == found[1])
+
+    def division(self, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
+        """How arrays with so many axes are divided: into how many parts each axis, and the numbers
+        of the `devices` that have each part, an array with one more axis for copies."""
+        return (1,) * ndim, np.arange(len(self.devices)).reshape(*[1] * ndim, -1)
 
     @property
     def device_set(self) -> set[Any]:
@@ -174,11 +232,26 @@ class NamedSharding(Sharding):
                 f"NamedSharding: each axis of the mesh may be named once; {spec} for {mesh}"
             )
         self.mesh, self.spec = mesh, spec
+        self._hash = hash((mesh, _trimmed(spec)))
+
+    def of_batch(self) -> "NamedSharding":
+        """The same for batches of such arrays; their new first axis may be divided freely."""
+        return NamedSharding(self.mesh, PartitionSpec(UNCONSTRAINED, *self.spec))
 
     @property
     def devices(self) -> tuple[Any, ...]:
         """The devices of the mesh, row by row."""
         return tuple(self.mesh.devices.flat)
+
+    def division(self, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
+        """See `Sharding.division`."""
+        mesh = self.mesh
+        parts = [_names(p) for p in self.spec] + [()] * (ndim - len(self.spec))
+        counts = tuple(math.prod(mesh.shape[n] for n in names) for names in parts)
+        used = [mesh.axis_names.index(n) for names in parts for n in names]
+        rest = [i for i in range(len(mesh.axis_names)) if i not in used]
+        numbers = np.arange(mesh.size).reshape(mesh.devices.shape).transpose(used + rest)
+        return counts, numbers.reshape(*counts, -1)
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
         """Which part of an array of this shape each device has."""
@@ -213,14 +286,15 @@ class NamedSharding(Sharding):
         return all(self.mesh.shape[n] == 1 for part in self.spec for n in _names(part))
 
     def __eq__(self, other: object) -> bool:
-        return (
+        return self is other or (
             isinstance(other, NamedSharding)
+            and self._hash == other._hash
             and self.mesh == other.mesh
             and _trimmed(self.spec) == _trimmed(other.spec)
         )
 
     def __hash__(self) -> int:
-        return hash((self.mesh, _trimmed(self.spec)))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"NamedSharding({self.mesh}, {self.spec})"
@@ -228,12 +302,14 @@ class NamedSharding(Sharding):
 
 def _names(part: Any) -> tuple[Any, ...]:
     """The names in one entry of a partition."""
-    return () if part is None else part if isinstance(part, tuple) else (part,)
+    if part is None or part is UNCONSTRAINED:
+        return ()
+    return part if isinstance(part, tuple) else (part,)
 
 
 def _trimmed(spec: PartitionSpec) -> tuple[Any, ...]:
     """The entries in one form: tuples, without empty ones at the end."""
-    parts = [_names(p) for p in spec]
-    while parts and not parts[-1]:
+    parts = [p if p is UNCONSTRAINED else _names(p) for p in spec]
+    while parts and parts[-1] == ():
         parts.pop()
     return tuple(parts)

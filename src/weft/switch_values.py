@@ -57,6 +57,30 @@ def whole(least: int) -> Callable[[Any], int]:
     return parse
 
 
+def whole_or_none(least: int) -> Callable[[Any], int | None]:
+    number = whole(least)
+
+    def parse(value: Any) -> int | None:
+        if value is None or value in ("", "none", "None"):
+            return None
+        try:
+            return number(value)
+        except ValueError as error:
+            raise ValueError(f"{error} or None") from None
+
+    return parse
+
+
+def seconds(value: Any) -> float:
+    try:
+        given = float(value)
+    except (TypeError, ValueError):
+        given = 0.0
+    if not given > 0:
+        raise ValueError("seconds above 0; inf is for ever")
+    return given
+
+
 def text_or_none(value: Any) -> str | None:
     text = os.fspath(value) if isinstance(value, os.PathLike) else value
     if text is None or isinstance(text, str):

@@ -324,19 +324,22 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = No
     return treedef.unflatten(_broadcast(prefix_tree, treedef, is_leaf, "tree_broadcast"))
 
 
-def flatten_axes(name: str, treedef: PyTreeDef, axes_tree: Any) -> list[Any]:
+def flatten_axes(
+    name: str, treedef: PyTreeDef, axes_tree: Any, is_leaf: IsLeaf | None = None
+) -> list[Any]:
     """For each leaf of a structure its axis; in the prefix `axes_tree` None is a leaf too.
 
     Args:
       name: how the error calls the axes, such as "vmap in_axes".
       treedef: the structure of the arguments.
       axes_tree: a prefix of such a tree, with an axis or None at its leaves.
+      is_leaf: says what is a leaf of the prefix, in the place of that.
     Raises: ValueError: not a prefix; names the path.
     Example:
       >>> flatten_axes("vmap in_axes", tree_structure(("x", {"w": 0, "b": 0})), (None, 1))
       [None, 1, 1]
     """
-    return _broadcast(axes_tree, treedef, _is_none, name)
+    return _broadcast(axes_tree, treedef, is_leaf or _is_none, name)
 
 
 def _is_none(x: Any) -> bool:

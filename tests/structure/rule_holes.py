@@ -11,6 +11,7 @@ HOLES: dict[str, dict[str, str]] = {
     "evaluate": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "runs any program of scalars: XLA only": "reduce reduce_window",
+        "is about devices: XLA, or a transfer": "sharding_constraint",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
         "is between the elements of an axis: vmap turns it into other operations": (
             "all_gather all_to_all axis_index pmax pmin ppermute psum psum_scatter psum_shared "

@@ -1,28 +1,9 @@
-"""device_put, device_get, block_until_ready; on several devices: `…on_four_devices.py`."""
-
-import os
-import pathlib
-import subprocess
-import sys
+"""device_put, device_get, block_until_ready; several devices are in `test_placement.py`."""
 
 import numpy as np
 import pytest
 
 import weft
-
-
-@pytest.mark.parametrize("tests", ["on_four_devices.py", "sharded_on_four_devices.py"])
-def test_on_four_devices(tests):
-    file = pathlib.Path(__file__).with_name(tests)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
-        env=os.environ | {"WEFT_CPU_DEVICES": "4", "WEFT_PLATFORM": "cpu"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
 def test_device_put_and_get():

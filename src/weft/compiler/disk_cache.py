@@ -76,7 +76,7 @@ def configure(directory: str | os.PathLike[str] | None = None, size: int | None 
 def compile_or_load(
     text: str,
     outputs: Sequence[runtime.Output],
-    device: runtime.Device,
+    device: runtime.Target,
     options: Mapping[str, object] = {},
     callbacks: Sequence[runtime.Callback] = (),
 ) -> runtime.Executable:
@@ -137,12 +137,14 @@ def clear() -> None:
 # --- the key ---
 
 
-def _key(text: str, device: runtime.Device, options: Mapping[str, object]) -> str:
+def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> str:
     """Everything that the machine code depends on."""
     machine = _cache.machines.get(device.client)
     if machine is None:
         machine = _cache.machines[device.client] = _machine(device)
     fields = [machine, device.device_kind.encode(), repr(sorted(options.items())).encode()]
+    if isinstance(device, runtime.Group):  # code for one device is the same for all of them
+        fields.append(repr(device).encode())
     digest = sha256()
     for field in (*fields, text.encode()):
         digest.update(len(field).to_bytes(8, "little"))  # so that no two lists read the same
@@ -150,7 +152,7 @@ def _key(text: str, device: runtime.Device, options: Mapping[str, object]) -> st
     return str(digest.hexdigest())
 
 
-def _machine(device: runtime.Device) -> bytes:
+def _machine(device: runtime.Target) -> bytes:
     lib = runtime.load()
     fields = (
         FORMAT,

@@ -11,6 +11,7 @@ from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
 from ..primitives.callbacks import TOKEN, token_of
 from ..stablehlo import Block, Module, Operand
+from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host
 from .outline import block_call
 
@@ -21,6 +22,7 @@ def lower(
     donated: Sequence[int] = (),
     platform: str = "cpu",
     axes: Sequence[tuple[Any, int]] = (),
+    meshes: Meshes | None = None,
     marks: Sequence[str] = (),
     result_marks: Sequence[str] = (),
 ) -> tuple[str, Module]:
@@ -30,11 +32,12 @@ def lower(
       jaxpr: without constants (`Jaxpr.without_consts`).
       donated: which inputs may be overwritten.
       axes: the named axes that its replicas are counted over, row by row: (name, size) pairs.
+      meshes: of a program for several devices.
       marks, result_marks: further attributes of arguments and results, as text.
     Returns: the text, and the module (which keeps alive what the program refers to).
     """
     module = Module()
-    module.platform, module.axes = platform, tuple(axes)
+    module.platform, module.axes, module.meshes = platform, tuple(axes), meshes
     every = [
         [*["jax.buffer_donor = true"] * (i in donated), *filter(None, marks[i : i + 1])]
         for i in range(len(jaxpr.invars))
@@ -68,7 +71,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
     checking = thread.enable_checks
-    here = (block.module.platform, block.module.axes)
+    here = (block.module.platform, block.module.axes)  # what collectives' forms depend on
     numbers = jaxpr.cache.get("numbers")  # found by outlining: equal for equal signatures
     own: dict[int, Form] = {}  # forms that are for this block
     seen: dict[int, int] = {}
@@ -189,6 +192,8 @@ def form_of(
         or "{\n" in text
         or "stablehlo.constant" in text
         or "func.call" in text
+        or "channel_handle" in text  # each has a number of its own
+        or "sdy." in text  # meshes have other names in other modules
     ):
         return None
     if not all([name in places or name in fixed for name in found]):
@@ -220,9 +225,10 @@ def lower_call(
     module = block.module
     calls = jaxpr_calls_host(jaxpr)
     token = [TOKEN] if calls else []
-    name = module.made.get(id(jaxpr))
+    key = id(jaxpr), module.axes, None if module.region is None else module.region.key
+    name = module.made.get(key)
     if name is None:
-        name = module.made[id(jaxpr)] = module.fresh_name(jaxpr.name)
+        name = module.made[key] = module.fresh_name(jaxpr.name)
         module.keep.append(jaxpr)
         build = lambda b, xs: lower_jaxpr(b, jaxpr, xs)  # noqa: E731
         avals = [*jaxpr.in_avals, *token]

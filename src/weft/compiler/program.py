@@ -6,7 +6,7 @@ Knows arrays and executables; knows nothing of transformations.
 import copy
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
 from ..core.primitive import remember
+from ..core.sharded_array import ShardedArray
 from ..primitives.callbacks import TOKEN
 from ..runtime import buffer as buffers, client, transfers
 from ..runtime.callback import Callback
-from . import disk_cache
+from ..runtime.executable import Target
+from ..runtime.group import Group, group_of
+from . import disk_cache, spmd
 from .dead_code import jaxpr_calls_host, without_dead_code
 from .lower import lower
 from .outline import outlined
@@ -48,6 +51,7 @@ class Program:
         "jaxpr",
         "kept",
         "name",
+        "options",
         "outputs",
         "plain",
         "stripped",
@@ -61,6 +65,7 @@ class Program:
         self._lock = threading.Lock()
         self._lowered: dict[str, Any] = {}
         self.executables: dict[Any, Any] = {}
+        self.options: dict[str, Any] = {}
         lean, used = without_dead_code(jaxpr)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
         const_of = dict(zip(lean.constvars, lean.consts, strict=True))
@@ -112,6 +117,10 @@ class Program:
             self._lowered[platform] = lower(self.stripped, donated=self.donated, platform=platform)
         return self._lowered[platform]  # type: ignore[no-any-return]
 
+    def options_for(self, target: Target) -> dict[str, Any]:
+        """XLA's options for this program."""
+        return OPTIONS.get(target.platform, {}) | self.options
+
     def executable(self, device: Any) -> Any:
         """The executable for a device, compiled once."""
         found = self.executables.get(device)
@@ -119,19 +128,19 @@ class Program:
             with self._lock:
                 found = self.executables.get(device)
                 if found is None:
-                    found = self.compiled(device, OPTIONS.get(device.platform, {}))
+                    found = self.compiled(device)
                     self.executables[device] = found
         return found
 
-    def with_options(self, device: Any, options: Any) -> "Program":
-        """The same program, compiled for a device with options of its own."""
+    def with_options(self, options: Mapping[str, object]) -> "Program":
+        """The same program, compiled with options of its own."""
         other = copy.copy(self)
         other.plain = None
-        options = OPTIONS.get(device.platform, {}) | options
-        other.executables = {device: self.compiled(device, options)}
+        other.options = dict(options)
+        other.executables = {}
         return other
 
-    def compiled(self, device: Any, options: Any) -> Any:
+    def compiled(self, device: Any) -> Any:
         """The executable, compiled or loaded; what it took is logged if a switch asks for that."""
         if "jaxpr" in thread.debug:
             tell(f"{self.name}:\n{self.stripped}")
@@ -143,7 +152,9 @@ class Program:
             Callback(f.on(device), [(a.shape, a.dtype) for a in (TOKEN, *f.outs)])
             for f in module.callbacks
         ]
-        executable = disk_cache.compile_or_load(text, self.types, device, options, callbacks)
+        executable = disk_cache.compile_or_load(
+            text, self.types, device, self.options_for(device), callbacks
+        )
         if thread.log_compiles:
             took = (time.perf_counter() - begun) * 1e3
             inputs, outs = [
@@ -175,9 +186,11 @@ class Program:
                 return list(map(Array, [None] * len(avals), avals, execute(inputs)))
         if device is None:
             device = committed_device(self.name, args, self.kept)
-        else:
+        elif device.__class__ is not Group:
             with transfers.explicitly():
                 args = [moved(a, device) for a in args]
+        if device.__class__ is Group:
+            return self.run_on(device, args)
         chosen = client.chosen_device() if device is None else None
         where = device or chosen or client.default_device()
         results: list[Any] = []
@@ -204,15 +217,111 @@ class Program:
         ]
         return outs if explicit is None else [moved(x, explicit) for x in outs]
 
+    # --- on several devices ---
+
+    def placed(
+        self, group: Group, inputs: Sequence[Any], wanted: Sequence[Any] = ()
+    ) -> spmd.Placed:
+        """The program compiled for a group.
+
+        Args:
+          inputs: the sharding of each argument that XLA gets, constants excepted.
+          wanted: of each result of XLA's; `None` where the choice is XLA's.
+        """
+        key = group, tuple(inputs), tuple(wanted)
+        found = self.executables.get(key)
+        if found is None:
+            with self._lock:
+                found = self.executables.get(key)
+                if found is None:
+                    shardings = [*inputs, *[spmd.replicated(group)] * len(self.consts)]
+                    results = wanted or self.wanted(None)
+                    options = self.options_for(group)
+                    found = spmd.compiled(self, group, shardings, results, options)
+                    self.executables[key] = found
+        return found
+
+    def arranged(
+        self, group: Group, args: Sequence[Array], inputs: Any = None, outs: Any = None
+    ) -> tuple[spmd.Placed, list[Array]]:
+        """The program compiled for a group and these arguments, and the arrays that it takes.
+
+        Args:
+          inputs: how each argument is to be divided; `None`, or `None` for one: as it is.
+          outs: how each output is to be; `None`, or `None` for one: XLA decides.
+        """
+        there = [
+            spmd.on_group(self.name, i, args[i], group, None if inputs is None else inputs[i])
+            for i in self.kept
+        ]
+        placed = self.placed(group, [x._sharding for x in there], self.wanted(outs))
+        return placed, [*there, *self.constants(group)]
+
+    def wanted(self, outs: Any) -> list[Any]:
+        """The sharding of each result of XLA's, from those of the outputs."""
+        found: list[Any] = [None] * (len(self.types) - self.calls_host)
+        for (kind, what), sharding in zip(self.outputs, outs or (), strict=False):
+            if kind == "result" and found[what] is None:
+                found[what] = sharding
+        return found
+
+    def text_on(self, group: Group, inputs: Sequence[Any], outs: Any) -> tuple[str, Any]:
+        """The StableHLO text for a group, and its module.
+
+        Args:
+          inputs: of each argument.
+        """
+        shardings = [inputs[i] for i in self.kept] + [spmd.replicated(group)] * len(self.consts)
+        return spmd.lowered(self, group, shardings, self.wanted(outs))
+
+    def constants(self, group: Group) -> list[Any]:
+        """The constants that the program closes over, on each device of a group."""
+        key = "constants", group
+        found = self.executables.get(key)
+        if found is None:
+            everywhere = spmd.replicated(group)
+            found = [spmd.on_group(self.name, -1, c, group, everywhere) for c in self.consts]
+            self.executables[key] = found
+        return found
+
+    def run_on(
+        self, group: Group, args: Sequence[Array], inputs: Any = None, outs: Any = None
+    ) -> list[Array]:
+        """The outputs for arrays, computed by a group of devices; see `arranged`."""
+        results: list[Any] = []
+        if self.types:
+            placed, arrays = self.arranged(group, args, inputs, outs)
+            results = placed.run(arrays)
+        found = [
+            results[what] if kind == "result" else args[what] if kind == "input" else what
+            for kind, what in self.outputs
+        ]
+        if outs is None:
+            return found
+        return [
+            x if s is None else spmd.on_group(self.name, -1, x, group, s)
+            for x, s in zip(found, outs, strict=True)
+        ]
+
 
 def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> Any:
-    """The device that committed arguments are on, or `None`; two devices are an error."""
+    """The device (or group) that committed arguments are on, or `None`; two are an error."""
     device, first = None, 0
     for i in used:
         a = args[i]
-        if a.__class__ is PlacedArray and a._committed:
+        if a.__class__ is ShardedArray:
+            group = a.layout.group
+            if device is None:
+                device, first = group, i
+            elif device is not group:
+                if device.__class__ is Group and set(device.devices) == set(group.devices):
+                    continue  # in another order: it is moved
+                raise spmd.apart(name, first, args[first], i, a)
+        elif a.__class__ is PlacedArray and a._committed:
             if device is None:
                 device, first = a._device, i
+            elif device.__class__ is Group:
+                raise spmd.apart(name, first, args[first], i, a)
             elif device is not a._device:
                 raise ValueError(
                     f"{name}: arguments are committed to different devices: {args[first].aval} "
@@ -223,9 +332,14 @@ def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> A
 
 
 def device_inside(jaxpr: Jaxpr) -> Any:
-    """The device that functions called inside were jitted for, or `None`; two are an error."""
+    """The device that functions called inside were jitted for, or the group of the meshes that are
+    named inside, or `None`; two are an error."""
     if "device" not in jaxpr.cache:
         found = None
+        for mesh in spmd.meshes_inside(jaxpr):
+            group = group_of(tuple(mesh.devices.flat))
+            if found is None or set(found.devices) != set(group.devices):
+                found = one_device(jaxpr.name, found, group)
         for e in jaxpr.equations:
             if e.primitive.may_act:
                 wanted = [dict(e.params).get("device"), *map(device_inside, subjaxprs(e.params))]
@@ -263,6 +377,9 @@ def settled(x: Any) -> Any:
 
 def buffer_on(array: Array, device: Any) -> Any:
     """Its buffer on a device; an uncommitted array keeps what was put on the default one."""
+    if array.__class__ is ShardedArray:
+        transfers.copying(array.aval, array._sharding, device)
+        return buffers.put(array.host(), device, alias=True)
     buffer = array._buffer
     if buffer is None:
         transfers.sending(array.aval, device)

@@ -1,14 +1,12 @@
 """Arrays whose parts are on several devices. Knows parts and where they belong; moves nothing."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from .array import Array
 from .aval import Aval
 from .source import noted
+from .trace import current
 
 
 @dataclass(frozen=True)
@@ -26,30 +24,23 @@ class Shard:
 class ShardedArray(Array):
     """An array committed to several devices, each of which has a part of it, or all.
 
-    Its elements are gathered on the host when an operation, printing or NumPy asks for them.
+    What is computed with it is computed there. Its elements are gathered on the host when printing
+    or NumPy asks for them.
     """
 
-    __slots__ = ("_sharding", "_shards")
+    __slots__ = ("_sharding", "layout")
 
-    def __init__(self, aval: Aval, sharding: Any, shards: Sequence[Array]) -> None:
+    def __init__(self, aval: Aval, sharding: Any, layout: Any, buffer: Any) -> None:
         """
         Args:
           sharding: of `weft.sharding`; says which part each device has.
-          shards: the parts, each on its device, in the order of `sharding.devices`.
+          layout: the same for programs to look up: of `weft.compiler.layout`.
+          buffer: XLA's, on all of the devices.
         """
-        super().__init__(None, aval)
-        self._sharding, self._shards = sharding, tuple(shards)
-
-    def gathered(self) -> np.ndarray[Any, Any]:
-        """The elements of all parts, on the host."""
-        if self._sharding.is_fully_replicated:
-            return np.asarray(self._shards[0].host())
-        host = np.empty(self.aval.shape, self.aval.dtype)
-        for shard in self.addressable_shards:
-            if not shard.replica_id:
-                host[shard.index] = shard.data.host()
-        host.flags.writeable = False
-        return host
+        self._host = None
+        self._buffer = buffer
+        self.aval = aval
+        self._sharding, self.layout = sharding, layout
 
     @property
     def sharding(self) -> Any:
@@ -59,20 +50,31 @@ class ShardedArray(Array):
     @property
     def addressable_shards(self) -> list[Shard]:
         """The parts that this process has."""
-        parts = []
+        shards = []
+        waiting = iter(current.base.parts_of(self))
+        local = set(self.layout.group.local)
         seen: dict[Any, int] = {}
-        for device, index, data in zip(
-            self._sharding.devices, self._sharding.indices(self.shape), self._shards, strict=True
-        ):
+        placed = zip(self._sharding.devices, self._sharding.indices(self.shape), strict=True)
+        for i, (device, index) in enumerate(placed):
             key = tuple((part.start, part.stop) for part in index)
             copies = seen[key] = seen.get(key, -1) + 1
-            parts.append(Shard(device, index, data, copies))
-        return parts
+            if i in local:
+                shards.append(Shard(device, index, next(waiting), copies))
+        return shards
+
+    def addressable_data(self, index: int) -> Array:
+        """The part on the device of this number among those of this process."""
+        return current.base.parts_of(self)[index]  # type: ignore[no-any-return]
 
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each device has all of the array."""
-        return bool(self._sharding.is_fully_replicated)
+        return bool(self.layout.tiling.is_replicated)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process has all of the array's devices."""
+        return bool(self.layout.group.is_local)
 
     @property
     def committed(self) -> bool:
@@ -86,26 +88,10 @@ class ShardedArray(Array):
     def devices(self) -> set[Any]:
         return set(self._sharding.devices)
 
-    def block_until_ready(self) -> "ShardedArray":
-        for shard in self._shards:
-            shard.block_until_ready()
-        return self
-
-    def is_ready(self) -> bool:
-        return all(shard.is_ready() for shard in self._shards)
-
-    def delete(self) -> None:
-        self._host = self._buffer = None
-        for shard in self._shards:
-            shard.delete()
-
-    def is_deleted(self) -> bool:
-        return any(shard.is_deleted() for shard in self._shards)
-
     def unsafe_buffer_pointer(self) -> int:
         raise noted(
             ValueError(
-                f"unsafe_buffer_pointer: a {self.aval} array on {len(self._shards)} devices has no "
-                "single address\n  fix: addressable_shards[i].data.unsafe_buffer_pointer()"
+                f"unsafe_buffer_pointer: a {self.aval} array on {len(self.devices())} devices has "
+                "no single address\n  fix: addressable_shards[i].data.unsafe_buffer_pointer()"
             )
         )

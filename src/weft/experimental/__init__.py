@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from ..lazy import exports
 
 if TYPE_CHECKING:
-    from . import host_callback
+    from . import host_callback, pjit, shard_map
     from .callbacks import io_callback
 
-__all__ = ["host_callback", "io_callback"]
+__all__ = ["host_callback", "io_callback", "pjit", "shard_map"]
 
 __getattr__, __dir__ = exports(
     __name__,
     {"callbacks": ("io_callback",)},
-    modules=("host_callback",),
+    modules=("host_callback", "pjit", "shard_map"),
 )

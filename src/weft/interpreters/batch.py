@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from .. import errors
-from ..config import named_axis, thread
+from ..config import thread
 from ..core.array import Tracer
 from ..core.aval import aval
 from ..core.checking import check_results
@@ -18,6 +18,7 @@ from ..core.primitive import Axis, Shared
 from ..core.trace import Trace, current
 from ..primitives.slicing import slice_
 from ..primitives.structural import broadcast_in_dim, reshape
+from ..scope import named_axis
 from .leaks import refuse_leaks
 from .stage import leaked, stage
 

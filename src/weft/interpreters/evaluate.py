@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..compiler import program
+from ..compiler import layout, program
 from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.messages import tell
@@ -79,7 +79,7 @@ class EvaluateTrace(Trace):
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
         if array.__class__ is ShardedArray:
-            array._host = array.gathered()
+            array._host = layout.gathered(array)
             return array._host
         if array._buffer is None or buffers.is_deleted(array._buffer):
             raise noted(
@@ -93,6 +93,10 @@ class EvaluateTrace(Trace):
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host
+
+    def parts_of(self, array: ShardedArray) -> list[PlacedArray]:
+        """The parts of an array that this process's devices have, in their order."""
+        return layout.part_arrays(array)
 
     def device_of(self, array: Array) -> Any:
         """The device of an array."""

@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         psum_scatter,
         pswapaxes,
     )
+    from .placement import with_sharding_constraint
     from .reduction import (
         argmax,
         argmin,
@@ -356,6 +357,7 @@ __all__ = [
     "top_k",
     "transpose",
     "while_loop",
+    "with_sharding_constraint",
     "zeros_like_array",
     "zeta",
 ]
@@ -496,6 +498,7 @@ __getattr__, __dir__ = exports(
             "psum_scatter",
             "pswapaxes",
         ),
+        "placement": ("with_sharding_constraint",),
         "reduction": (
             "argmax",
             "argmin",

@@ -16,7 +16,8 @@ from ..config import thread
 from ..core.array import as_value
 from ..core.source import located
 from ..primitives import collectives
-from ..primitives.collectives import Groups, members, unbound
+from ..primitives.collectives import members
+from ..primitives.device_numbers import Groups, unbound
 from ..primitives.structural import convert_element_type, move_axis, reshape
 from ..tree_util import tree_map
 from .axes import axis_of

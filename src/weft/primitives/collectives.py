@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, errors
+from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
 from ..core.primitive import Axis, Primitive, Shared, is_linear
 from ..stablehlo.attributes import matrix
+from ..stablehlo.shardy import Region
 from .arithmetic import add, div, max_, min_, mul
 from .comparison import eq
 from .creation import iota
+from .device_numbers import Groups, between, own_number, replica_groups, stride
 from .dynamic_slicing import dynamic_slice
 from .families import check_kind
 from .index_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -31,17 +33,6 @@ from .reduction import reduce_max, reduce_min
 from .selection import where
 from .slicing import concatenate
 from .structural import convert_element_type, move_axis, reduce_sum, reshape, widen, zeros
-
-Groups = tuple[tuple[int, ...], ...] | None
-
-
-def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> errors.UnboundAxisError:
-    """The error for a name that no axis in scope has."""
-    known = ", ".join(f"{n!r} (of length {size})" for n, size in axes) or "none"
-    return errors.UnboundAxisError(
-        f"{operation}: expected the name of an axis in scope; got {name!r}; in scope: {known}\n"
-        f"  fix: call it inside a function mapped by vmap(…, axis_name={name!r})"
-    )
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
@@ -151,34 +142,10 @@ def own_part(x: Any, dimension: int, axes: Any, sizes: Any, length: int) -> Any:
     return dynamic_slice(x, *starts, sizes=part)
 
 
-# --- replicas: what XLA makes of it ---
+# --- replicas and devices: what XLA makes of it ---
 
 
-def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -> list[list[int]]:
-    """The numbers of the replicas that belong together: of those that differ in these axes only.
-
-    The replicas are counted row by row over all axes that the program is written for.
-    """
-    env = block.module.axes
-    names = [n for n, _ in env]
-    for axis in axes:
-        if axis not in names:
-            raise unbound(name, axis, env)
-    at = [names.index(axis) for axis in axes]
-    others = [i for i in range(len(env)) if i not in at]
-    numbers = np.arange(math.prod(size for _, size in env)).reshape([size for _, size in env])
-    rows = numbers.transpose(others + at).reshape(-1, math.prod(env[i][1] for i in at)).tolist()
-    if groups is None:
-        return rows  # type: ignore[no-any-return]
-    widest = max(map(len, groups))
-    return [
-        [*[row[i] for i in group], *[-1] * (widest - len(group))]
-        for row in rows
-        for group in groups
-    ]
-
-
-def lower_reduction(by: Primitive, name: str, also: str = "") -> Callable[..., Any]:
+def lower_reduction(by: Primitive, name: str) -> Callable[..., Any]:
     """A lowering rule: reduces over the replicas by a binary primitive."""
 
     def rule(
@@ -189,7 +156,7 @@ def lower_reduction(by: Primitive, name: str, also: str = "") -> Callable[..., A
             (scalar, scalar),
             lambda b, args: [by.lower_rule(b, *args, out=scalar)],  # type: ignore[misc]
         )
-        marks = f"replica_groups = {matrix(replica_groups(block, by.name, axes, groups))}"
+        marks = between(block, by.name, axes, groups)
         marks += "".join(f", {k} = {v} : i64" for k, v in rest.items())
         return block.op(name, x, out=out, attributes=marks, regions=[body])
 
@@ -358,9 +325,10 @@ def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, perm
     pairs = [(row[source], row[target]) for row in rows for source, target in perm]
     if not pairs:
         return block.full(0, out)
-    return block.op(
-        "collective_permute", x, out=out, attributes=f"source_target_pairs = {matrix(pairs)}"
-    )
+    marks = f"source_target_pairs = {matrix(pairs)}"
+    if block.module.meshes is not None:
+        marks += f", {block.module.channel()}"
+    return block.op("collective_permute", x, out=out, attributes=marks)
 
 
 @ppermute.jvp
@@ -406,8 +374,7 @@ def scaled(x: Aval, dimension: int, factor: int) -> Aval:
 
 @all_gather.lower
 def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Any:
-    rows = matrix(replica_groups(block, "all_gather", axes, groups))
-    marks = f"all_gather_dim = {dimension} : i64, replica_groups = {rows}"
+    marks = f"all_gather_dim = {dimension} : i64, {between(block, 'all_gather', axes, groups)}"
     return block.op("all_gather", x, out=out, attributes=marks)
 
 
@@ -506,10 +473,10 @@ def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, split: int, concat: int
 def _(
     block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, split: int, concat: int
 ) -> Any:
-    rows = matrix(replica_groups(block, "all_to_all", axes, groups))
     marks = (
         f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, "
-        f"split_count = {members(sizes, groups)} : i64, replica_groups = {rows}"
+        f"split_count = {members(sizes, groups)} : i64, "
+        + between(block, "all_to_all", axes, groups, ids=False)
     )
     return block.op("all_to_all", x, out=out, attributes=marks)
 
@@ -548,13 +515,25 @@ def _(*, axes: Any, sizes: Any) -> Aval:
 
 @axis_index.lower
 def _(block: Any, out: Aval, axes: Any, sizes: Any) -> Any:
-    (row, *_) = replica_groups(block, "axis_index", axes, None)
+    step = stride(block, "axis_index", axes[0])
     number = out.update(dtype=dtypes.uint32)
-    stride = block.constant(np.uint32(row[1] - row[0] if len(row) > 1 else 1), number)
-    size = block.constant(np.uint32(sizes[0]), number)
-    replica = block.op("replica_id", out=number)
-    at = block.elementwise("divide", (replica, stride), number)
-    return block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)
+
+    def write(block: Any, args: Any) -> list[Any]:
+        size = block.constant(np.uint32(sizes[0]), number)
+        own = own_number(block, number)
+        at = block.elementwise("divide", (own, block.constant(np.uint32(step), number)), number)
+        return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
+
+    region = block.module.region
+    if region is None or not region.rest:
+        return write(block, ())[0]
+    # XLA gives the number of a device only where the program is written for one
+    inside = Region(region.mesh, frozenset(region.mesh.axis_names))
+    (index,) = block.manual(
+        [], [], [out], write, axes=block.module.axes, region=inside, manual=region.rest,
+        inputs=[], results=[block.module.meshes.sharding(region.mesh, (), 0)],
+    )  # fmt: skip
+    return index
 
 
 @axis_index.jvp

@@ -38,6 +38,7 @@ from .executable import (
     MemoryAnalysis,
     Output,
     RawBuffer,
+    Target,
     compile_code,
     compile_text,
     load_executable,
@@ -50,6 +51,8 @@ from .failures import (
     XlaError,
     XlaRuntimeError,
 )
+from .group import Group, Tiling, group_of, tiling
+from .parts import joined, parts_of, put_parts
 from .versions import Jaxlib, load
 
 __all__ = [
@@ -59,12 +62,15 @@ __all__ = [
     "Device",
     "Executable",
     "ForkError",
+    "Group",
     "HloComputation",
     "Jaxlib",
     "MemoryAnalysis",
     "Output",
     "PlatformError",
     "RawBuffer",
+    "Target",
+    "Tiling",
     "XlaCompileError",
     "XlaError",
     "XlaRuntimeError",
@@ -80,18 +86,23 @@ __all__ = [
     "device_of",
     "devices",
     "dlpack_capsule",
+    "group_of",
     "has_accelerator",
     "is_deleted",
     "is_loaded",
     "is_ready",
+    "joined",
     "load",
     "load_executable",
     "local_device_count",
     "local_devices",
     "on_device_size",
+    "parts_of",
     "process_count",
     "process_index",
     "put",
+    "put_parts",
+    "tiling",
     "to_host",
     "unsafe_pointer",
 ]

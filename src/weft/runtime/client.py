@@ -165,7 +165,9 @@ class Process:
             distributed_client=connection.raw,
             node_id=connection.process_index,
             num_nodes=connection.process_count,
-            collectives=lib.xla.make_gloo_tcp_collectives(distributed_client=connection.raw),
+            collectives=lib.xla.make_gloo_tcp_collectives(
+                distributed_client=connection.raw, hostname=connection.host
+            ),
             num_devices=wanted,
         )
 

@@ -4,6 +4,9 @@ The processes meet at an address, where process 0 keeps the service. A process t
 others with it: XLA aborts them when its heartbeat has been missed.
 """
 
+import json
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from . import versions
@@ -30,12 +33,22 @@ class Service:
 class Connection:
     """This process's membership. Also a small store of strings that all processes share."""
 
-    __slots__ = ("process_count", "process_index", "raw")
+    __slots__ = ("exchanges", "host", "local_device_ids", "process_count", "process_index", "raw")
 
-    def __init__(self, raw: Any, process_index: int, process_count: int) -> None:
+    def __init__(
+        self,
+        raw: Any,
+        process_index: int,
+        process_count: int,
+        host: str | None = None,
+        local_device_ids: Sequence[int] | None = None,
+    ) -> None:
         self.raw = raw
         self.process_index = process_index
         self.process_count = process_count
+        self.host = host
+        self.local_device_ids = local_device_ids
+        self.exchanges = 0
 
     def put(self, key: str, value: str) -> None:
         """Stores a string under a key that is not taken yet."""
@@ -60,6 +73,29 @@ class Connection:
             self.raw.wait_at_barrier(name, round(timeout * 1000))
         except RuntimeError as error:
             raise _failure(f"barrier({name!r})", error, timeout) from None
+
+    def exchange(self, text: str) -> list[str]:
+        """What each process says, in their order: waits until all have come here.
+
+        For short texts, not for data. Ctrl-C interrupts the wait.
+        """
+        self.exchanges += 1
+        mine = f"weft/{self.exchanges}/{self.process_index}"
+        whole = f"weft/{self.exchanges}"
+        self.put(mine, text)
+        if self.process_index == 0:  # so that not everyone asks for everything
+            places = (f"{whole}/{i}" for i in range(self.process_count))
+            self.put(f"{whole}/all", json.dumps([self._awaited(place) for place in places]))
+            # all are here, so all have read what was said the last time
+            self.raw.key_value_delete(f"weft/{self.exchanges - 1}/all")
+        said: list[str] = json.loads(self._awaited(f"{whole}/all"))
+        self.raw.key_value_delete(mine)
+        return said
+
+    def _awaited(self, key: str) -> str:
+        while True:
+            with suppress(TimeoutError):
+                return self.get(key, 1)
 
     def shutdown(self) -> None:
         """Leaves, when all processes are ready to. Process 0 then ends the service."""
@@ -95,17 +131,19 @@ def connect(
     init_timeout: int = 300,
     heartbeat_timeout: int = 100,
     shutdown_timeout: int = 300,
+    host: str | None = None,
+    local_device_ids: Sequence[int] | None = None,
 ) -> Connection:
     """Joins the processes at `address`: devices that are opened afterwards are those of all.
 
+    Args:
+      host: this host, as the other processes reach it; by default what its name stands for.
+      local_device_ids: the accelerators of this host that this process uses; by default all.
     Raises: PlatformError: devices are open already, or there is no service.
     """
     if not 0 <= process_index < process_count:
         raise ValueError(f"connect: process {process_index} is not one of {process_count}")
-    if process.clients:
-        raise PlatformError(
-            "connect: devices are open already\n  fix: initialize before the first computation"
-        )
+    require_unopened("connect")
     if process.connection is not None:
         raise PlatformError("connect: this process is connected already")
     xla = versions.load().xla
@@ -116,13 +154,24 @@ def connect(
             init_timeout=init_timeout,
             heartbeat_timeout=heartbeat_timeout,
             shutdown_timeout=shutdown_timeout,
+            # at the end of the interpreter it would wait for processes that may be dead
+            shutdown_on_destruction=False,
             use_compression=True,
         )
         raw.connect()
     except RuntimeError as error:
         raise PlatformError(f"connect: {address}: {text_of(error)}") from None
-    joined = process.connection = Connection(raw, process_index, process_count)
+    joined = Connection(raw, process_index, process_count, host, local_device_ids)
+    process.connection = joined
     return joined
+
+
+def require_unopened(operation: str) -> None:
+    """Raises PlatformError if devices are open: they are this process's alone."""
+    if process.clients:
+        raise PlatformError(
+            f"{operation}: devices are open already\n  fix: initialize before the first computation"
+        )
 
 
 def connection() -> Connection | None:

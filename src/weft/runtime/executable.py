@@ -3,6 +3,8 @@
 `Executable.execute` is the hot path of all compiled code: one Python frame around two C++ calls.
 """
 
+import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +22,7 @@ from .failures import (
     fork_error,
     text_of,
 )
+from .group import Group, Tiling, tiling, tiling_of
 
 RawBuffer: TypeAlias = Any
 """What XLA calls an array. Opaque: the functions of `buffer` work on it."""
@@ -49,8 +52,12 @@ class MemoryAnalysis(NamedTuple):
     generated_code_bytes: int
 
 
+Target: TypeAlias = Device | Group
+"""Where a program runs: on one device, or on several together."""
+
+
 class Executable:
-    """A compiled program, bound to its device.
+    """A compiled program, bound to its device, or to the devices of a group.
 
     XLA checks the byte size of arguments and nothing else: the caller sees to shapes and dtypes.
     """
@@ -64,6 +71,7 @@ class Executable:
         "handlers",
         "outputs",
         "run",
+        "tilings",
     )
 
     execute: Callable[[Sequence[RawBuffer]], list[RawBuffer]]
@@ -73,7 +81,7 @@ class Executable:
         self,
         loaded: Any,
         outputs: Sequence[Output],
-        device: Device,
+        device: Target,
         calls_python: bool = False,
         compiled: bool = True,
     ) -> None:
@@ -81,13 +89,23 @@ class Executable:
         self._compiled = compiled  # here, not read from what was serialized
         self.device = device
         self.outputs = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in outputs)
+        self.tilings: list[Tiling] = []  # how each output is divided among the devices of a group
+        shardings = [device.sharding] * len(outputs) if isinstance(device, Device) else []
+        if isinstance(device, Group):
+            self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], device)
+            shardings = [device.sharding(t) for t in self.tilings]
         handlers = [
-            device.lib.result_handler(BufferType(shape, dtype), device.sharding)
-            for shape, dtype in self.outputs
+            device.lib.result_handler(BufferType(shape, dtype), sharding)
+            for (shape, dtype), sharding in zip(self.outputs, shardings, strict=True)
         ]
         # the two C++ calls themselves, for the hot path of jit (transforms/dispatch.py)
         self.run, self.handlers = loaded.execute_sharded, handlers
-        self.execute = (waiting_executor if calls_python else executor)(self.run, handlers)
+        if calls_python:
+            self.execute = waiting_executor(self.run, handlers)
+        elif must_take_turns(loaded, device):
+            self.execute = turn_taking_executor(self.run, handlers)
+        else:
+            self.execute = executor(self.run, handlers)
 
     def serialize(self) -> bytes:
         """The machine code, for `load_executable` with the same jaxlib on the same machine."""
@@ -135,6 +153,15 @@ def serialized(loaded: Any) -> bytes:
         raise XlaRuntimeError(f"serialize: {text_of(error)}", code_of(error)) from None
 
 
+def output_tilings(loaded: Any, ndims: Sequence[int], group: Group) -> list[Tiling]:
+    """How the outputs of a program for a group are divided."""
+    count = len(group.devices)
+    raw = loaded.get_output_shardings()
+    if raw is None or count == 1:
+        return [tiling((1,) * n, range(count)) for n in ndims]
+    return [tiling_of(r, n, count) for r, n in zip(raw, ndims, strict=True)]
+
+
 def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
     """The function that `Executable.execute` is. A closure: attributes would cost 0.1 us."""
     state = process
@@ -146,6 +173,66 @@ def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], 
             return run(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
         except RuntimeError as error:
             raise explain(error, buffers) from None
+
+    return execute
+
+
+# --- programs in which devices wait for each other ---
+
+_COLLECTIVES = re.compile(r"= [^=]*\b(all-|reduce-scatter|collective-|ragged-)")
+
+
+class _Turn:
+    """The last program with collectives that was begun in this process."""
+
+    __slots__ = ("lock", "token")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.token: Any = None
+
+
+_turn = _Turn()
+
+
+def must_take_turns(loaded: Any, device: Target) -> bool:
+    """Whether such a program may not run at the same time as another.
+
+    On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
+    for each other may each get some of them, and wait for ever.
+    """
+    return (
+        isinstance(device, Group)
+        and len(device.devices) > 1
+        and device.platform == "cpu"
+        and device.lib.block_after_collectives
+        and _COLLECTIVES.search(loaded.get_hlo_text()) is not None
+    )
+
+
+def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Callable[[Any], Any]:
+    """`Executable.execute` of a program that begins when the last one of its kind has ended.
+
+    The wait is before a program, not after it: what the caller does in between goes on at the same
+    time.
+    """
+    state, turn = process, _turn
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        with turn.lock:
+            if turn.token is not None:
+                try:
+                    turn.token.block_until_ready()
+                except RuntimeError:
+                    pass  # it failed: its own results say so when they are asked for
+            try:
+                results = run(buffers, with_tokens=True)
+                turn.token = results.consume_token()
+                return results.consume_with_handlers(handlers)  # type: ignore[no-any-return]
+            except RuntimeError as error:
+                raise explain(error, buffers) from None
 
     return execute
 
@@ -193,11 +280,14 @@ def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
 def compile_text(
     text: str,
     outputs: Sequence[Output],
-    device: Device,
+    device: Target,
     options: Mapping[str, object] = {},
     callbacks: Sequence[Callback] = (),
 ) -> Executable:
-    """Compiles a StableHLO module with a public function `main` for one device.
+    """Compiles a StableHLO module with a public function `main` for one device, or for several.
+
+    For several, its types are those of whole arrays; Shardy's attributes (`sdy.sharding`) say how
+    they are divided.
 
     Args:
       outputs: shape and dtype of each result of `main`; not checked against the text.
@@ -213,18 +303,18 @@ def compile_text(
     return Executable(_compiled(text, device, options), outputs, device)
 
 
-def compile_code(text: str, device: Device, options: Mapping[str, object] = {}) -> bytes:
+def compile_code(text: str, device: Target, options: Mapping[str, object] = {}) -> bytes:
     """The machine code of a program, for `load_executable`."""
     return serialized(_compiled(text, device, options))
 
 
-def _compiled(text: str, device: Device, options: Mapping[str, object]) -> Any:
+def _compiled(text: str, device: Target, options: Mapping[str, object]) -> Any:
     if process.forked:
         raise fork_error()
     custom_calls.register_mentioned(text)
     try:
         return device.client.raw.compile_and_load(
-            text, device.device_list, _compile_options([device], options)
+            text, device.device_list, _compile_options(device, options)
         )
     except RuntimeError as error:
         raise _compile_error(error, text) from None
@@ -233,7 +323,7 @@ def _compiled(text: str, device: Device, options: Mapping[str, object]) -> Any:
 def load_executable(
     blob: bytes,
     outputs: Sequence[Output],
-    device: Device,
+    device: Target,
     options: Mapping[str, object] = {},
     callbacks: Sequence[Callback] = (),
 ) -> Executable:
@@ -250,21 +340,25 @@ def load_executable(
     functions = [guarded(c) for c in callbacks]
     try:
         loaded = device.client.raw.deserialize_executable(
-            blob, device.device_list, _compile_options([device], options), functions
+            blob, device.device_list, _compile_options(device, options), functions
         )
     except RuntimeError as error:
         raise XlaRuntimeError(f"load_executable: {text_of(error)}", code_of(error)) from None
     return Executable(loaded, outputs, device, bool(callbacks), compiled=False)
 
 
-def _compile_options(devices: Sequence[Device], overrides: Mapping[str, object]) -> Any:
-    xla = devices[0].lib.xla
+def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:
+    devices = [target] if isinstance(target, Device) else target.devices
+    xla = target.lib.xla
     options = xla.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = len(devices)
     ids = np.array([[device.id for device in devices]], np.int32)
     options.device_assignment = xla.DeviceAssignment.create(ids)
-    overrides = plugins.compile_options(devices[0].client.name) | dict(overrides)
+    if isinstance(target, Group):
+        options.executable_build_options.use_spmd_partitioning = True
+        options.executable_build_options.use_shardy_partitioner = True
+    overrides = plugins.compile_options(target.client.name) | dict(overrides)
     if overrides:
         options.env_option_overrides = list(overrides.items())
     return options

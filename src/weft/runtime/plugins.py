@@ -113,6 +113,8 @@ def make_client(plugin: Plugin, connection: Any = None) -> Any:
                 "node_id": connection.process_index,
                 "num_nodes": connection.process_count,
             }
+            if connection.local_device_ids is not None:
+                options["visible_devices"] = list(connection.local_device_ids)
             raw_connection = connection.raw
         client = xla.get_c_api_client(plugin.name, options, raw_connection)
     except PlatformError:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import attributes as attr
+from .shardy import Meshes, Region, axis_text
 from .types import tensor
 
 CALLBACK = "xla_ffi_python_cpu_callback"
@@ -35,7 +36,11 @@ class Module:
         self.made: dict[Any, str] = {}  # what has a function already -> its name
         self.keep: list[Any] = []  # what must live as long as the program runs (callbacks)
         self.platform = "cpu"
-        self.axes: tuple[tuple[Any, int], ...] = ()  # the replicas' named axes, outermost first
+        # The devices' (or replicas') named axes, outermost first: they are counted row by row.
+        self.axes: tuple[tuple[Any, int], ...] = ()
+        self.meshes: Meshes | None = None  # where the program is for several devices
+        self.region: Region | None = None  # where it is being written for one of them
+        self.channels = 0
         self.callbacks: list[Any] = []  # the functions on the host that it calls, by number
 
     def fresh_name(self, stem: str) -> str:
@@ -74,7 +79,13 @@ class Module:
         self.functions.append("\n".join([head, *block.lines, f"  {end}", "}"]))
 
     def __str__(self) -> str:
-        return "\n".join(self.functions) + "\n"
+        text = "\n".join(self.functions) + "\n"
+        return text if self.meshes is None else f"{self.meshes}{text}"
+
+    def channel(self) -> str:
+        """The attribute of an operation between devices: a number of its own."""
+        self.channels += 1
+        return f"channel_handle = #stablehlo.channel_handle<handle = {self.channels}, type = 1>"
 
 
 class Block:
@@ -308,6 +319,65 @@ class Block:
         types = ", ".join(tensor(r.aval) for r in results)
         end = f"stablehlo.return {names} : {types}" if results else "stablehlo.return"
         return "\n".join(["{", f"  ^bb0({head}):" if args else "", *inner.lines, f"  {end}", "  }"])
+
+    # --- several devices ---
+
+    def constraint(self, x: Operand, sharding: str) -> Operand:
+        """The same value, divided as `sharding` says."""
+        result = self.fresh()
+        self.lines.append(
+            f"  {result} = sdy.sharding_constraint {x.name} {sharding} : {tensor(x.aval)}"
+        )
+        return Operand(result, x.aval)
+
+    def manual(
+        self,
+        operands: Sequence[Operand],
+        avals: Sequence[Any],
+        outs: Sequence[Any],
+        build: Callable[["Block", list[Operand]], Sequence[Operand]],
+        *,
+        axes: tuple[tuple[Any, int], ...],
+        region: Region,
+        manual: Sequence[Any],
+        inputs: Sequence[str],
+        results: Sequence[str],
+    ) -> list[Operand]:
+        """A part of the program that is written for one device.
+
+        Args:
+          operands, outs: what goes in, and what comes out, as whole arrays.
+          avals: of the parts of the operands; `build` writes the region and gives parts of `outs`.
+          axes, region: what holds inside.
+          manual: the axes of the mesh that are entered here.
+          inputs, results: the shardings of operands and outs.
+        """
+        module = self.module
+        inner = Block(module, f"%m{self.fresh()[1:]}_")
+        args = [Operand(inner.fresh(), a) for a in avals]
+        before = module.axes, module.region
+        module.axes, module.region = axes, region
+        try:
+            parts = build(inner, args)
+        finally:
+            module.axes, module.region = before
+        left = self.fresh()
+        names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
+        equals = "" if not outs else f"{left} = " if len(outs) == 1 else f"{left}:{len(outs)} = "
+        types = ", ".join([tensor(o.aval) for o in operands])
+        head = ", ".join([f"{a.name}: {tensor(a.aval)}" for a in args])
+        ends = ", ".join([p.name for p in parts])
+        kinds = ", ".join([tensor(p.aval) for p in parts])
+        gives = ", ".join([tensor(o) for o in outs])
+        self.lines += [
+            f"  {equals}sdy.manual_computation({', '.join([o.name for o in operands])}) "
+            f"in_shardings=[{', '.join(inputs)}] out_shardings=[{', '.join(results)}] "
+            f"manual_axes={{{', '.join(axis_text(region.mesh, n) for n in manual)}}} ({head}) {{",
+            *inner.lines,
+            f"  sdy.return {ends} : {kinds}" if parts else "  sdy.return",
+            f"  }} : ({types}) -> ({gives})",
+        ]
+        return [Operand(n, o) for n, o in zip(names, outs, strict=True)]
 
     def reduce(self, name: str, init: Any, x: Operand, axes: Sequence[int], out: Any) -> Operand:
         """Reduces axes with a binary operation (`add`, `maximum`, …) from the number `init`."""

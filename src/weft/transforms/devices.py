@@ -12,13 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.layout import layout_of, spread
 from ..compiler.program import moved, settled
+from ..compiler.spmd import put_on as put_on_group
 from ..core.array import Array, PlacedArray, Tracer, as_value
+from ..core.aval import aval
 from ..core.primitive import Primitive
 from ..core.source import located
+from ..dtypes import canonicalize_dtype
+from ..primitives.placement import constrain
 from ..runtime import buffer as buffers, client, transfers
 from ..runtime.client import Device
-from ..tree_util import keystr, tree_leaves, tree_map, tree_map_with_path
+from ..sharding import Sharding, SingleDeviceSharding
+from ..tree_util import (
+    flatten_axes,
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_map_with_path,
+)
 
 __all__ = [
     "block_until_ready",
@@ -45,8 +58,8 @@ def devices(backend: str | None = None) -> list[Device]:
     Raises: PlatformError (a RuntimeError): there is no such platform here.
     Example:
       >>> import weft
-      >>> weft.devices("cpu")
-      [CpuDevice(id=0)]
+      >>> weft.devices("cpu")[0]
+      CpuDevice(id=0)
     Source: seed 002, `jax.devices`.
     """
     return client.devices(backend)
@@ -205,11 +218,13 @@ def device_put(x: Any, device: Any = None) -> Any:
 
     Args:
       x: an array, a scalar, or a container of them.
-      device: where to; the result is committed to it. Without one, arrays stay where they are and
-        others go to the default device, uncommitted.
+      device: where to; the result is committed to it: a device, a sharding (`weft.sharding`), or a
+        tree of them that is a prefix of `x`. Without one, arrays stay where they are and others go
+        to the default device, uncommitted. Copying may go on after the function has returned.
     Returns: the same tree of arrays. Derivatives are moved back to where the argument was. Inside
       `jit` naming a device has no effect: a compiled program runs on one (see `jit(device=…)`).
-    Raises: TypeError: `device` is no device, or a leaf of `x` is no array.
+    Raises: TypeError: `device` is no device, or a leaf of `x` is no array. ValueError: a sharding
+      can't divide an array of its shape.
     Example:
       >>> import weft
       >>> y = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
@@ -218,13 +233,10 @@ def device_put(x: Any, device: Any = None) -> Any:
     Source: seed 002, `jax.device_put`.
     """
     if device is not None and not isinstance(device, Device):
-        raise TypeError(f"device_put: expected a device, one of devices(); got {device!r}")
+        return put_spread(x, device)
 
     def put(path: Any, leaf: Any) -> Any:
-        try:
-            value = as_value(leaf)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
+        value = leaf_value(path, leaf)
         if device is None:
             with transfers.explicitly():
                 return settled(value)
@@ -234,6 +246,49 @@ def device_put(x: Any, device: Any = None) -> Any:
             return moved(value, device)
 
     return tree_map_with_path(put, x)
+
+
+def leaf_value(path: Any, leaf: Any) -> Any:
+    """A leaf as a value; an error that says which one it is."""
+    try:
+        return as_value(leaf)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
+
+
+def put_spread(x: Any, shardings: Any) -> Any:
+    """Arrays put where shardings say: one for all, or a tree of them that is a prefix of `x`."""
+    found, tree = tree_flatten_with_path(x)
+    is_sharding = lambda s: s is None or isinstance(s, (Sharding, Device))  # noqa: E731
+    outs = []
+    said = flatten_axes("device_put: device", tree, shardings, is_sharding)
+    for (path, leaf), sharding in zip(found, said, strict=True):
+        if sharding is None or isinstance(sharding, Device):
+            outs.append(device_put(leaf, sharding))
+            continue
+        if not isinstance(sharding, Sharding):
+            raise TypeError(
+                "device_put: expected a device, one of devices(), or a sharding; got "
+                f"{sharding!r:.60}"
+            )
+        if isinstance(sharding, SingleDeviceSharding):
+            outs.append(device_put(leaf, sharding.device))
+            continue
+        value = None if type(leaf) is np.ndarray else leaf_value(path, leaf)
+        a = aval(leaf.shape, canonicalize_dtype(leaf.dtype)) if value is None else value.aval
+        try:
+            to = layout_of(a, sharding)
+        except ValueError as error:
+            raise ValueError(f"device_put: x{keystr(path)}, {a}: {error}") from None
+        with transfers.explicitly():
+            if value is None:  # its parts are copied once
+                host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
+                outs.append(spread(host, to, sharding))
+            elif isinstance(value, Tracer):
+                outs.append(constrain(value, sharding=sharding))
+            else:
+                outs.append(put_on_group(value, sharding))
+    return tree.unflatten(outs)
 
 
 @located

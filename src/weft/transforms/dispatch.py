@@ -12,6 +12,7 @@ from typing import Any
 
 from ..config import thread
 from ..core.array import Array, PlacedArray
+from ..core.sharded_array import ShardedArray
 from ..core.trace import current
 from ..core.tracebacks import fold
 
@@ -98,7 +99,7 @@ def dispatcher(
                     buffers = []
                     for leaf in leaves:
                         if leaf.__class__ is not Array:
-                            if leaf.__class__ is PlacedArray:
+                            if leaf.__class__ is PlacedArray or leaf.__class__ is ShardedArray:
                                 return general(args, kwargs)
                             leaf = convert(leaf)
                         avals.append(leaf.aval)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from ..config import named_axis
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Axis
 from ..core.source import located
 from ..higher_order.jaxprs import batch_partly
 from ..interpreters.stage import stage
+from ..scope import named_axis
 from ..tree_util import PyTreeDef, tree_flatten
 from .signature import (
     argument_avals,

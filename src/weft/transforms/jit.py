@@ -6,15 +6,21 @@ like most of the time. Knows tracing and programs; knows nothing of other transf
 
 import functools
 import threading
-import weakref
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, errors
-from ..compiler.program import Program, buffer_on, device_inside, one_device, program_of
+from ..compiler.program import (
+    Program,
+    buffer_on,
+    committed_device,
+    device_inside,
+    one_device,
+    program_of,
+)
+from ..compiler.spmd import replicated
 from ..config import thread
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
@@ -26,8 +32,11 @@ from ..core.trace import current, is_bottom, looked_at
 from ..higher_order.call import call_jaxpr
 from ..higher_order.interning import is_eager
 from ..interpreters.stage import is_open, stage
+from ..primitives.placement import constrain
 from ..runtime import buffer as buffers, client
 from ..runtime.executable import explain
+from ..runtime.group import Group
+from ..sharding import Sharding
 from ..tree_util import (
     PyTreeDef,
     keystr,
@@ -36,8 +45,10 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_leaves,
 )
-from . import retrace
-from .dispatch import Cache, dispatcher
+from .dispatch import dispatcher
+from .jit_shardings import checked, group_for, key_of, of_leaves
+from .owned import programs_of
+from .sharded_dispatch import NOT_READY
 from .signature import (
     argument_avals,
     argument_values,
@@ -66,10 +77,13 @@ class Entry:
         "device",
         "donated",
         "fast",
+        "group",
+        "inputs",
         "jaxpr",
         "keep_unused",
         "open",
         "out_tree",
+        "outs",
     )
 
     def __init__(
@@ -79,9 +93,18 @@ class Entry:
         donated: Sequence[int],
         keep_unused: bool,
         device: Any,
+        inputs: Any = None,
+        outs: Any = None,
     ) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
-        self.device = one_device(jaxpr.name, device, device_inside(jaxpr))
+        # how arguments and results are to be divided, if that is said
+        self.inputs, self.outs = inputs, outs
+        self.group = group_for([*(inputs or ()), *(outs or ())])
+        inside = device_inside(jaxpr)
+        group = self.group
+        if group and isinstance(inside, Group) and set(inside.devices) == set(group.devices):
+            inside = None
+        self.device = one_device(jaxpr.name, device or self.group, inside)
         self.donated, self.keep_unused = donated, keep_unused
         self._program: Program | None = None
         self.fast: Any = None
@@ -108,19 +131,39 @@ class Entry:
         program = program or self.program
         if program.donated:
             check_donated(program, values)
-        outs = program.run(values, self.device)
+        if self.group is not None:
+            outs = program.run_on(self.group, values, self.inputs, self.outs)
+        else:
+            outs = program.run(values, self.device)
         for i in program.donated:
             release(values[program.kept[i]])
         return self.out_tree.unflatten(outs)
 
     def apply(self, values: Sequence[Any], trace: Any, inline: bool) -> Any:
         """The result for values inside another transformation."""
+        if self.inputs is not None:
+            values = constrained(values, self.inputs)
         if inline and not is_eager(trace):
             outs = run(self.jaxpr, values, trace)
         else:
-            where = {} if self.device is None else {"device": self.device}
+            where = {}
+            if self.device is not None and self.group is None:
+                where["device"] = self.device
             outs = call_jaxpr(self.jaxpr, values, trace, **where)
+        if self.outs is not None:
+            outs = constrained(outs, self.outs)
         return self.out_tree.unflatten(outs)
+
+    def spread(self, values: Sequence[Any]) -> Group | None:
+        """The group that runs the program on these arrays, if it isn't one device that does."""
+        if self.group is not None:
+            return self.group
+        if self.device is not None:
+            return self.device if self.device.__class__ is Group else None
+        if all(v.__class__ is not ShardedArray for v in values):
+            return None
+        group = committed_device(self.program.name, values, self.program.kept)
+        return group if group.__class__ is Group else None
 
     def ready(self) -> Any:
         """What the hot path needs, or `None` if this program can't take it."""
@@ -148,6 +191,19 @@ class Entry:
             self.out_tree.unflatten,
         )
 
+    def divided(self, group: Group, i: int, x: Any) -> Sharding:
+        """How an argument is divided among the devices of a group."""
+        if self.inputs is not None and self.inputs[i] is not None:
+            return self.inputs[i]  # type: ignore[no-any-return]
+        return x._sharding if x.__class__ is ShardedArray else replicated(group)
+
+
+def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    """Traced values that are to be divided as said."""
+    return [
+        x if s is None else constrain(x, sharding=s) for x, s in zip(values, shardings, strict=True)
+    ]
+
 
 def check_donated(program: Program, values: Sequence[Any]) -> None:
     """Refuses an array that is donated and is an argument in another place too."""
@@ -167,6 +223,8 @@ def release(array: Any) -> None:
     array._host = None
     if array._buffer is not None and not buffers.is_deleted(array._buffer):
         buffers.delete(array._buffer)
+    if array.__class__ is ShardedArray:
+        array._buffer = None
 
 
 def deleted(function: Any, path: str, array: Any) -> Exception:
@@ -214,63 +272,6 @@ def argument_array(x: Any) -> Any:
     return as_value(x)
 
 
-class Programs:
-    """What a function has been traced to with one set of options: `jit(f)` said twice is one."""
-
-    __slots__ = ("entries", "history", "hot", "pending")
-
-    def __init__(self) -> None:
-        self.entries: dict[Any, Entry] = {}
-        self.hot = Cache()
-        self.history = retrace.History()
-        self.pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
-
-    def keep(self, key: Any, entry: Entry) -> None:
-        """Remembers a signature; too many (static arguments that are always new) start afresh."""
-        if len(self.entries) >= MOST_SIGNATURES:
-            self.clear()
-        self.entries[key] = entry
-
-    def clear(self) -> None:
-        """Forgets all signatures."""
-        self.entries.clear()
-        self.hot.clear()
-
-
-MOST_SIGNATURES = 4096
-
-
-class Owned:
-    """The programs of a function, by options. It is an attribute of the function.
-
-    A table by functions would keep them for ever where a derivative rule in a program refers to the
-    function. An attribute is copied by `functools.wraps`, so it says whose it is.
-    """
-
-    __slots__ = ("by_options", "owner")
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = weakref.ref(owner)
-        self.by_options: dict[Any, Programs] = {}
-
-    def __reduce__(self) -> Any:
-        return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
-
-
-_owning = threading.Lock()
-
-
-def programs_of(fun: Any, options: Any) -> Programs:
-    """The programs of a function; they die with it."""
-    if type(fun) is not FunctionType:
-        return Programs()
-    with _owning:
-        owned = fun.__dict__.get("__weft_jit__")
-        if owned is None or owned.owner() is not fun:
-            owned = fun.__dict__["__weft_jit__"] = Owned(fun)
-        return owned.by_options.setdefault(options, Programs())
-
-
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
@@ -282,6 +283,8 @@ def jit(
     donate_argnames: str | Sequence[str] | None = None,
     inline: bool = False,
     keep_unused: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """Compiles a function with XLA, once for each signature of its arguments.
 
@@ -297,6 +300,11 @@ def jit(
       inline: whether a call inside another traced function becomes part of it, instead of a call
         equation.
       keep_unused: whether arguments that the result doesn't depend on are passed all the same.
+      in_shardings: how the positional arguments are divided among devices: a `weft.sharding`, or a
+        tree of them that is a prefix of the tuple of arguments that aren't static. `None`: as the
+        argument is; one on a single device is repeated. Arrays that lie otherwise are moved. In a
+        block `with mesh:`, a `PartitionSpec` does.
+      out_shardings: the same for the results; `None`: as XLA finds best.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
       `eval_shape` and `clear_cache`.
     Raises: TypeError: an argument or result isn't an array. ValueError: a static argument isn't
@@ -321,6 +329,8 @@ def jit(
             donate_argnames=donate_argnames,
             inline=inline,
             keep_unused=keep_unused,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
         )
     check_callable(fun, "jit")
     static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
@@ -333,6 +343,11 @@ def jit(
             "are both static and donated\n  fix: a static argument has no memory to donate"
         )
     check_target(device, backend)
+    checked("in_shardings", in_shardings)
+    checked("out_shardings", out_shardings)
+    sharded = in_shardings is not None or out_shardings is not None
+    if sharded and (device is not None or backend is not None):
+        raise ValueError("jit: shardings say where it runs; got a device or a backend as well")
     function: Callable[..., Any] = fun
     name = name_of(fun)
     programs = programs_of(
@@ -346,9 +361,11 @@ def jit(
             backend,
             inline,
             keep_unused,
+            key_of((in_shardings, out_shardings)) if sharded else None,
         ),
     )
     entries, hot, pending = programs.entries, programs.hot, programs.pending
+    spread = programs.spread
     has_static = bool(static_nums or static_names)
     plain = not has_static and device is None and backend is None
 
@@ -435,7 +452,21 @@ def jit(
         if places_wanted():
             name_parts(jaxpr, paths(), out_tree)
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
-        return Entry(jaxpr, out_tree, donated, keep_unused, target())
+        inputs = outs = None
+        if in_shardings is not None:
+            if kwargs:
+                raise TypeError(
+                    f"jit: in_shardings speak of positional arguments; got {sorted(kwargs)} by "
+                    f"keyword\n  fix: pass them by position to {function_line(function)}"
+                )
+            said = in_shardings
+            if isinstance(said, list):
+                said = tuple(said)
+            inputs = of_leaves("in_shardings", (said, None), tree, avals, paths)
+        if out_shardings is not None:
+            numbers = lambda: [f"leaf {i} of the result" for i in range(len(jaxpr.outvars))]  # noqa: E731
+            outs = of_leaves("out_shardings", out_shardings, out_tree, jaxpr.out_avals, numbers)
+        return Entry(jaxpr, out_tree, donated, keep_unused, target(), inputs, outs)
 
     def donated_leaves(args: Any, kwargs: Any) -> list[int]:
         numbers: list[int] = []
@@ -458,6 +489,10 @@ def jit(
     def general(args: Any, kwargs: Any) -> Any:
         if thread.disable_jit:
             return function(*args, **kwargs)
+        if spread.last is not None and not kwargs and current.trace is _base:
+            result = spread.call(args)
+            if result is not NOT_READY:
+                return result
         entry, values, tree = entry_of(args, kwargs)
         trace = current.trace
         if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
@@ -469,7 +504,13 @@ def jit(
             if not gone:
                 raise
             raise deleted(function, paths_of(args, kwargs)[gone[0]], values[gone[0]]) from None
-        if plain and not kwargs:
+        if plain and not kwargs and (group := entry.spread(values)) is not None:
+            if current.trace is _base:
+                spread.remember(
+                    tree.children()[0], entry.out_tree, values, entry.program, group,
+                    entry.inputs, entry.outs,
+                )  # fmt: skip
+        elif plain and not kwargs:
             if entry.fast is None:
                 entry.fast = (entry.ready(),)
             if entry.fast[0] is not None and entry.fast[0][0] is thread.key:
@@ -496,8 +537,13 @@ def jit(
         avals = tuple(argument_avals("jit", function, leaves, lambda: paths_of(args, kwargs)))
         key = (tree, avals, statics, thread.key)
         entry = entry_for(args, kwargs, avals, tree, statics, key)
-        placed = next((x.device for x in leaves if x.__class__ is PlacedArray), None)
-        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums, placed)
+        device = entry.spread(leaves) or entry.device
+        inputs = None
+        if isinstance(device, Group):
+            inputs = [entry.divided(device, i, x) for i, x in enumerate(leaves)]
+        elif device is None:
+            device = next((x.device for x in leaves if x.__class__ is PlacedArray), None)
+        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums, device, inputs)
 
     @located
     def lower(*args: Any, **kwargs: Any) -> Lowered:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.program import moved
-from ..core.array import Array, Tracer, as_value, from_host
+from ..compiler.layout import layout_of, spread
+from ..core.array import Array, Tracer, as_value
 from ..core.aval import aval
 from ..core.sharded_array import ShardedArray
 from ..core.source import located
+from ..runtime import transfers
 from ..runtime.client import Device
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import keystr, tree_flatten_with_path, tree_map_with_path
@@ -99,11 +100,9 @@ def stacked(values: Sequence[Array], devices: Sequence[Device]) -> ShardedArray:
     """One array of arrays on as many devices."""
     a = values[0].aval
     sharding = NamedSharding(Mesh(devices, ("shards",)), PartitionSpec("shards"))
-    shards = [
-        moved(from_host(np.asarray(value.host())[None]), device)
-        for value, device in zip(values, devices, strict=True)
-    ]
-    return ShardedArray(aval((len(devices), *a.shape), a.dtype), sharding, shards)
+    host = np.stack([np.asarray(v.host()) for v in values])
+    with transfers.explicitly():
+        return spread(host, layout_of(aval(host.shape, a.dtype), sharding), sharding, alias=True)
 
 
 def checked_devices(operation: str, devices: Any) -> list[Device]:

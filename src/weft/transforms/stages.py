@@ -12,6 +12,7 @@ from ..core.jaxpr import Jaxpr
 from ..core.source import located
 from ..core.trace import current, looked_at
 from ..runtime import client, executable as runtime
+from ..runtime.group import Group
 from ..tree_util import PyTreeDef, tree_flatten
 from .signature import argument_values
 
@@ -77,10 +78,16 @@ class Traced:
         entry: Any,
         donated: Any,
         device: Any = None,
+        inputs: Any = None,
     ) -> None:
+        """
+        Args:
+          device: where it is to run, if that is said: a device or a group.
+          inputs: for a group, how each argument is divided.
+        """
         self.jaxpr, self.in_tree, self.out_tree, self.fun_name = jaxpr, in_tree, out_tree, name
         self.entry, self.donate_argnums = entry, donated
-        self.device = entry.device or device
+        self.device, self.inputs = device, inputs
 
     @property
     def out_info(self) -> Any:
@@ -100,6 +107,11 @@ class Lowered:
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.program = traced.entry.program
         self.device = traced.device
+        if isinstance(self.device, Group):
+            self.text, self.module = self.program.text_on(
+                self.device, traced.inputs, traced.entry.outs
+            )
+            return
         platform = (self.device or client.chosen_device() or client.default_device()).platform
         self.text, self.module = self.program.lowered(platform)
 
@@ -133,7 +145,7 @@ class Lowered:
         device = self.device or client.chosen_device() or client.default_device()
         program = self.program
         if compiler_options:
-            program = program.with_options(device, compiler_options)
+            program = program.with_options(compiler_options)
         return Compiled(self.traced, program, device)
 
 
@@ -142,9 +154,24 @@ class Compiled:
 
     def __init__(self, traced: Traced, program: Any, device: Any) -> None:
         self.traced, self.program = traced, program
-        self.executable = program.executable(device)
+        if isinstance(device, Group):
+            inputs = [traced.inputs[i] for i in program.kept]
+            placed = program.placed(device, inputs, program.wanted(traced.entry.outs))
+            self.executable = placed.executable
+            self.input_shardings = traced.in_tree.unflatten(traced.inputs)
+            self.output_shardings = self.shardings_of(placed)
+        else:
+            self.executable = program.executable(device)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.in_avals = traced.jaxpr.in_avals
+
+    def shardings_of(self, placed: Any) -> Any:
+        """The sharding of each leaf of the result; `None` for what XLA doesn't compute."""
+        shardings = [
+            placed.outs[what][1] if kind == "result" else None
+            for kind, what in self.program.outputs
+        ]
+        return self.traced.out_tree.unflatten(shardings)
 
     def as_text(self) -> str:
         """The program as XLA optimised it, as HLO text."""

@@ -110,7 +110,12 @@ def vmap(
 
 
 def mapped_size(
-    fun: Any, values: Sequence[Any], axes: Sequence[Any], axis_size: int | None, paths: Any
+    fun: Any,
+    values: Sequence[Any],
+    axes: Sequence[Any],
+    axis_size: int | None,
+    paths: Any,
+    transform: str = "vmap",
 ) -> int:
     """The length of the mapped axis; arguments that disagree are listed."""
     sizes = []
@@ -118,10 +123,12 @@ def mapped_size(
         if axis is None:
             continue
         if not isinstance(axis, int):
-            raise TypeError(f"vmap: axes must be ints or None; got {axis!r} for {paths()[i]}")
+            raise TypeError(
+                f"{transform}: axes must be ints or None; got {axis!r} for {paths()[i]}"
+            )
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(
-                f"vmap: axis {axis} is out of range for argument {paths()[i]} of "
+                f"{transform}: axis {axis} is out of range for argument {paths()[i]} of "
                 f"{function_line(fun)}, which is {x.aval} with {x.ndim} axes\n"
                 "  fix: in_axes=None for an argument that isn't mapped"
             )
@@ -135,13 +142,13 @@ def mapped_size(
         )
         given = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
         raise ValueError(
-            f"vmap: the mapped axes of the arguments of {function_line(fun)} must have one length; "
-            f"got\n{table}{given}\n  fix: in_axes=None for arguments that aren't mapped"
+            f"{transform}: the mapped axes of the arguments of {function_line(fun)} must have one "
+            f"length; got\n{table}{given}\n  fix: in_axes=None for arguments that aren't mapped"
         )
     if not lengths:
         raise ValueError(
-            f"vmap: at least one argument of {function_line(fun)} must be mapped, or axis_size "
-            "given; in_axes names none"
+            f"{transform}: at least one argument of {function_line(fun)} must be mapped, or "
+            "axis_size given; in_axes names none"
         )
     return int(lengths.pop())
 

@@ -1,4 +1,4 @@
-"""Where operations run, on four CPU devices. `test_devices.py` runs this file in such a process."""
+"""Where operations run when there are several devices."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,10 @@ import weft
 import weft.numpy as jnp
 from weft import device_put, lax
 
+pytestmark = pytest.mark.devices(3)
+
 DEVICES = weft.devices()
-ONE, TWO = DEVICES[1:3]
+ONE, TWO = (DEVICES * 3)[1:3]  # where there are fewer than three, tests are skipped
 FREE = jnp.arange(3.0)
 ON_ONE = device_put(np.float32([1.0, 2.0, 3.0]), ONE)
 ON_TWO = device_put(np.float32([1.0, 2.0, 3.0]), TWO)
@@ -23,11 +25,12 @@ def there(x, device, committed=True):
     return True
 
 
-def test_there_are_four():
-    assert len(weft.devices()) == weft.device_count() == weft.local_device_count("cpu") == 4
-    assert weft.local_devices(0) == weft.local_devices(backend="cpu") == weft.devices("cpu")
-    assert weft.local_devices(process_index=0) == weft.local_devices(host_id=0) == DEVICES
-    assert [d.process_index for d in DEVICES] == [weft.process_index()] * 4
+def test_one_process_has_all_of_them():
+    assert len(DEVICES) == weft.device_count() == weft.local_device_count() >= 3
+    assert weft.local_devices(0) == weft.local_devices(process_index=0) == DEVICES
+    assert weft.local_devices(host_id=0) == DEVICES
+    assert weft.local_devices(backend="cpu") == weft.devices("cpu")
+    assert [d.process_index for d in DEVICES] == [weft.process_index()] * len(DEVICES)
 
 
 def test_device_put_commits():

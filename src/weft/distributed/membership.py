@@ -1,0 +1,330 @@
+"""Joins and leaves: what `initialize` and `shutdown` do, step by step.
+
+The processes meet at process 0 (`hub.py`, `spoke.py`), which sees to it that all are there and
+agree. Then they join XLA's own service, which tells them of each other's devices. The line to
+process 0 stays, to notice who is lost. At exit a process leaves as by `shutdown`.
+"""
+
+import atexit
+import math
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..config import config
+from ..runtime import distributed as runtime, versions
+from ..runtime.failures import PlatformError
+from .cluster import HIDDEN_DEVICES, detect
+from .hub import Hello, Hub
+from .lines import is_loopback, joined_address, split_address
+from .members import Limits, Member
+from .relay import Relay
+from .spoke import Refused, Spoke, Unanswered, attend
+
+__all__ = ["initialize", "is_initialized", "shutdown"]
+
+NEVER = 10**6
+"""Seconds, where XLA wants a whole number of them."""
+
+BEHIND = 3
+"""So many times later than ours comes XLA's own watch, which aborts and names nobody. It is for a
+process in which Python stands still."""
+
+
+class Membership(NamedTuple):
+    """What this process has open while it is one of several."""
+
+    spoke: Spoke
+    hub: Hub | None
+    relay: Relay | None
+
+
+class Plan(NamedTuple):
+    """Who this process is."""
+
+    host: str
+    port: int
+    processes: int
+    rank: int
+    local_device_ids: Sequence[int] | None
+
+
+_current: Membership | None = None
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: int | Sequence[int] | None = None,
+    cluster_detection_method: str | None = None,
+    initialization_timeout: float | None = None,
+    heartbeat_timeout_seconds: float | None = None,
+    shutdown_timeout_seconds: float | None = None,
+    coordinator_bind_address: str | None = None,
+    stall_timeout_seconds: float | None = None,
+) -> None:
+    """Makes this process one of several that compute together: their devices are those of all.
+
+    To be called in each of them, before anything is computed. It returns when all have come. What
+    isn't given comes from the switches `coordinator`, `num_processes` and `process_id`, that is
+    WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm. From
+    there on, when a process dies, hangs or isn't heard of, the others end within a limit, with a
+    message on stderr that names it, and with status 75.
+
+    Args:
+      coordinator_address: `host:port` of process 0: a port that is free there.
+      num_processes: how many there are.
+      process_id: which one this is, from 0.
+      local_device_ids: the GPUs of this host that it uses; by default all, or under Open MPI and
+        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES says. Without
+        effect on the CPU.
+      cluster_detection_method: 'ompi', 'slurm', or 'deactivate'; by default they are all tried.
+      initialization_timeout: seconds to wait for processes that start late. This and the other
+        times are by default the switch `fault_timeout`, 60; those of process 0 hold for all;
+        infinity is for ever.
+      heartbeat_timeout_seconds: after so long without a sign of life a process is lost.
+      shutdown_timeout_seconds: so long a process may go on after another one has left.
+      coordinator_bind_address: `host:port` at which process 0 listens; by default all addresses of
+        its host, or only the loopback one if `coordinator_address` is that.
+      stall_timeout_seconds: after so long in one blocking call outside weft, while others wait in
+        weft, a process hangs.
+    Raises:
+      ValueError: something is missing, or contradicts itself.
+      PlatformError: (a RuntimeError) devices are open already; the port is taken; processes did not
+        come, are too many, or were told different numbers.
+    Example::
+
+        weft.distributed.initialize("10.0.0.1:1234", num_processes=2, process_id=0)
+
+    Source: JAX's documentation, `jax.distributed.initialize`.
+    """
+    global _current
+    if _current is not None:
+        raise PlatformError("initialize: this process has been initialized already")
+    runtime.require_unopened("initialize")
+    plan = planned(
+        coordinator_address, num_processes, process_id, local_device_ids, cluster_detection_method
+    )
+    limits = Limits(
+        _seconds("initialization_timeout", initialization_timeout),
+        _seconds("heartbeat_timeout_seconds", heartbeat_timeout_seconds),
+        _seconds("shutdown_timeout_seconds", shutdown_timeout_seconds),
+        _seconds("stall_timeout_seconds", stall_timeout_seconds),
+    )
+    _current = _joined(plan, limits, coordinator_bind_address)
+
+
+def is_initialized() -> bool:
+    """Whether this process is one of several: between `initialize` and `shutdown`.
+
+    Example:
+      >>> is_initialized()
+      False
+    Source: JAX's documentation, `jax.distributed.is_initialized`.
+    """
+    return _current is not None
+
+
+def shutdown() -> None:
+    """Leaves the other processes, when all are ready to. Called at exit too; twice does no harm.
+
+    It waits for the others, which may need this process's devices yet. Arrays on devices of this
+    process can be used afterwards.
+
+    Example:
+      >>> shutdown()
+    Source: JAX's documentation, `jax.distributed.shutdown`.
+    """
+    global _current
+    if _current is None:
+        return
+    _current.spoke.leave()
+    left, _current = _current, None
+    runtime.disconnect()
+    left.spoke.close()
+    if left.relay is not None:
+        left.relay.close()
+    if left.hub is not None:
+        left.hub.over.wait()
+        left.hub.service.shutdown()
+
+
+# --- who this process is ---
+
+
+def planned(
+    address: str | None,
+    count: int | None,
+    rank: int | None,
+    local_device_ids: int | Sequence[int] | None = None,
+    method: str | None = None,
+) -> Plan:
+    """What was given, completed by the switches and by what a cluster says.
+
+    Raises: ValueError: something is missing, or contradicts itself.
+    """
+    place = detect(os.environ, method)
+    said = place or (None,) * 6
+    named = place.names if place else ("",) * 3
+    address, at = _chosen(address, "coordinator_address", "coordinator", said[1], named[0])
+    count, of = _chosen(count, "num_processes", "num_processes", said[2], named[1])
+    rank, which = _chosen(rank, "process_id", "process_id", said[3], named[2])
+    host, port = split_address(address, f"initialize: {at}")
+    if count < 1:
+        raise ValueError(f"initialize: {of}: expected at least one process; got {count}")
+    if not 0 <= rank < count:
+        raise ValueError(
+            f"initialize: {which} is {rank}, but {of} says that there are {count} processes\n"
+            "  fix: number them from 0; give all of them the same count"
+        )
+    if isinstance(local_device_ids, int):
+        local_device_ids = [local_device_ids]
+    elif local_device_ids is None and place is not None and place.local_id is not None:
+        chosen_outside = any(name in os.environ for name in HIDDEN_DEVICES)
+        local_device_ids = None if chosen_outside else [place.local_id]
+    return Plan(host, port, count, rank, local_device_ids)
+
+
+def _chosen(given: Any, argument: str, switch: str, said: Any, variable: str) -> tuple[Any, str]:
+    """A value and the name of where it comes from: the argument, the switch, or the cluster."""
+    switched = getattr(config, switch)
+    if given is not None:
+        return given, argument
+    if switched is not None:
+        return switched, f"WEFT_{switch.upper()}"
+    if said is not None:
+        return said, variable
+    cluster = f", and {variable} doesn't say it" if variable else ", nor a job of Slurm or Open MPI"
+    raise ValueError(
+        f"initialize: no {argument}: neither the argument nor WEFT_{switch.upper()}{cluster}\n"
+        "  fix: give it, or start with `python -m weft.distributed.run -n 4 script.py`"
+    )
+
+
+def _seconds(name: str, given: float | None) -> float:
+    seconds = config.fault_timeout if given is None else given
+    if not (isinstance(seconds, int | float) and seconds > 0):
+        raise ValueError(f"initialize: {name}: expected seconds above 0; got {given!r}")
+    return float(seconds)
+
+
+# --- joining ---
+
+
+def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
+    """Meets the others, then joins XLA's service. Raises PlatformError."""
+    hub, host, port = None, plan.host, plan.port
+    if plan.rank == 0:
+        listener = _listener(plan, bind)
+        bound, port, *_ = listener.getsockname()
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bound, bound)
+        service = partial(_open_service, plan.processes, bound, limits)
+        hub = Hub(listener, plan.processes, versions.load().version, limits, service)
+    try:
+        line, welcome = attend(host, port, _hello(plan), limits.initialization)
+    except Refused as error:
+        if hub is not None:
+            hub.over.wait()
+        raise PlatformError(f"initialize: {error}") from None
+    spoke = Spoke(line, plan.rank, welcome, hub)
+    relay = None if hub is not None else Relay(host, welcome.port)
+    try:
+        runtime.connect(
+            joined_address(host, welcome.port) if relay is None else relay.address,
+            plan.rank,
+            plan.processes,
+            init_timeout=_whole(welcome.limits.initialization),
+            heartbeat_timeout=_whole(BEHIND * welcome.limits.heartbeat),
+            shutdown_timeout=_whole(BEHIND * welcome.limits.shutdown),
+            host=welcome.address,
+            local_device_ids=plan.local_device_ids,
+        )
+    except PlatformError as error:
+        spoke.fail(str(error))
+        raise
+    return Membership(spoke, hub, relay)
+
+
+def _hello(plan: Plan) -> Hello:
+    me = Member(plan.rank, socket.gethostname(), os.getpid())
+    return Hello(me, plan.processes, versions.load().version)
+
+
+def _listener(plan: Plan, bind: str | None) -> socket.socket:
+    """Process 0's socket. Raises PlatformError if it can't be had."""
+    host, port = plan.host, plan.port
+    if bind is not None:
+        host, port = split_address(bind, "initialize: coordinator_bind_address")
+    try:
+        family, _, _, _, (address, *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        if bind is None and not is_loopback(str(address)):
+            address = "::" if family == socket.AF_INET6 else "0.0.0.0"
+        return socket.create_server((str(address), port), family=family)
+    except OSError as error:
+        raise PlatformError(
+            f"initialize: process 0 can't listen at {joined_address(host, port)}: "
+            f"{error.strerror or error}{_who_has(plan)}\n"
+            "  fix: choose a port that is free, on the host of process 0"
+        ) from None
+
+
+def _who_has(plan: Plan) -> str:
+    """What a process 0 at the port says to a second one; nothing if it is another program."""
+    try:
+        attend(plan.host, plan.port, _hello(plan), timeout=1)
+    except Unanswered:
+        return ""
+    except Refused as error:
+        return f"; it is taken: {error}"
+    return ""
+
+
+def _open_service(count: int, host: str, limits: Limits) -> tuple[runtime.Service, int]:
+    """XLA's own meeting point, at a port that is free."""
+    with socket.create_server((host, 0), family=_family(host)) as trial:
+        port = trial.getsockname()[1]
+    service = runtime.start_service(
+        joined_address(host, port),
+        count,
+        heartbeat_timeout=_whole(BEHIND * limits.heartbeat),
+        shutdown_timeout=_whole(BEHIND * limits.shutdown),
+    )
+    return service, port
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _whole(seconds: float) -> int:
+    return min(NEVER, math.ceil(min(seconds, NEVER)))
+
+
+# --- leaving ---
+
+
+def _leave_at_exit() -> None:
+    """Leaves in good order; after an exception tells the others, who would wait."""
+    if _current is None:
+        return
+    error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
+    if error is None or hasattr(sys, "ps1"):
+        shutdown()
+    else:
+        _current.spoke.fail(f"{type(error).__name__}: {error}")
+
+
+def _forget() -> None:
+    """In a forked child, which is none of the processes."""
+    global _current
+    if _current is not None:
+        _current.spoke.forget()
+        _current = None
+
+
+atexit.register(_leave_at_exit)
+os.register_at_fork(after_in_child=_forget)

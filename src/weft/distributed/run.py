@@ -1,0 +1,99 @@
+"""`python -m weft.distributed.run -n 4 script.py …`: starts processes on this machine.
+
+In the script, `weft.distributed.initialize()` needs no arguments. Knows the command line only.
+"""
+
+import argparse
+import socket
+import sys
+
+from .supervisor import Child, run
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> int:
+    """Starts the processes and waits for their end.
+
+    Args:
+      arguments: those after the name of this module, in a shell.
+    Returns: 0 if all ended so; otherwise the status of the one that failed, or 128 + the signal.
+    """
+    given = parsed(arguments)
+    command = ["-m", *given.module] if given.module else given.script
+    address = given.coordinator or f"127.0.0.1:{free_port()}"
+    children = [
+        Child(rank, [sys.executable, *command], environment(given, address, rank))
+        for rank in range(given.processes)
+    ]
+    return run(children)
+
+
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    """The options; ends the process with a message if they make no sense."""
+    parser = argparse.ArgumentParser(
+        prog="python -m weft.distributed.run",
+        description="Runs a Python program as several processes that compute together.",
+        epilog="If one fails, the others are stopped. The output's lines begin with [process].",
+    )
+    parser.add_argument("-n", "--processes", type=int, required=True, help="how many")
+    parser.add_argument(
+        "--devices-per-process",
+        type=int,
+        metavar="K",
+        help="CPU devices of each process; of GPUs, process r gets those from r*K on",
+    )
+    parser.add_argument(
+        "--fault-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="after which a lost process ends the others (60)",
+    )
+    parser.add_argument(
+        "--coordinator",
+        metavar="HOST:PORT",
+        help="where they meet; a free port of 127.0.0.1 by default",
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE …",
+        help="a module to run, in the place of a script, and its arguments",
+    )
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="script.py and its arguments")
+    given = parser.parse_args(arguments)
+    if not given.module and not given.script:
+        parser.error("expected a script, or -m and a module")
+    for name in ("processes", "devices_per_process", "fault_timeout"):
+        value = getattr(given, name)
+        if value is not None and not value > 0:
+            parser.error(f"--{name.replace('_', '-')}: expected a number above 0; got {value}")
+    return given
+
+
+def environment(given: argparse.Namespace, address: str, rank: int) -> dict[str, str]:
+    """What a process finds in its environment, besides what is there."""
+    found = {
+        "WEFT_COORDINATOR": address,
+        "WEFT_NUM_PROCESSES": str(given.processes),
+        "WEFT_PROCESS_ID": str(rank),
+        "PYTHONUNBUFFERED": "1",  # what was printed before a crash is seen
+    }
+    if given.fault_timeout is not None:
+        found["WEFT_FAULT_TIMEOUT"] = str(given.fault_timeout)
+    if given.devices_per_process is not None:
+        first = rank * given.devices_per_process
+        devices = range(first, first + given.devices_per_process)
+        found["WEFT_CPU_DEVICES"] = str(given.devices_per_process)
+        found["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, devices))
+    return found
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as trial:
+        return int(trial.getsockname()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

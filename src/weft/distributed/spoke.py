@@ -1,0 +1,188 @@
+"""A process's line to process 0: comes, gives signs of life, and ends this process if one is lost.
+
+`hub.py` is the other end. Knows nothing of XLA.
+"""
+
+import os
+import select
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from .hub import DIED, ENDED, Hello, Hub, silent
+from .lines import Line, joined_address
+from .members import LOST, Limits, Member
+from .stillness import Stillness, whereabouts
+
+RETRY = 0.1
+"""Seconds between attempts to reach process 0, which may be starting yet."""
+
+SILENCE = 10.0
+"""Seconds in which process 0 says something, if only that it waits for others."""
+
+FLUSH = 3.0
+"""Seconds at most for what is written yet to be written, and the others to be told."""
+
+
+class Refused(Exception):
+    """Why this process can't take part: process 0 says it …"""
+
+
+class Unanswered(Refused):
+    """… or nothing does that speaks like process 0."""
+
+
+class Welcome(NamedTuple):
+    """What process 0 says when all have come."""
+
+    members: list[Member]
+    limits: Limits
+    port: int
+    """Of XLA's service, at process 0's host."""
+    address: str
+    """An IP address at which the others reach this process."""
+
+
+def attend(host: str, port: int, hello: Hello, timeout: float) -> tuple[Line, Welcome]:
+    """Goes to process 0 and waits for the others.
+
+    Raises: Refused: too late, too many, or not at one about how many.
+    """
+    line = _reach(host, port, timeout)
+    line.send(hello=hello._replace(address=line.socket.getsockname()[0]))
+    patience = min(timeout, SILENCE)
+    while select.select([line], [], [], patience)[0]:
+        messages = line.receive()
+        if messages is None:
+            break
+        for message in messages:
+            match message:
+                case {"refused": str(reason)}:
+                    line.close()
+                    raise Refused(reason)
+                case {"members": members, "limits": limits, "port": service, "address": address}:
+                    everyone = [Member(*member) for member in members]
+                    return line, Welcome(everyone, Limits(*limits), service, address)
+    line.close()
+    raise Unanswered(
+        f"what is at {joined_address(host, port)} does not answer as process 0 would\n"
+        "  fix: see whether process 0 has failed; if the port is another program's, choose another"
+    )
+
+
+def _reach(host: str, port: int, timeout: float) -> Line:
+    """A line to process 0, which may come later than this one."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return Line(socket.create_connection((host, port), timeout=SILENCE))
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise Unanswered(
+                    f"process 0 was not to be found at {joined_address(host, port)} within "
+                    f"{timeout:g} s: {error}\n"
+                    "  fix: start it, check coordinator_address, or allow more by "
+                    "initialization_timeout"
+                ) from None
+        time.sleep(RETRY)
+
+
+class Spoke:
+    """The thread that keeps the line, from the welcome to the end.
+
+    Args:
+      hub: in process 0 the other end, which is to have told the others before this process ends.
+    """
+
+    def __init__(self, line: Line, rank: int, welcome: Welcome, hub: Hub | None) -> None:
+        self.members = welcome.members
+        self.limits = welcome.limits
+        self.me = welcome.members[rank]
+        self._line = line
+        self._hub = hub
+        self._released = threading.Event()
+        self._given_up = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="weft-watch", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Waits until all processes have come here. What they wait for meanwhile goes on."""
+        self._line.send(leaves=True)
+        self._released.wait()
+
+    def fail(self, reason: str) -> None:
+        """Tells that this process ends by an exception, and waits until the others know."""
+        self._line.send(failed=reason)
+        self._given_up.wait(self.limits.heartbeat)
+        if self._hub is not None:
+            self._hub.over.wait(FLUSH)
+
+    def close(self) -> None:
+        """Hangs up, after all have left."""
+        self._closing = True
+        self._line.send(bye=True)
+        self._thread.join()
+        self._line.close()
+
+    def forget(self) -> None:
+        """Closes the line in a forked child: it would hold it open after this process has died."""
+        self._line.close()
+
+    def _run(self) -> None:
+        stillness = Stillness()
+        interval = self.limits.interval
+        heard = time.monotonic()
+        next_beat = 0.0
+        while True:
+            now = time.monotonic()
+            if now >= next_beat:
+                next_beat = now + interval
+                self._line.send(beat=stillness.look())
+            ready, _, _ = select.select([self._line], [], [], interval)
+            if ready:
+                messages = self._line.receive()
+                if messages is None:
+                    if not self._closing:
+                        self._end(self.members[0], DIED)
+                    return
+                heard = time.monotonic()
+                for message in messages:
+                    self._take(message)
+            elif time.monotonic() - heard > self.limits.heartbeat - 2 * interval:
+                why = silent(self.limits.heartbeat)
+                self._line.send(lost=0, why=why)  # for when it wakes up
+                self._end(self.members[0], why)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        match message:
+            case {"released": True}:
+                self._released.set()
+            case {"lost": int(rank), "why": str(why)}:
+                if rank == self.me.rank and why.startswith(ENDED):
+                    self._given_up.set()  # it goes on ending, by its own exception
+                else:
+                    self._end(self.members[rank], why)
+
+    def _end(self, lost: Member, why: str) -> None:
+        """Ends this process, now: its main thread may be waiting for ever."""
+        _, at = whereabouts(threading.main_thread().ident or 0)
+        where = f", at {at}" if at else ""
+        text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"
+        with suppress(OSError):  # nobody may be left to read it
+            os.write(2, text.encode())
+        flushing = threading.Thread(target=_flush, daemon=True)
+        flushing.start()
+        flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
+        if self._hub is not None:
+            self._hub.over.wait(FLUSH)
+        os._exit(LOST)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed
+            stream.flush()

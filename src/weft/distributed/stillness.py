@@ -1,0 +1,82 @@
+"""Where the main thread is, and for how long it has done nothing. Knows no other process.
+
+A thread that is blocked in one call uses no processor time at all, to the nanosecond. One that
+computes does, and so does a loop of short sleeps. That is the difference between a process that
+hangs and a slow one, as far as it can be seen from outside.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import NamedTuple
+
+WEFT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+BUSY = 0.01
+"""The part of a processor's time above which a process is not taken for waiting."""
+
+
+class Report(NamedTuple):
+    """What a process says of its main thread."""
+
+    still: float = 0.0
+    """Seconds since it last ran, outside weft, in a process that computes nothing besides."""
+    waiting: float = 0.0
+    """Seconds for which it has been found waiting inside weft: for a device, or for others."""
+    at: str = ""
+    """The user's line where it is."""
+
+
+class Stillness:
+    """Looks at the main thread from another one, now and then."""
+
+    def __init__(self) -> None:
+        self._main = threading.main_thread().ident or 0
+        # not on macOS, where nothing is found to be still
+        of_thread = getattr(time, "pthread_getcpuclockid", None)
+        self._clock = of_thread(self._main) if of_thread else None
+        self._seen = self._used = self._spent = 0.0
+        self._still_since = self._waiting_since = self._seen = time.monotonic()
+
+    def look(self) -> Report:
+        """What there is to say now, compared with the last look."""
+        now = time.monotonic()
+        inside, at = whereabouts(self._main)
+        used = 0.0 if self._clock is None else time.clock_gettime(self._clock)
+        # of the whole process, without this thread
+        spent = time.process_time() - time.thread_time()
+        allowed = BUSY * (now - self._seen)
+        if inside or self._clock is None or used != self._used or spent - self._spent > allowed:
+            self._still_since = now
+        if not inside or used - self._used > allowed:
+            self._waiting_since = now
+        self._seen, self._used, self._spent = now, used, spent
+        return Report(now - self._still_since, now - self._waiting_since, at)
+
+
+def whereabouts(thread: int) -> tuple[bool, str]:
+    """Whether a thread is inside weft, and the user's line where it is, as `train.py:12 in step`.
+
+    Example:
+      >>> whereabouts(threading.get_ident())[1] != ""
+      True
+    """
+    inside = None
+    for place in _stack(sys._current_frames().get(thread)):
+        ours = place.startswith(WEFT)
+        inside = ours if inside is None else inside
+        if not ours:
+            return inside, place
+    return bool(inside), ""
+
+
+def _stack(frame: FrameType | None) -> Iterator[str]:
+    """The places on a stack, innermost first. Who waits for a lock is where it asked for it."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename != threading.__file__:
+            yield f"{code.co_filename}:{frame.f_lineno} in {code.co_name}"
+        frame = frame.f_back

@@ -1,0 +1,188 @@
+"""Runs child processes until all have ended well, or one has not: then it stops the others.
+
+Knows processes, their output and signals; knows nothing of what they do.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple
+
+from .members import LOST
+
+POLL = 0.02
+"""Seconds between two looks at the children."""
+
+SETTLE = 3.0
+"""Seconds in which the others may find out by themselves that one was lost, and say so."""
+
+GRACE = 5.0
+"""Seconds between the request to end and the end."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends the supervisor, and with it the children."""
+
+# The signal that Linux sends a process whose parent dies outlives exec.
+GUARD = """
+import ctypes, os, sys
+parent, *command = sys.argv[1:]
+ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+if os.getppid() == int(parent):
+    os.execv(command[0], command)
+"""
+
+
+class Child(NamedTuple):
+    """A process to be."""
+
+    rank: int
+    command: Sequence[str]
+    environment: dict[str, str]
+    """What it has besides ours."""
+
+
+class Running:
+    """A process that was started, in a session of its own: Ctrl-C is the supervisor's."""
+
+    def __init__(self, child: Child) -> None:
+        command = [*child.command]
+        if sys.platform == "linux":
+            command = [sys.executable, "-I", "-S", "-c", GUARD, str(os.getpid()), *command]
+        self.rank = child.rank
+        self.process = subprocess.Popen(
+            command,
+            env=os.environ | child.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def status(self) -> int:
+        """As a shell gives it: 128 + the signal that killed it."""
+        code = self.process.returncode
+        return 128 - code if code < 0 else code
+
+    def send(self, number: int) -> None:
+        """A signal, to it and the processes that it has started."""
+        if self.is_alive:
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.killpg(self.process.pid, number)
+
+    def __str__(self) -> str:
+        return f"process {self.rank} (pid {self.process.pid})"
+
+    def fate(self) -> str:
+        code = self.process.returncode
+        if code >= 0:
+            return f"{self} ended with status {code}"
+        likely = "; was the machine out of memory?" if code == -signal.SIGKILL else ""
+        return f"{self} was killed by {signal.Signals(-code).name}{likely}"
+
+
+def run(children: Sequence[Child]) -> int:
+    """Starts the children and waits for their end; their output comes with `[rank]` in front.
+
+    Returns: 0 if all ended so; otherwise the status of the one that failed first, or 128 + the
+      signal that killed it, or that ended this process.
+    """
+    asked: list[int] = []
+    before = {n: signal.signal(n, lambda number, _: asked.append(number)) for n in SIGNALS}
+    running: list[Running] = []
+    try:
+        for child in children:
+            running.append(Running(child))
+        pumps = [pump for each in running for pump in _pumps(each)]
+        status = _supervise(running, asked)
+        _stop(running, asked[0] if asked else signal.SIGTERM)
+        for pump in pumps:
+            pump.join(1)  # a process that a child has left behind may hold the pipe
+        return status
+    finally:
+        for each in running:
+            each.send(signal.SIGKILL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _supervise(running: list[Running], asked: list[int]) -> int:
+    """Waits until all have ended, or one badly, or a signal comes; says so. Gives the status."""
+    while not asked:
+        failed = [each for each in running if not each.is_alive and each.status]
+        if failed:
+            return _failure(running, failed, asked)
+        if not any(each.is_alive for each in running):
+            return 0
+        time.sleep(POLL)
+    _say(f"{signal.Signals(asked[0]).name} came: the processes are stopped")
+    return 128 + asked[0]
+
+
+def _failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
+    """Says which process failed, and gives the others time to say it too."""
+    deadline = time.monotonic() + SETTLE
+    culprit = None
+    while True:
+        # who has lost another one ends for that reason; a signal says more than a status
+        causes = [each for each in running if not each.is_alive and each.status not in (0, LOST)]
+        if causes and culprit is None:
+            culprit = min(causes, key=lambda each: each.process.returncode)
+            _say(f"{culprit.fate()}; the others are stopped")
+        alive = [each for each in running if each.is_alive]
+        if asked or not alive or time.monotonic() > deadline:
+            break
+        time.sleep(POLL)
+    if culprit is None:
+        culprit = failed[0]
+        rest = f"; still there: {', '.join(map(str, alive))}" if alive else ""
+        _say(f"{culprit.fate()}: it lost another one, as it says{rest}")
+    return culprit.status
+
+
+def _stop(running: list[Running], number: int) -> None:
+    for each in running:
+        each.send(number)
+    deadline = time.monotonic() + GRACE
+    while any(each.is_alive for each in running) and time.monotonic() < deadline:
+        time.sleep(POLL)
+    for each in running:
+        each.send(signal.SIGKILL)
+        each.process.wait()
+
+
+# --- output ---
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"weft.distributed.run: {text}\n")
+    sys.stderr.flush()
+
+
+def _pumps(each: Running) -> list[threading.Thread]:
+    streams = (each.process.stdout, sys.stdout), (each.process.stderr, sys.stderr)
+    pumps = [
+        threading.Thread(target=_pump, args=(source, target.buffer, each.rank), daemon=True)
+        for source, target in streams
+    ]
+    for pump in pumps:
+        pump.start()
+    return pumps
+
+
+def _pump(source: IO[bytes], target: IO[bytes], rank: int) -> None:
+    """Passes lines on, whole."""
+    start = f"[{rank}] ".encode()
+    with suppress(BrokenPipeError):  # nobody reads it any more
+        for line in source:
+            target.write(start + line.removesuffix(b"\n") + b"\n")
+            target.flush()

@@ -1,0 +1,242 @@
+"""What a collective costs: the bytes that each device sends, and an estimate of the time.
+
+The bytes are those of the algorithms that send least, whatever library carries them out. With n
+devices in a group and B bytes in all on each of them (before a reduce-scatter, after an all-gather):
+
+| collective | each device sends | in rounds |
+|---|---|---|
+| all-reduce | 2 (n-1)/n · B | 2 ⌈log₂ n⌉ (in a ring: 2 (n-1)) |
+| all-gather, reduce-scatter | (n-1)/n · B | ⌈log₂ n⌉ (in a ring: n-1) |
+| all-to-all | (n-1)/n · B | n-1 |
+| collective-permute, collective-broadcast | B | 1 |
+
+Sources: the lower bound for an all-reduce, and the ring that reaches it: P. Patarasuk, X. Yuan,
+Bandwidth optimal all-reduce algorithms for clusters of workstations, J. Parallel Distrib. Comput.
+69(2), 2009. The rounds: R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective
+communication operations in MPICH, Int. J. High Perform. Comput. Appl. 19(1), 2005: recursive
+halving and doubling sends as many bytes as the ring, in fewer rounds. The same factors are what
+NVIDIA's nccl-tests call bus bandwidth.
+
+Knows numbers; nothing of programs.
+"""
+
+import math
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+
+from .device_groups import Groups
+
+__all__ = ["Collective", "Link", "Network", "bytes_sent", "seconds", "table"]
+
+KINDS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+)
+
+
+def bytes_sent(kind: str, size: float, devices: int) -> float:
+    """How many bytes each device sends in one collective.
+
+    Args:
+      kind: "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" or
+        "collective-broadcast". A "ragged-all-to-all" decides when it runs; this is the most.
+      size: bytes of the whole array on a device: before a reduce-scatter, after an all-gather.
+      devices: how many take part together.
+    Raises: ValueError: `kind` is none of these.
+    Example:
+      >>> bytes_sent("all-reduce", 1000, 4), bytes_sent("all-gather", 1000, 4)
+      (1500.0, 750.0)
+    Source: Patarasuk and Yuan, 2009; see the module's text.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"bytes_sent: kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    if devices < 2:
+        return 0.0
+    if kind.startswith("collective-"):
+        return float(size)
+    passes = 2 if kind == "all-reduce" else 1
+    return passes * size * (devices - 1) / devices
+
+
+def rounds(kind: str, devices: int) -> int:
+    """How many messages each device sends one after the other, at least."""
+    if devices < 2:
+        return 0
+    if kind.startswith("collective-"):
+        return 1
+    if kind.endswith("all-to-all"):
+        return devices - 1
+    return (2 if kind == "all-reduce" else 1) * math.ceil(math.log2(devices))
+
+
+def element_bytes(dtype: str) -> float:
+    """The size of an element, by HLO's name of its type: `f32`, `bf16`, `s4`, `pred`, `c64`."""
+    if dtype in ("token", "opaque"):
+        return 0.0
+    bits = 8 if dtype == "pred" else int(re.findall(r"\d+", dtype)[0])  # f8e4m3fn has 8
+    return bits / 8
+
+
+@dataclass(frozen=True)
+class Collective:
+    """An exchange between devices, as `collectives` finds and `predicted` expects it.
+
+    `str()` of one is a line of text.
+    """
+
+    kind: str
+    """`all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `collective-permute`, …"""
+    arrays: tuple[tuple[str, tuple[int, ...]], ...]
+    """HLO's name of the dtype, and the shape, of what each device has afterwards; several where XLA
+    combined several into one."""
+    groups: Groups = ()
+    """The devices that exchange with each other, by their numbers in the program."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Of a collective-permute: which device sends to which."""
+    axes: tuple[Hashable, ...] | None = None
+    """The axes of the mesh along which it is; `None` if it follows none, or no mesh is given."""
+    times: int = 1
+    """How often it is done when the program runs once: loops are counted."""
+    counted: bool = field(default=True, compare=False)
+    """Whether `times` is known; it is not in a loop whose length is known only when it runs: one
+    time round is counted."""
+    name: str = field(default="", compare=False)
+    """The name of the operation in the program."""
+    origin: str = field(default="", compare=False)
+    """The operations of the traced program that it comes from."""
+
+    @property
+    def devices(self) -> int:
+        """How many devices exchange with each other."""
+        if self.pairs:
+            return 2 if any(source != target for source, target in self.pairs) else 1
+        return max((len(group) for group in self.groups), default=1)
+
+    @property
+    def bytes(self) -> float:
+        """The size of the whole on each device, once: B in the formulas."""
+        total = sum(element_bytes(dtype) * math.prod(shape) for dtype, shape in self.arrays)
+        return total * (self.devices if self.kind == "reduce-scatter" else 1)
+
+    @property
+    def sent(self) -> float:
+        """How many bytes each device sends when the program runs once."""
+        return self.times * bytes_sent(self.kind, self.bytes, self.devices)
+
+    def spans(self, devices_per_host: int) -> bool:
+        """Whether it goes from one host to another; devices are numbered host by host."""
+        return any(
+            len({device // devices_per_host for device in group}) > 1
+            for group in (*self.groups, *self.pairs)
+        )
+
+    def __str__(self) -> str:
+        arrays = ", ".join(f"{t}[{','.join(map(str, shape))}]" for t, shape in self.arrays[:3])
+        more = f", … ({len(self.arrays)} arrays)" if len(self.arrays) > 3 else ""
+        where = f" along {','.join(map(str, self.axes))}" if self.axes else ""
+        times = f", {self.times} times" if self.times > 1 else ""
+        unknown = "" if self.counted else ", in a loop of unknown length"
+        return (
+            f"{self.kind} of {arrays}{more} among {self.devices} devices{where}{times}{unknown}: "
+            f"{size_text(self.sent)} sent"
+        )
+
+
+# --- time ---
+
+
+@dataclass(frozen=True)
+class Link:
+    """How fast a device sends: bytes a second, and seconds before the first byte arrives."""
+
+    bandwidth: float
+    latency: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """An assumption about the hardware: hosts with so many devices each, and their links.
+
+    The default is what NVIDIA states of its DGX H100: eight devices a host, NVLink with 450 GB/s in
+    each direction within a host, and 400 Gb/s a device between hosts. The latencies are guesses.
+    """
+
+    devices_per_host: int = 8
+    within: Link = Link(450e9, 3e-6)
+    between: Link = Link(50e9, 10e-6)
+
+
+def seconds(collective: Collective, network: Network = Network()) -> float:
+    """An estimate of the time that a collective takes, all its times together.
+
+    Rounds times latency, and bytes by bandwidth, of the slowest link that it uses: no overlap with
+    computing, no contention, no hierarchy of algorithms. So it is a figure to compare layouts by,
+    and no promise.
+
+    Args:
+      collective: of `collectives` or `predicted`.
+      network: what is assumed of the hardware.
+    Example:
+      >>> gradient = Collective("all-reduce", (("f32", (250_000_000,)),), (tuple(range(16)),))
+      >>> round(seconds(gradient), 4)
+      0.0376
+    Source: the latency-bandwidth model of Thakur, Rabenseifner and Gropp, 2005.
+    """
+    link = network.between if collective.spans(network.devices_per_host) else network.within
+    waiting = collective.times * rounds(collective.kind, collective.devices) * link.latency
+    return waiting + collective.sent / link.bandwidth
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.4g} TB"
+
+
+def table(collectives: Iterable[Collective], network: Network | None = None) -> str:
+    """A text with a line for each kind of collective and axes of the mesh, and their sum.
+
+    Args:
+      collectives: of `collectives` or `predicted`.
+      network: if it is given, a column says how long they take on it.
+    Example:
+      >>> rows = [Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",)) for n in (5, 20)]
+      >>> print(table(rows))
+      collective  along  devices  times  sent by each
+      all-reduce  x            2      2         100 B
+      all                             2         100 B
+    """
+    kinds: dict[tuple[str, str, int], list[Collective]] = {}
+    for c in collectives:
+        along = "?" if c.axes is None else ",".join(map(str, c.axes))
+        kinds.setdefault((c.kind, along, c.devices), []).append(c)
+    rows = [["collective", "along", "devices", "times", "sent by each"]]
+    if network is not None:
+        rows[0].append("time")
+    parts = [(*key, group) for key, group in sorted(kinds.items(), key=lambda item: item[0])]
+    everything = [c for group in kinds.values() for c in group]
+    for kind, along, devices, group in [*parts, ("all", "", "", everything)]:
+        times = sum(c.times for c in group)
+        open_end = "" if all(c.counted for c in group) else "+"
+        sent = size_text(sum(c.sent for c in group))
+        rows.append([kind, along, str(devices), f"{times}{open_end}", f"{sent}{open_end}"])
+        if network is not None:
+            rows[-1].append(f"{sum(seconds(c, network) for c in group) * 1e3:.3g} ms")
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    aligned = [
+        "  ".join(
+            cell.ljust(width) if i < 2 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join(aligned)

@@ -1,0 +1,100 @@
+"""Which replicas or devices of a compiled program an operation goes on between, by their numbers.
+
+They are counted row by row over all named axes that the program is written for. Knows axes and
+meshes; knows no operation.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..core.aval import Aval
+from ..scope import Mark
+from ..stablehlo.attributes import matrix
+
+Groups = tuple[tuple[int, ...], ...] | None
+
+
+def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> errors.UnboundAxisError:
+    """The error for a name that no axis in scope has."""
+    named = [(n, size) for n, size in axes if not isinstance(n, Mark)]
+    known = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
+    return errors.UnboundAxisError(
+        f"{operation}: expected the name of an axis in scope; got {name!r}; in scope: {known}\n"
+        f"  fix: call it inside a function mapped by vmap or pmap(…, axis_name={name!r})"
+    )
+
+
+def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -> list[list[int]]:
+    """The numbers of the replicas that belong together: of those that differ in these axes only.
+
+    The replicas are counted row by row over all axes that the program is written for.
+    """
+    env = block.module.axes
+    at = [place_of(block, name, axis) for axis in axes]
+    others = [i for i in range(len(env)) if i not in at]
+    numbers = places_of(block.module).reshape([size for _, size in env])
+    rows = numbers.transpose(others + at).reshape(-1, math.prod(env[i][1] for i in at)).tolist()
+    if groups is None:
+        return rows  # type: ignore[no-any-return]
+    widest = max(map(len, groups))
+    return [
+        [*[row[i] for i in group], *[-1] * (widest - len(group))]
+        for row in rows
+        for group in groups
+    ]
+
+
+def place_of(block: Any, operation: str, axis: Any) -> int:
+    """Which of the program's axes has this name."""
+    for i, (name, _) in enumerate(block.module.axes):
+        if name == axis:
+            return i
+    raise unbound(operation, axis, block.module.axes)
+
+
+def stride(block: Any, operation: str, axis: Any) -> int:
+    """By how much the numbers of neighbours along an axis differ."""
+    after = block.module.axes[place_of(block, operation, axis) + 1 :]
+    return math.prod(size for _, size in after)
+
+
+def places_of(module: Any) -> Any:
+    """The numbers that XLA has for the replicas or devices, in the order of `module.axes`."""
+    if module.region is None:
+        return np.arange(math.prod(size for _, size in module.axes))
+    places = {device: i for i, device in enumerate(module.meshes.devices)}
+    return np.array([places[device] for device in module.region.mesh.devices.flat])
+
+
+def between(block: Any, name: str, axes: Sequence[Any], groups: Groups, ids: bool = True) -> str:
+    """The attributes that say between which replicas, or devices, an operation goes on.
+
+    Args:
+      ids: whether XLA wants to be told that the numbers are those of devices.
+    """
+    marks = f"replica_groups = {matrix(replica_groups(block, name, axes, groups))}"
+    if block.module.meshes is not None:
+        marks += f", {block.module.channel()}" + ", use_global_device_ids" * ids
+    return marks
+
+
+def own_number(block: Any, out: Aval) -> Any:
+    """The number of this replica or device, in the order of `module.axes`."""
+    region, meshes = block.module.region, block.module.meshes
+    if meshes is None:
+        return block.op("replica_id", out=out)
+    own = block.op("partition_id", out=out)
+    devices = tuple(region.mesh.devices.flat)
+    if devices == meshes.devices:
+        return own
+    table = np.array([devices.index(d) for d in meshes.devices], np.uint32)
+    places = block.constant(table, out.update(shape=table.shape))
+    one = block.op(
+        "dynamic_slice", places, own, out=out.update(shape=(1,)),
+        attributes="slice_sizes = array<i64: 1>",
+    )  # fmt: skip
+    return block.reshape(one, ())

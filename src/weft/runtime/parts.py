@@ -1,0 +1,68 @@
+"""Buffers that lie on several devices. Knows NumPy arrays, not what they mean."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import versions
+from .client import process
+from .executable import BufferType, RawBuffer
+from .failures import XlaRuntimeError, code_of, fork_error, text_of
+from .group import Group, Tiling
+
+
+def put_parts(
+    parts: Sequence[Any],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    group: Group,
+    tiling: Tiling,
+    *,
+    alias: bool = False,
+) -> RawBuffer:
+    """Begins copying parts of an array to this process's devices of a group, in their order.
+
+    Args:
+      parts: a NumPy array for each device of this process.
+      shape, dtype: of the whole array.
+      alias: they will not be written to any more: their memory may be used in place.
+    """
+    if process.forked:
+        raise fork_error()
+    if not alias and len({p.ctypes.data for p in parts}) < len(parts):
+        # XLA fails on one memory for several devices that it has to copy
+        parts, alias = [np.array(p) for p in parts], True
+    devices = [group.devices[i].raw for i in group.local]
+    try:
+        return group.lib.xla.batched_device_put(
+            BufferType(shape, dtype),
+            group.sharding(tiling),
+            list(parts),
+            devices,
+            True,
+            not alias,
+            enable_x64=True,
+        )
+    except RuntimeError as error:
+        if "NumPy dtype" in str(error):
+            raise TypeError(f"put: arrays of dtype {dtype} can't be put on a device") from None
+        raise XlaRuntimeError(f"put: {text_of(error)}", code_of(error)) from None
+
+
+def joined(
+    parts: Sequence[RawBuffer],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    group: Group,
+    tiling: Tiling,
+) -> RawBuffer:
+    """One buffer of those that this process's devices have, in their order; nothing is copied."""
+    xla = group.lib.xla
+    return xla.ArrayImpl(BufferType(shape, dtype), group.sharding(tiling), list(parts), True, True)
+
+
+def parts_of(buffer: RawBuffer) -> list[RawBuffer]:
+    """The buffers of this process's devices, in their order; nothing is copied."""
+    with versions.without_jax():
+        return list(buffer._arrays)

@@ -1,0 +1,102 @@
+"""How arrays are divided among devices, in Shardy's words: `sdy.mesh`, `sdy.sharding`.
+
+Meshes and specs are as in `weft.sharding`; names become a0, a1, …, since any value may be a name.
+Knows no operations.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from .attributes import ints
+
+
+class Unconstrained:
+    """In a spec: the compiler decides about this axis."""
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+
+UNCONSTRAINED = Unconstrained()
+
+
+class Meshes:
+    """The meshes that a module refers to.
+
+    Args:
+      devices: those that run the program, in its order.
+    """
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        self.devices = tuple(devices)
+        self.names: dict[Any, str] = {}
+
+    def name(self, mesh: Any) -> str:
+        """What a mesh is called in the module."""
+        found = self.names.get(mesh)
+        if found is None:
+            found = self.names[mesh] = f"mesh{len(self.names)}"
+        return found
+
+    def __str__(self) -> str:
+        """The declarations."""
+        lines = []
+        for mesh, name in self.names.items():
+            sizes = ", ".join(f'"a{i}"={n}' for i, n in enumerate(mesh.devices.shape))
+            devices = tuple(mesh.devices.flat)
+            ids = ""
+            if devices != self.devices:
+                ids = f", device_ids={ints([self.devices.index(d) for d in devices])}"
+            lines.append(f"sdy.mesh @{name} = <[{sizes}]{ids}>\n")
+        return "".join(lines)
+
+    def sharding(self, mesh: Any, spec: Sequence[Any], ndim: int, open_end: bool = False) -> str:
+        """A sharding of an array with so many axes, as `<@mesh0, [{"a0"}, {}]>`.
+
+        Args:
+          spec: for each axis of the array a name, a tuple of names, `None` or `UNCONSTRAINED`; the
+            axes that it doesn't mention are not divided.
+        """
+        parts = [*spec, *[None] * (ndim - len(spec))]
+        texts = []
+        for part in parts:
+            if part is UNCONSTRAINED:
+                texts.append("{?}")
+                continue
+            names = () if part is None else part if isinstance(part, tuple) else (part,)
+            texts.append("{" + ", ".join(axis_text(mesh, n) for n in names) + "}")
+        return f"<@{self.name(mesh)}, [{', '.join(texts)}]>"
+
+
+class Region:
+    """A part of a module that is written for one device: for its parts of the arrays.
+
+    Args:
+      mesh: the devices.
+      entered: the axes of the mesh along which that is so; along others arrays are whole.
+    """
+
+    def __init__(self, mesh: Any, entered: frozenset[Hashable]) -> None:
+        self.mesh, self.entered = mesh, entered
+        self.key = mesh, entered
+
+    @property
+    def rest(self) -> list[Hashable]:
+        """The axes of the mesh that have not been entered."""
+        return [name for name in self.mesh.axis_names if name not in self.entered]
+
+    def refuse(self, operation: str, mesh: Any, spec: Sequence[Any]) -> None:
+        """Refuses a spec that divides along an axis that has been entered."""
+        named = {n for part in spec for n in (part if isinstance(part, tuple) else (part,))}
+        inside = [name for name in self.entered if name in named]
+        if inside:
+            raise ValueError(
+                f"{operation}: {spec} names {inside[0]!r}, an axis of {mesh} that is mapped over "
+                "here: each device has its own part\n  fix: name axes that aren't mapped, or say "
+                "it outside of pmap or shard_map"
+            )
+
+
+def axis_text(mesh: Any, name: Hashable) -> str:
+    """What an axis of a mesh is called."""
+    return f'"a{mesh.axis_names.index(name)}"'

@@ -1,0 +1,562 @@
+"""pmap: a function mapped over an axis of its arguments, one device for each element.
+
+It is a map over a mesh with one axis (`higher_order/shard_map.py`). A `pmap` inside the function
+maps over a further axis of that mesh. Knows arguments and devices; the mapping itself is elsewhere.
+"""
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.layout import from_processes, layout_of, spread_array, to_process
+from ..compiler.program import Program
+from ..compiler.spmd import relaid
+from ..config import thread
+from ..core.array import Array
+from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
+from ..core.primitive import Axis
+from ..core.sharded_array import ShardedArray
+from ..core.source import function_line, located, noted
+from ..core.trace import current, is_bottom, looked_at
+from ..higher_order.jaxprs import batch_partly
+from ..higher_order.shard_map import map_jaxpr, shard_map, whole_aval
+from ..interpreters.stage import stage
+from ..primitives.structural import reshape
+from ..runtime import client
+from ..runtime.group import group_of
+from ..scope import DEVICES, in_scope, named_axis
+from ..sharding import Mesh, NamedSharding, PartitionSpec
+from ..tree_util import flatten_axes, tree_flatten
+from .jit import check_donated, check_target, release
+from .sharded_dispatch import NOT_READY, ShardedCache
+from .signature import (
+    argument_values,
+    as_tuple,
+    check_callable,
+    check_hashable,
+    kind_of,
+    leaf_paths,
+    name_of,
+    output_values,
+)
+from .vmap import mapped_size, vmap
+
+__all__ = ["pmap"]
+
+
+def pmap(
+    fun: Callable[..., Any],
+    axis_name: Hashable | None = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    global_arg_shapes: Any = None,
+) -> Callable[..., Any]:
+    """Maps a function over an axis of its arguments: each element on a device of its own.
+
+    The function is compiled once; all devices run it at the same time, each on its part.
+    Collectives (`lax.psum`, …) that name the axis compute over all of them. Where several processes
+    compute together, each passes and gets the part of the axis that its own devices have.
+
+    Args:
+      fun: of arrays, scalars and containers of them.
+      axis_name: a name for the axis, by which collectives in `fun` refer to it.
+      in_axes: which axis of each positional argument is mapped over: an int, `None` for none (the
+        argument is repeated on all devices), or a tuple or list with one entry for each argument:
+        an int, `None`, or a tree of them that is a prefix of the argument's tree. Keyword arguments
+        are mapped over axis 0.
+      out_axes: where the mapped axis is in the results: an int, `None` for a result that is the
+        same on all devices, or a tree of them that is a prefix of the result's tree.
+      static_broadcasted_argnums: positional arguments that are part of the program: hashable;
+        another value means another compilation.
+      devices: which devices to map over; the axis must be as long as those of them that belong to
+        this process. By default the first ones.
+      backend: 'cpu', 'gpu' or 'tpu'.
+      axis_size: the length of the axis; inferred from the arguments if not given.
+      donate_argnums: positional arguments whose memory may be used for results; they can't be used
+        afterwards.
+      global_arg_shapes: for arguments divided within a replica over several processes, which weft
+        has no need of: `None` for each argument, or left out.
+    Returns: a function with the same arguments, with an axis more, and results likewise. The
+      results are arrays on several devices.
+    Raises: ValueError: the mapped axes have different lengths, or there are fewer devices.
+    Example:
+      >>> import weft
+      >>> n = weft.local_device_count()
+      >>> x = weft.numpy.ones(n)
+      >>> total = weft.pmap(lambda x: weft.lax.psum(x, "i"), axis_name="i")(x)
+      >>> bool((total == n).all())
+      True
+    Source: seed 002, `jax.pmap`.
+    """
+    check_callable(fun, "pmap")
+    options = Options(
+        fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
+        donate_argnums, global_arg_shapes,
+    )  # fmt: skip
+    hot = ShardedCache()
+    entries: dict[Any, Entry] = {}
+    pending: dict[Any, threading.RLock] = {}
+
+    def general(args: Any, kwargs: Any) -> Any:
+        if thread.disable_jit:
+            return options.on_one_device(args, kwargs)
+        call = Call(options, args, kwargs)
+        entry = entries.get(call.key)
+        if entry is None or not entry.alive():
+            # of threads that come at once, the first traces and the others wait for it
+            try:
+                with pending.setdefault(call.key, threading.RLock()):
+                    entry = entries.get(call.key)
+                    if entry is None or not entry.alive():
+                        if len(entries) >= MOST_SIGNATURES:
+                            entries.clear()
+                        entry = entries[call.key] = Entry(call)
+            finally:
+                pending.pop(call.key, None)
+        trace = current.trace
+        if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
+            return entry.apply(call.values, trace)
+        result = entry.run(call.values)
+        if not kwargs and not options.static and entry.is_simple and trace is current.base:
+            entry.remember(hot, call)
+        return result
+
+    general = located(general)
+
+    @functools.wraps(fun)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and current.trace is current.base:
+            result = hot.call(args)
+            if result is not NOT_READY:
+                return result
+        return general(args, kwargs)
+
+    def clear_cache() -> None:
+        """Forgets all traced and compiled programs of this function."""
+        entries.clear()
+        hot.clear()
+
+    mapped.clear_cache = clear_cache  # type: ignore[attr-defined]
+    return mapped
+
+
+MOST_SIGNATURES = 4096
+
+
+class Options:
+    """What `pmap` was called with, checked."""
+
+    def __init__(
+        self,
+        fun: Any,
+        axis_name: Any,
+        in_axes: Any,
+        out_axes: Any,
+        static: Any,
+        devices: Any,
+        backend: Any,
+        axis_size: Any,
+        donated: Any,
+        global_arg_shapes: Any,
+    ) -> None:
+        if isinstance(in_axes, list):
+            in_axes = tuple(in_axes)
+        if in_axes is not None and not isinstance(in_axes, (int, tuple)):
+            raise noted(
+                TypeError(
+                    "pmap: in_axes must be an int, None, or a tuple with one entry for each "
+                    f"positional argument; got {type(in_axes).__name__} {in_axes!r}"
+                )
+            )
+        try:
+            hash(axis_name)
+        except TypeError:
+            raise noted(
+                TypeError(
+                    f"pmap: axis_name must be hashable, as a string is; got {axis_name!r}\n"
+                    "  fix: for two names, one pmap around another"
+                )
+            ) from None
+        check_target(None, backend)
+        self.fun, self.axis_name, self.in_axes, self.out_axes = fun, axis_name, in_axes, out_axes
+        self.static = as_tuple(static, int, "pmap: static_broadcasted_argnums")
+        self.donated = as_tuple(donated, int, "pmap: donate_argnums")
+        self.devices = None if devices is None else tuple(devices)
+        self.backend, self.axis_size = backend, axis_size
+        for d in self.devices or ():
+            if not isinstance(d, client.Device):
+                raise noted(TypeError(f"pmap: devices must be of devices(); got {d!r}"))
+        if self.devices is not None and len(set(self.devices)) != len(self.devices):
+            raise noted(ValueError(f"pmap: a device is named twice in {self.devices}"))
+        if both := set(self.static) & set(self.donated):
+            raise noted(
+                ValueError(
+                    f"pmap: arguments {sorted(both)} of {function_line(fun)} are both static and "
+                    "donated\n  fix: a static argument has no memory to donate"
+                )
+            )
+        shapes = global_arg_shapes if isinstance(global_arg_shapes, (tuple, list)) else ()
+        if any(s is not None for s in shapes):
+            raise noted(
+                ValueError(
+                    "pmap: global_arg_shapes is for arguments that are divided within a replica; "
+                    f"got {global_arg_shapes!r}\n  fix: leave it out; jit with in_shardings, or "
+                    "shard_map, divide arrays over the devices of several processes"
+                )
+            )
+
+    def on_one_device(self, args: Any, kwargs: Any) -> Any:
+        """The same result without compiling."""
+        fixed = {n % len(args) for n in self.static}
+        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
+        traced = [i for i in range(len(args)) if i not in fixed]
+
+        def call(*some: Any, **named: Any) -> Any:
+            waiting = iter(some)
+            return self.fun(
+                *[a if i in fixed else next(waiting) for i, a in enumerate(args)], **named
+            )
+
+        mapped = vmap(
+            call, tuple(axes[i] for i in traced), self.out_axes, self.axis_name, self.axis_size
+        )
+        return mapped(*[args[i] for i in traced], **kwargs)
+
+
+class Call:
+    """The arguments of one call."""
+
+    def __init__(self, options: Options, args: Any, kwargs: Any) -> None:
+        self.options, fun = options, options.fun
+        count = len(args)
+        for n in options.static:
+            if not -count <= n < count:
+                raise ValueError(
+                    f"pmap: static_broadcasted_argnums={n} is out of range: {function_line(fun)} "
+                    f"was called with {count} positional arguments"
+                )
+        self.fixed = {n % count: args[n % count] for n in options.static}
+        for i, value in self.fixed.items():
+            check_hashable("pmap", fun, i, value)
+        in_axes = options.in_axes
+        if isinstance(in_axes, tuple) and len(in_axes) != count:
+            raise ValueError(
+                f"pmap: in_axes must have one entry for each positional argument of "
+                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {count} arguments"
+            )
+        self.positions = [i for i in range(count) if i not in self.fixed]
+        traced = tuple(args[i] for i in self.positions)
+        leaves, self.tree = tree_flatten((traced, kwargs))
+        self.paths = lambda: leaf_paths(fun, traced, kwargs, self.positions)
+        self.values = argument_values("pmap", fun, leaves, self.paths)
+        self.avals = tuple([v.aval for v in self.values])
+        entries = (
+            tuple(in_axes[i] for i in self.positions) if isinstance(in_axes, tuple) else in_axes
+        )
+        axes = flatten_axes("pmap: in_axes", self.tree, (entries, 0))
+        self.size = mapped_size(fun, self.values, axes, options.axis_size, self.paths, "pmap")
+        self.axes = [
+            None if axis is None else axis % v.ndim
+            for axis, v in zip(axes, self.values, strict=True)
+        ]
+        statics = tuple((i, x.__class__, x) for i, x in self.fixed.items())
+        self.key = (self.tree, self.avals, statics, self.size, thread.key)
+        self.donated = self.donated_leaves(traced, count)
+
+    def donated_leaves(self, traced: Any, count: int) -> list[int]:
+        """The numbers of the leaves of donated arguments."""
+        wanted = {n % count if n < 0 else n for n in self.options.donated}
+        numbers: list[int] = []
+        at = 0
+        for i, arg in zip(self.positions, traced, strict=True):
+            size = len(tree_flatten(arg)[0])
+            if i in wanted:
+                numbers += range(at, at + size)
+            at += size
+        return numbers
+
+
+class Entry:
+    """One signature of a mapped function: the program of one device, and where it runs."""
+
+    def __init__(self, call: Call) -> None:
+        options = self.options = call.options
+        self.depth = in_scope(DEVICES, 0)
+        self.local_size = call.size
+        self.processes = 1 if self.depth else self.spanned(call.size)
+        size = call.size * self.processes
+        name = options.axis_name if options.axis_name is not None else Unnamed(self.depth)
+        axis = "pmap" if not self.depth else f"pmap_{self.depth}_{size}"
+        self.axes = ((axis, name, size),)
+        self.in_axes = call.axes
+        self.in_specs = [
+            spec_of(v.ndim, at, axis) for v, at in zip(call.values, call.axes, strict=True)
+        ]
+        self.trace(call, name, size)
+        self.out_specs = [
+            spec_of(a.ndim, at, axis)
+            for a, at in zip(self.jaxpr.out_avals, self.out_axes, strict=True)
+        ]
+        self.check_repeated(call, Axis(size, name))
+        self.mesh = None if self.depth else self.mesh_for(call.size)
+        self.open = any(not isinstance(c, Array) for c in self.jaxpr.consts)
+        self.donated = call.donated
+        self.is_simple = self.processes == 1
+        self._program: Program | None = None
+
+    def alive(self) -> bool:
+        """Whether the program can be used: not if it closes over a value that was traced."""
+        return not self.open
+
+    # --- tracing ---
+
+    def trace(self, call: Call, name: Any, size: int) -> None:
+        """Traces the function on the part of one element; sets `jaxpr`, `out_tree`, `out_axes`."""
+        fun = call.options.fun
+        count = len(call.positions) + len(call.fixed)
+        shapes = [one_shape(v.shape, at) for v, at in zip(call.values, call.axes, strict=True)]
+
+        def flat(*parts: Any) -> list[Any]:
+            leaves = [
+                p if at is None else reshape(p, shape=(*p.shape[:at], *p.shape[at + 1 :]))
+                for p, at in zip(parts, call.axes, strict=True)
+            ]
+            traced, kwargs = call.tree.unflatten(leaves)
+            waiting = iter(traced)
+            full = [call.fixed[i] if i in call.fixed else next(waiting) for i in range(count)]
+            with named_axis(DEVICES, self.depth + 1), named_axis(name, size):
+                result = fun(*full, **kwargs)
+            results, self.out_tree = tree_flatten(result)
+            values = output_values("pmap", fun, results)
+            self.out_axes = [
+                checked_axis(fun, axis, v)
+                for axis, v in zip(
+                    flatten_axes("pmap: out_axes", self.out_tree, call.options.out_axes),
+                    values,
+                    strict=True,
+                )
+            ]
+            return [
+                v if at is None else reshape(v, shape=(*v.shape[:at], 1, *v.shape[at:]))
+                for v, at in zip(values, self.out_axes, strict=True)
+            ]
+
+        avals = [v.aval.update(shape=s) for v, s in zip(call.values, shapes, strict=True)]
+        self.jaxpr = stage(
+            flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths
+        )
+
+    def check_repeated(self, call: Call, axis: Axis) -> None:
+        """Refuses `out_axes=None` for a result that isn't the same on all devices."""
+        if all(at is not None for at in self.out_axes):
+            return
+        varies = [at is not None for at in call.axes]
+        whole = self.jaxpr.without_consts()
+        _, batched = batch_partly(whole, [False] * len(self.jaxpr.consts) + varies, axis)
+        for at, varied, out in zip(self.out_axes, batched, self.jaxpr.out_avals, strict=True):
+            if at is None and varied:
+                raise ValueError(
+                    f"pmap: out_axes is None for an output of {function_line(self.options.fun)} "
+                    f"that depends on the mapped axis: {out}\n"
+                    "  fix: out_axes=0, or reduce over the axis"
+                )
+
+    # --- devices ---
+
+    def spanned(self, size: int) -> int:
+        """How many processes the map goes over."""
+        options = self.options
+        if options.devices is not None:
+            return len({d.process_index for d in options.devices}) or 1
+        return client.process_count(options.backend)
+
+    def mesh_for(self, size: int) -> Mesh:
+        """The devices: an axis for this map, and one for each kind of map inside."""
+        options = self.options
+        inner = sorted(inner_axes(self.jaxpr))
+        count = math.prod(n for _, n in inner)
+        known = options.devices
+        if known is not None and inner:
+            raise ValueError(
+                "pmap: devices can't be named where another pmap is inside "
+                f"{function_line(options.fun)}\n  fix: leave devices out"
+            )
+        every = client.devices(options.backend) if known is None else list(known)
+        by_process: dict[int, list[Any]] = {}
+        for d in every:
+            by_process.setdefault(d.process_index, []).append(d)
+        mine = by_process.get(client.process_index(options.backend), [])
+        if known is not None and len(mine) != size:
+            raise ValueError(
+                f"pmap: {len(mine)} devices of this process were named, for a mapped axis of "
+                f"length {size} in the arguments of {function_line(options.fun)}\n"
+                "  fix: one device for each element"
+            )
+        if size * count > len(mine):
+            inside = f" ({size} × {count}, for maps inside)" if inner else ""
+            raise ValueError(
+                f"pmap: {function_line(options.fun)} requires {size * count} replicas{inside}, but "
+                f"only {len(mine)} XLA devices are available\n  fix: map over fewer elements (vmap "
+                "over the rest), or on the CPU set WEFT_CPU_DEVICES"
+            )
+        chosen = [d for part in by_process.values() for d in part[: size * count]]
+        names = ("pmap", *[f"pmap_{depth}_{n}" for depth, n in inner])
+        return mesh_of(tuple(chosen), (size * self.processes, *[n for _, n in inner]), names)
+
+    # --- running ---
+
+    @property
+    def program(self) -> Program:
+        """The program for all devices, made when it is first needed."""
+        if self._program is None:
+            whole = self.jaxpr.without_consts()
+            specs = [*[((),) * c.aval.ndim for c in self.jaxpr.consts], *self.in_specs]
+            params = {
+                "jaxpr": whole, "mesh": self.mesh, "axes": self.axes,
+                "in_specs": tuple(specs), "out_specs": tuple(self.out_specs),
+            }  # fmt: skip
+            avals = [
+                whole_aval(a, s, self.axes) for a, s in zip(whole.in_avals, specs, strict=True)
+            ]
+            outs = [
+                whole_aval(a, s, self.axes)
+                for a, s in zip(whole.out_avals, self.out_specs, strict=True)
+            ]
+            invars, outvars = [Var(a) for a in avals], [Var(o) for o in outs]
+            equation = Equation(shard_map, invars, tuple(params.items()), outvars)
+            n = len(self.jaxpr.consts)
+            jaxpr = Jaxpr(
+                invars[:n], self.jaxpr.consts, invars[n:], [equation], outvars, self.jaxpr.name
+            )
+            self._program = Program(jaxpr, self.donated)
+            self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
+            self.inputs = [self.sharding(s) for s in self.in_specs]
+            self.wanted = [self.sharding(s) for s in self.out_specs]
+        return self._program
+
+    def sharding(self, spec: Any) -> NamedSharding:
+        """A spec on the mesh."""
+        return NamedSharding(self.mesh, PartitionSpec(*[p or None for p in spec]))  # type: ignore[arg-type]
+
+    def apply(self, values: Sequence[Any], trace: Any) -> Any:
+        """The result for values inside another transformation."""
+        if self.processes > 1:
+            raise ValueError(
+                f"pmap: {function_line(self.options.fun)} is mapped over devices of "
+                f"{self.processes} processes inside another transformation, where this process's "
+                "part of an array can't be told from all of it\n"
+                "  fix: pmap outermost, or jit with in_shardings"
+            )
+        outs = map_jaxpr(
+            self.jaxpr, values, self.in_specs, self.out_specs, trace, mesh=self.mesh, axes=self.axes
+        )
+        return self.out_tree.unflatten(outs)
+
+    def run(self, values: Sequence[Any]) -> Any:
+        """The result for arrays."""
+        program = self.program
+        if self.donated:
+            check_donated(program, values)
+        arrays = list(values)
+        for i in program.kept:
+            arrays[i] = self.arrive(values[i], i)
+        outs = program.run_on(self.group, arrays, self.inputs, self.wanted)
+        outs = [self.leave(o, at) for o, at in zip(outs, self.out_axes, strict=True)]
+        for i in program.donated:
+            release(values[program.kept[i]])
+        return self.out_tree.unflatten(outs)
+
+    def arrive(self, x: Array, i: int) -> ShardedArray:
+        """An argument, with its parts on the devices."""
+        sharding = self.inputs[i]
+        if self.processes > 1:
+            at = self.in_axes[i]
+            return from_processes(x, sharding, at, self.processes)
+        to = layout_of(x.aval, sharding)
+        if x.__class__ is ShardedArray:
+            if x.layout is to:
+                return x
+            if x.layout.group is self.group:
+                return relaid(x, sharding)
+        return spread_array(x, sharding)
+
+    def leave(self, x: Any, axis: int | None) -> Any:
+        """A result, as this process sees it."""
+        return x if self.processes == 1 else to_process(x, axis, self.processes)
+
+    def remember(self, hot: ShardedCache, call: Call) -> None:
+        """Puts this signature on the hot path, for arguments that lie where they are wanted."""
+        hot.remember(
+            call.tree.children()[0], self.out_tree, call.values, self.program, self.group,
+            self.inputs, self.wanted,
+        )  # fmt: skip
+
+
+class Unnamed:
+    """The name of a mapped axis that has been given none."""
+
+    __slots__ = ("depth",)
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unnamed) and self.depth == other.depth
+
+    def __hash__(self) -> int:
+        return hash((Unnamed, self.depth))
+
+    def __repr__(self) -> str:
+        return "<no name>"
+
+
+def spec_of(ndim: int, axis: int | None, name: str) -> tuple[tuple[str, ...], ...]:
+    """The spec of an array with one axis divided."""
+    return tuple((name,) if i == axis else () for i in range(ndim))
+
+
+def one_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+    """The shape of the part of one element."""
+    return shape if axis is None else (*shape[:axis], 1, *shape[axis + 1 :])
+
+
+def checked_axis(fun: Any, axis: Any, value: Any) -> int | None:
+    """Where the mapped axis of a result is to be."""
+    if axis is None:
+        return None
+    if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
+        raise ValueError(
+            f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "
+            f"{kind_of(value)}, which has {value.ndim + 1} axes with the mapped one"
+        )
+    return int(axis % (value.ndim + 1))
+
+
+def inner_axes(jaxpr: Jaxpr) -> set[tuple[int, int]]:
+    """The (depth, size) of all maps inside a mapped function."""
+    found: set[tuple[int, int]] = set()
+    for e in jaxpr.equations:
+        if e.primitive.may_act:
+            params = dict(e.params)
+            if e.primitive is shard_map and params["mesh"] is None:
+                for name, _, size in params["axes"]:
+                    found.add((int(name.split("_")[1]), size))
+            for inner in subjaxprs(e.params):
+                found |= inner_axes(inner)
+    return found
+
+
+@functools.cache
+def mesh_of(devices: Any, shape: Any, names: Any) -> Mesh:
+    """The mesh of these devices, made once."""
+    return Mesh(np.array(devices, object).reshape(shape), names)

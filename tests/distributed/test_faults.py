@@ -1,0 +1,211 @@
+"""A process dies, hangs, or is not what the others think: they end soon, and say which and why."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from several_processes import free_address, members, processes
+
+LOST = 75
+LIMIT = 3.0  # WEFT_FAULT_TIMEOUT in these tests
+SLACK = 12.0  # more that a busy machine may take; a hang would be for ever
+
+
+@pytest.fixture
+def start(tmp_path):
+    with processes(tmp_path) as start:
+        yield start
+
+
+def running(start, count, *args, **env):
+    """Processes that have computed together already."""
+    ranks = members(start, "summing.py", count, *args, WEFT_FAULT_TIMEOUT=str(LIMIT), **env)
+    for each in ranks:
+        each.wait_for("summing")
+    return ranks
+
+
+def all_name(survivors, lost, pid, why=""):
+    """Asserts that these processes end in time, and say which one was lost."""
+    for each in survivors:
+        ended = each.end(LIMIT + SLACK)
+        assert ended.status == LOST, ended.err
+        assert f"weft: process {lost} (host " in ended.err
+        assert f", pid {pid}) is lost: {why}" in ended.err
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_process_killed_at_a_random_moment(start, seed):
+    random.seed(seed)
+    count = random.randint(2, 4)
+    victim = random.randrange(count)
+    delay = random.uniform(0, 2.5)
+    print(f"seed {seed}: process {victim} of {count} is killed after {delay:.3f} s")
+    ranks = members(start, "summing.py", count, 100, WEFT_FAULT_TIMEOUT=str(LIMIT))
+    time.sleep(delay)
+    ranks[victim].popen.kill()
+    for rank, each in enumerate(ranks):
+        if rank != victim:
+            ended = each.end(LIMIT + SLACK)
+            assert ended.status in (LOST, 1)
+            assert "done" not in ended.out
+            last = ended.err.rpartition("weft: " if ended.status == LOST else "Error: ")[2]
+            assert f"process {victim} " in last, ended.err
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_killed_process_is_noticed_at_once(start, victim):
+    ranks = members(start, "summing.py", 3, 100)  # with the limits that there are by default
+    for each in ranks:
+        each.wait_for("summing")
+    killed = ranks.pop(victim)
+    killed.popen.kill()
+    all_name(ranks, victim, killed.pid, "its connection broke")
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_stopped_process(start, victim):
+    ranks = running(start, 2, 100)
+    os.kill(ranks[victim].pid, signal.SIGSTOP)
+    all_name([ranks[1 - victim]], victim, ranks[victim].pid, "it gave no sign of life for 3 s")
+    os.kill(ranks[victim].pid, signal.SIGCONT)  # and it doesn't go on alone
+    assert ranks[victim].end(LIMIT + SLACK).status == LOST
+
+
+def test_a_process_that_hangs_in_its_own_code(start):
+    ranks = running(start, 2, 100, "1:sleep:5")
+    for each in ranks:
+        ended = each.end(LIMIT + SLACK)
+        assert ended.status == LOST
+        assert f"pid {ranks[1].pid}) is lost: it hangs at" in ended.err
+        assert "summing.py" in ended.err
+        assert "stall_timeout_seconds" in ended.err
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_process_that_ends_by_an_exception(start, victim):
+    ranks = running(start, 3, 100, f"{victim}:raise:5")
+    failed = ranks.pop(victim)
+    all_name(ranks, victim, failed.pid, "it ended by ValueError: no more data")
+    ended = failed.end(LIMIT + SLACK)
+    assert ended.status == 1
+    assert ended.err.rstrip().endswith("ValueError: no more data")
+
+
+def test_a_process_that_crashes(start):
+    ranks = running(start, 2, 100, "1:crash:5")
+    all_name(ranks[:1], 1, ranks[1].pid, "its connection broke")
+
+
+def test_a_process_that_leaves_while_others_go_on(start):
+    ranks = running(start, 2, 100, "1:exit:5")
+    all_name(ranks, 0, ranks[0].pid, "it goes on, at ")
+    assert "raise shutdown_timeout_seconds" in ranks[0].err
+
+
+def test_a_forked_child_does_not_hide_a_death(start):
+    ranks = running(start, 2, 100, "1:fork:1")
+    ranks[1].wait_for("summing")
+    time.sleep(0.5)
+    ranks[1].popen.kill()
+    all_name(ranks[:1], 1, ranks[1].pid, "its connection broke")
+
+
+def test_all_end_well_when_nothing_happens(start):
+    for each in running(start, 3, 1):
+        ended = each.end()
+        assert (ended.status, ended.err) == (0, "")
+        assert ended.out.endswith("done after True\n")
+
+
+# --- before it begins ---
+
+
+def ranks_told(start, *told, address=None, **env):
+    """Processes that were told these (rank, count)."""
+    address = address or free_address()
+    env = {"WEFT_FAULT_TIMEOUT": "40", "WEFT_COORDINATOR": address} | env
+    return [
+        start("summing.py", 1, WEFT_PROCESS_ID=str(r), WEFT_NUM_PROCESSES=str(n), **env)
+        for r, n in told
+    ]
+
+
+def refused(each, *texts):
+    ended = each.end(20)  # not after the 40 seconds that it would wait for others
+    assert ended.status == 1
+    for text in texts:
+        assert text in ended.err
+    assert "Traceback" in ended.err
+    return ended.err
+
+
+def test_processes_that_were_told_different_counts(start):
+    for each in ranks_told(start, (0, 3), (1, 2)):
+        refused(each, "process 0 was told that there are 3 processes, process 1 (host ", "are 2")
+
+
+def test_a_process_id_that_two_have(start):
+    for each in ranks_told(start, (0, 3), (1, 3), (1, 3)):
+        refused(each, "two processes have process_id 1: process 1 (host ", "each its own")
+
+
+def test_process_id_0_that_two_have(start):
+    first, second = ranks_told(start, (0, 2), (0, 2))
+    errors = refused(first) + refused(second)
+    assert "two processes have process_id 0" in errors
+    assert "can't listen at 127.0.0.1:" in errors
+
+
+def test_a_process_id_that_is_too_large(start):
+    (each,) = ranks_told(start, (2, 2))
+    refused(each, "WEFT_PROCESS_ID is 2, but WEFT_NUM_PROCESSES says that there are 2 processes")
+
+
+def test_a_process_too_many(start):
+    address = free_address()
+    here = ranks_told(start, (0, 2), (1, 2), address=address)
+    for each in here:
+        each.wait_for("summing")
+    (late,) = ranks_told(start, (1, 2), address=address)
+    late_error = late.end(20).err
+    for each in here:
+        assert each.end().status == 0
+    assert "2 processes are here already" in late_error or "not to be found" in late_error
+
+
+def test_a_taken_port(start):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        (each,) = ranks_told(start, (0, 2), address=address)
+        refused(each, f"process 0 can't listen at {address}: Address already in use", "port")
+        (each,) = ranks_told(start, (1, 2), address=address, WEFT_FAULT_TIMEOUT="2")
+        refused(each, f"what is at {address} does not answer as process 0 would")
+
+
+def test_a_process_that_starts_late_enough_to_be_missed(start):
+    address = free_address()
+    here = ranks_told(start, (0, 3), (2, 3), address=address, WEFT_FAULT_TIMEOUT="2")
+    for each in here:
+        refused(each, "process 1 of 3 did not come within 2 s", f"pid {here[1].pid})")
+    (late,) = ranks_told(start, (1, 3), address=address, WEFT_FAULT_TIMEOUT="1")
+    refused(late, f"process 0 was not to be found at {address} within 1 s", "start it")
+
+
+def test_a_process_that_starts_late_but_in_time(start):
+    address = free_address()
+    (first,) = ranks_told(start, (1, 2), address=address)
+    time.sleep(1)
+    (second,) = ranks_told(start, (0, 2), address=address)
+    assert [first.end().status, second.end().status] == [0, 0]
+
+
+def test_a_process_that_dies_while_others_are_awaited(start):
+    first, second = ranks_told(start, (0, 3), (1, 3))
+    time.sleep(2.0)
+    second.popen.kill()
+    refused(first, "process 1 (host ", "ended before all processes had come")
