@@ -185,7 +185,7 @@ class Program:
             else:
                 return list(map(Array, [None] * len(avals), avals, execute(inputs)))
         if device is None:
-            device = committed_device(self.name, args, self.kept)
+            device = committed_device(self.name, args, self.kept) or self.group_of_consts()
         elif device.__class__ is not Group:
             with transfers.explicitly():
                 args = [moved(a, device) for a in args]
@@ -234,7 +234,7 @@ class Program:
             with self._lock:
                 found = self.executables.get(key)
                 if found is None:
-                    shardings = [*inputs, *[spmd.replicated(group)] * len(self.consts)]
+                    shardings = [*inputs, *self.const_shardings(group)]
                     results = wanted or self.wanted(None)
                     options = self.options_for(group)
                     found = spmd.compiled(self, group, shardings, results, options)
@@ -271,7 +271,7 @@ class Program:
         Args:
           inputs: of each argument.
         """
-        shardings = [inputs[i] for i in self.kept] + [spmd.replicated(group)] * len(self.consts)
+        shardings = [inputs[i] for i in self.kept] + self.const_shardings(group)
         return spmd.lowered(self, group, shardings, self.wanted(outs))
 
     def constants(self, group: Group) -> list[Any]:
@@ -279,10 +279,26 @@ class Program:
         key = "constants", group
         found = self.executables.get(key)
         if found is None:
-            everywhere = spmd.replicated(group)
-            found = [spmd.on_group(self.name, -1, c, group, everywhere) for c in self.consts]
+            shardings = self.const_shardings(group)
+            found = [spmd.put_on(c, s) for c, s in zip(self.consts, shardings, strict=True)]
             self.executables[key] = found
         return found
+
+    def const_shardings(self, group: Group) -> list[Any]:
+        """How the constants are divided: as they are, if they are on the group, else repeated."""
+        return [
+            c._sharding
+            if c.__class__ is ShardedArray and c.layout.group is group
+            else spmd.replicated(group)
+            for c in self.consts
+        ]
+
+    def group_of_consts(self) -> Group | None:
+        """The group that a constant is on: it decides if no argument does."""
+        for c in self.consts:
+            if c.__class__ is ShardedArray:
+                return c.layout.group  # type: ignore[no-any-return]
+        return None
 
     def run_on(
         self, group: Group, args: Sequence[Array], inputs: Any = None, outs: Any = None

@@ -260,8 +260,8 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
     @primitive.lower
     def _(block: Any, *operands: Any, out: Aval, axes: Any, sizes: Any) -> Any:
         raise TypeError(
-            f"reduce_axes={axes}: expected axes mapped by vmap, where it is known which values "
-            "vary along one; got an axis of replicas\n"
+            f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
+            "isn't in a loop or a branch on many devices\n"
             "  fix: leave the axis out of reduce_axes, and apply psum to the gradient"
         )
 

@@ -3,6 +3,7 @@
 `Executable.execute` is the hot path of all compiled code: one Python frame around two C++ calls.
 """
 
+import contextlib
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -223,10 +224,8 @@ def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Callab
             raise fork_error()
         with turn.lock:
             if turn.token is not None:
-                try:
+                with contextlib.suppress(RuntimeError):  # its own results say so when asked for
                     turn.token.block_until_ready()
-                except RuntimeError:
-                    pass  # it failed: its own results say so when they are asked for
             try:
                 results = run(buffers, with_tokens=True)
                 turn.token = results.consume_token()

@@ -160,9 +160,10 @@ class Entry:
             return self.group
         if self.device is not None:
             return self.device if self.device.__class__ is Group else None
-        if all(v.__class__ is not ShardedArray for v in values):
+        if all(v.__class__ is not ShardedArray for v in (*values, *self.program.consts)):
             return None
         group = committed_device(self.program.name, values, self.program.kept)
+        group = group or self.program.group_of_consts()
         return group if group.__class__ is Group else None
 
     def ready(self) -> Any:

@@ -20,10 +20,11 @@ from ..core.array import Array
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.primitive import Axis
 from ..core.sharded_array import ShardedArray
-from ..core.source import function_line, located, noted
+from ..core.source import function_line, located
 from ..core.trace import current, is_bottom, looked_at
 from ..higher_order.jaxprs import batch_partly
 from ..higher_order.shard_map import map_jaxpr, shard_map, whole_aval
+from ..higher_order.variation import settled
 from ..interpreters.stage import stage
 from ..primitives.structural import reshape
 from ..runtime import client
@@ -31,19 +32,16 @@ from ..runtime.group import group_of
 from ..scope import DEVICES, in_scope, named_axis
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import flatten_axes, tree_flatten
-from .jit import check_donated, check_target, release
+from .jit import check_donated, release
+from .pmap_arguments import Call, Options
 from .sharded_dispatch import NOT_READY, ShardedCache
 from .signature import (
-    argument_values,
-    as_tuple,
     check_callable,
-    check_hashable,
     kind_of,
-    leaf_paths,
     name_of,
     output_values,
 )
-from .vmap import mapped_size, vmap
+from .stages import Lowered, Traced
 
 __all__ = ["pmap"]
 
@@ -84,8 +82,8 @@ def pmap(
       axis_size: the length of the axis; inferred from the arguments if not given.
       donate_argnums: positional arguments whose memory may be used for results; they can't be used
         afterwards.
-      global_arg_shapes: for arguments divided within a replica over several processes, which weft
-        has no need of: `None` for each argument, or left out.
+      global_arg_shapes: the shape of each positional argument without the mapped axis, or `None`.
+        Nothing is divided within a replica, so they are known; they are checked.
     Returns: a function with the same arguments, with an axis more, and results likewise. The
       results are arrays on several devices.
     Raises: ValueError: the mapped axes have different lengths, or there are fewer devices.
@@ -107,10 +105,7 @@ def pmap(
     entries: dict[Any, Entry] = {}
     pending: dict[Any, threading.RLock] = {}
 
-    def general(args: Any, kwargs: Any) -> Any:
-        if thread.disable_jit:
-            return options.on_one_device(args, kwargs)
-        call = Call(options, args, kwargs)
+    def entry_for(call: Call) -> Entry:
         entry = entries.get(call.key)
         if entry is None or not entry.alive():
             # of threads that come at once, the first traces and the others wait for it
@@ -123,6 +118,13 @@ def pmap(
                         entry = entries[call.key] = Entry(call)
             finally:
                 pending.pop(call.key, None)
+        return entry
+
+    def general(args: Any, kwargs: Any) -> Any:
+        if thread.disable_jit:
+            return options.on_one_device(args, kwargs)
+        call = Call(options, args, kwargs)
+        entry = entry_for(call)
         trace = current.trace
         if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
             return entry.apply(call.values, trace)
@@ -141,149 +143,37 @@ def pmap(
                 return result
         return general(args, kwargs)
 
+    @located
+    def lower(*args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments as StableHLO, to be compiled ahead of time.
+
+        Anything with a shape and a dtype does for an argument.
+        """
+        call = Call(options, args, kwargs, abstract=True)
+        entry = entry_for(call)
+        if entry.open or entry.depth:
+            raise ValueError(
+                f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
+                "another map: it is no program of its own"
+            )
+        program = entry.program
+        traced = Traced(
+            program.jaxpr, call.tree, entry.out_tree, name_of(fun), entry, options.donated,
+            entry.group, entry.inputs,
+        )  # fmt: skip
+        return traced.lower()
+
     def clear_cache() -> None:
         """Forgets all traced and compiled programs of this function."""
         entries.clear()
         hot.clear()
 
+    mapped.lower = lower  # type: ignore[attr-defined]
     mapped.clear_cache = clear_cache  # type: ignore[attr-defined]
     return mapped
 
 
 MOST_SIGNATURES = 4096
-
-
-class Options:
-    """What `pmap` was called with, checked."""
-
-    def __init__(
-        self,
-        fun: Any,
-        axis_name: Any,
-        in_axes: Any,
-        out_axes: Any,
-        static: Any,
-        devices: Any,
-        backend: Any,
-        axis_size: Any,
-        donated: Any,
-        global_arg_shapes: Any,
-    ) -> None:
-        if isinstance(in_axes, list):
-            in_axes = tuple(in_axes)
-        if in_axes is not None and not isinstance(in_axes, (int, tuple)):
-            raise noted(
-                TypeError(
-                    "pmap: in_axes must be an int, None, or a tuple with one entry for each "
-                    f"positional argument; got {type(in_axes).__name__} {in_axes!r}"
-                )
-            )
-        try:
-            hash(axis_name)
-        except TypeError:
-            raise noted(
-                TypeError(
-                    f"pmap: axis_name must be hashable, as a string is; got {axis_name!r}\n"
-                    "  fix: for two names, one pmap around another"
-                )
-            ) from None
-        check_target(None, backend)
-        self.fun, self.axis_name, self.in_axes, self.out_axes = fun, axis_name, in_axes, out_axes
-        self.static = as_tuple(static, int, "pmap: static_broadcasted_argnums")
-        self.donated = as_tuple(donated, int, "pmap: donate_argnums")
-        self.devices = None if devices is None else tuple(devices)
-        self.backend, self.axis_size = backend, axis_size
-        for d in self.devices or ():
-            if not isinstance(d, client.Device):
-                raise noted(TypeError(f"pmap: devices must be of devices(); got {d!r}"))
-        if self.devices is not None and len(set(self.devices)) != len(self.devices):
-            raise noted(ValueError(f"pmap: a device is named twice in {self.devices}"))
-        if both := set(self.static) & set(self.donated):
-            raise noted(
-                ValueError(
-                    f"pmap: arguments {sorted(both)} of {function_line(fun)} are both static and "
-                    "donated\n  fix: a static argument has no memory to donate"
-                )
-            )
-        shapes = global_arg_shapes if isinstance(global_arg_shapes, (tuple, list)) else ()
-        if any(s is not None for s in shapes):
-            raise noted(
-                ValueError(
-                    "pmap: global_arg_shapes is for arguments that are divided within a replica; "
-                    f"got {global_arg_shapes!r}\n  fix: leave it out; jit with in_shardings, or "
-                    "shard_map, divide arrays over the devices of several processes"
-                )
-            )
-
-    def on_one_device(self, args: Any, kwargs: Any) -> Any:
-        """The same result without compiling."""
-        fixed = {n % len(args) for n in self.static}
-        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
-        traced = [i for i in range(len(args)) if i not in fixed]
-
-        def call(*some: Any, **named: Any) -> Any:
-            waiting = iter(some)
-            return self.fun(
-                *[a if i in fixed else next(waiting) for i, a in enumerate(args)], **named
-            )
-
-        mapped = vmap(
-            call, tuple(axes[i] for i in traced), self.out_axes, self.axis_name, self.axis_size
-        )
-        return mapped(*[args[i] for i in traced], **kwargs)
-
-
-class Call:
-    """The arguments of one call."""
-
-    def __init__(self, options: Options, args: Any, kwargs: Any) -> None:
-        self.options, fun = options, options.fun
-        count = len(args)
-        for n in options.static:
-            if not -count <= n < count:
-                raise ValueError(
-                    f"pmap: static_broadcasted_argnums={n} is out of range: {function_line(fun)} "
-                    f"was called with {count} positional arguments"
-                )
-        self.fixed = {n % count: args[n % count] for n in options.static}
-        for i, value in self.fixed.items():
-            check_hashable("pmap", fun, i, value)
-        in_axes = options.in_axes
-        if isinstance(in_axes, tuple) and len(in_axes) != count:
-            raise ValueError(
-                f"pmap: in_axes must have one entry for each positional argument of "
-                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {count} arguments"
-            )
-        self.positions = [i for i in range(count) if i not in self.fixed]
-        traced = tuple(args[i] for i in self.positions)
-        leaves, self.tree = tree_flatten((traced, kwargs))
-        self.paths = lambda: leaf_paths(fun, traced, kwargs, self.positions)
-        self.values = argument_values("pmap", fun, leaves, self.paths)
-        self.avals = tuple([v.aval for v in self.values])
-        entries = (
-            tuple(in_axes[i] for i in self.positions) if isinstance(in_axes, tuple) else in_axes
-        )
-        axes = flatten_axes("pmap: in_axes", self.tree, (entries, 0))
-        self.size = mapped_size(fun, self.values, axes, options.axis_size, self.paths, "pmap")
-        self.axes = [
-            None if axis is None else axis % v.ndim
-            for axis, v in zip(axes, self.values, strict=True)
-        ]
-        statics = tuple((i, x.__class__, x) for i, x in self.fixed.items())
-        self.key = (self.tree, self.avals, statics, self.size, thread.key)
-        self.donated = self.donated_leaves(traced, count)
-
-    def donated_leaves(self, traced: Any, count: int) -> list[int]:
-        """The numbers of the leaves of donated arguments."""
-        wanted = {n % count if n < 0 else n for n in self.options.donated}
-        numbers: list[int] = []
-        at = 0
-        for i, arg in zip(self.positions, traced, strict=True):
-            size = len(tree_flatten(arg)[0])
-            if i in wanted:
-                numbers += range(at, at + size)
-            at += size
-        return numbers
 
 
 class Entry:
@@ -355,6 +245,11 @@ class Entry:
         self.jaxpr = stage(
             flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths
         )
+        varies = [False] * len(self.jaxpr.consts) + [at is not None for at in call.axes]
+        whole = self.jaxpr.without_consts()
+        settled_jaxpr = settled(whole, varies, Axis(size, name))
+        if settled_jaxpr is not whole:
+            self.jaxpr = with_consts(settled_jaxpr, self.jaxpr.consts)
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -441,12 +336,12 @@ class Entry:
             self._program = Program(jaxpr, self.donated)
             self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
             self.inputs = [self.sharding(s) for s in self.in_specs]
-            self.wanted = [self.sharding(s) for s in self.out_specs]
+            self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
 
     def sharding(self, spec: Any) -> NamedSharding:
         """A spec on the mesh."""
-        return NamedSharding(self.mesh, PartitionSpec(*[p or None for p in spec]))  # type: ignore[arg-type]
+        return NamedSharding(self.mesh, PartitionSpec(*[p[0] if p else None for p in spec]))  # type: ignore[arg-type]
 
     def apply(self, values: Sequence[Any], trace: Any) -> Any:
         """The result for values inside another transformation."""
@@ -462,15 +357,15 @@ class Entry:
         )
         return self.out_tree.unflatten(outs)
 
-    def run(self, values: Sequence[Any]) -> Any:
-        """The result for arrays."""
-        program = self.program
+    def run(self, values: Sequence[Any], program: Program | None = None) -> Any:
+        """The result for arrays; of the program compiled with other options, if one is given."""
+        program = program or self.program
         if self.donated:
             check_donated(program, values)
         arrays = list(values)
         for i in program.kept:
             arrays[i] = self.arrive(values[i], i)
-        outs = program.run_on(self.group, arrays, self.inputs, self.wanted)
+        outs = program.run_on(self.group, arrays, self.inputs, self.outs)
         outs = [self.leave(o, at) for o, at in zip(outs, self.out_axes, strict=True)]
         for i in program.donated:
             release(values[program.kept[i]])
@@ -498,8 +393,14 @@ class Entry:
         """Puts this signature on the hot path, for arguments that lie where they are wanted."""
         hot.remember(
             call.tree.children()[0], self.out_tree, call.values, self.program, self.group,
-            self.inputs, self.wanted,
+            self.inputs, self.outs,
         )  # fmt: skip
+
+
+def with_consts(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
+    """The program whose first inputs are these constants."""
+    n, invars = len(consts), jaxpr.invars
+    return Jaxpr(invars[:n], consts, invars[n:], jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
 
 class Unnamed:

@@ -124,7 +124,7 @@ def shard_map(
         results = map_jaxpr(jaxpr, values, ins, outs, mesh=used, axes=axes)
         return out_tree.unflatten(results)
 
-    compiled = jit(functools.wraps(function)(located(call)))
+    compiled = jit(functools.wraps(function)(call))
 
     @functools.wraps(function)
     @located

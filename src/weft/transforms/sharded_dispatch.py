@@ -66,9 +66,12 @@ class ShardedCache:
             return
         for i in program.kept if inputs is not None else ():
             a = arrays[i]
-            if a.__class__ is ShardedArray and inputs[i]:
-                if layout_of(a.aval, inputs[i]) is not a.layout:
-                    return  # it has to be moved first
+            if a.__class__ is Array or not inputs[i]:
+                continue
+            if layout_of(a.aval, inputs[i]) is not a.layout:
+                return  # it has to be moved first
+        if any(arrays[program.kept[i]].__class__ is Array for i in program.donated):
+            return
         placed, there = program.arranged(group, arrays, inputs, outs)
         order = [what for _, what in program.outputs]
         single = out_tree.is_leaf
@@ -146,8 +149,8 @@ class ShardedCache:
         if x.__class__ is np.ndarray:
             return self.avals.get((x.shape, x.dtype))
         if x.__class__ is Array and x._host is not None:
-            return x.aval  # type: ignore[no-any-return]
-        if x.__class__ is float or x.__class__ is int:
+            return x.aval
+        if x.__class__ is float or (x.__class__ is int and abs(x) < 2**31):
             return as_value(x).aval  # type: ignore[no-any-return]
         return None
 
