@@ -1,7 +1,8 @@
 """How long does a small program on 8 devices take, from the call to its result?
 
 Arguments lie on the devices already; the 100 are one list. With collectives, each array is summed
-over the devices. A call on 8 devices is the work of 8 threads: where there are fewer cores, most of the time is theirs.
+over the devices. A call on 8 devices is the work of 8 threads: where there are fewer cores, most of
+the time is theirs.
 """
 
 from collections.abc import Callable, Iterator

@@ -46,7 +46,7 @@ def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """(name, what to time)."""
     divided = over(peer, mesh(peer, data=DEVICES), "data")
     jitted = peer.jit(doubled)
-    told = peer.jit(doubled, in_shardings=((divided),), out_shardings=divided)
+    told = peer.jit(doubled, in_shardings=(divided,), out_shardings=divided)
     f = mapped(peer, doubled)
     for name, n in COUNTS.items():
         host = [numpy.ones((DEVICES, 4), "float32") for _ in range(n)]

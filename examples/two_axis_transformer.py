@@ -8,6 +8,7 @@ devices. Prints the loss, where each parameter lies, and what the devices send i
 """
 
 import argparse
+import functools
 import sys
 
 import numpy as onp
@@ -133,6 +134,7 @@ def loss(params, tokens, split):
 # ---- the step, on one device or on a mesh ----
 
 
+@functools.cache
 def make_step(mesh=None):
     """A compiled step of gradient descent: (params, tokens) to (params, loss).
 

@@ -15,7 +15,9 @@ FOLDER = Path(__file__).parent / "distributed"
 START = 60.0
 """Seconds for processes to come to where a test wants them, on a machine that is busy."""
 
-CLUSTER = re.compile("WEFT_(COORDINATOR|NUM_PROCESSES|PROCESS_ID|FAULT_TIMEOUT)|XLA_|SLURM|OMPI|PMIX")
+CLUSTER = re.compile(
+    "WEFT_(COORDINATOR|NUM_PROCESSES|PROCESS_ID|FAULT_TIMEOUT)|XLA_|SLURM|OMPI|PMIX"
+)
 
 
 def free_address():

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
     from .transforms.jit import jit
     from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
+    from .transforms.meshes import make_mesh
     from .transforms.naming import named_call, named_scope
     from .transforms.pmap import pmap
     from .transforms.shard_map import shard_map
@@ -137,6 +138,7 @@ __all__ = [
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "make_mesh",
     "named_call",
     "named_scope",
     "numpy",
@@ -216,6 +218,7 @@ __getattr__, __dir__ = exports(
             "named_scope",
         ),
         "transforms.sharded": ("device_put_replicated", "device_put_sharded"),
+        "transforms.meshes": ("make_mesh",),
         "transforms.pmap": ("pmap",),
         "transforms.shard_map": ("shard_map",),
         "transforms.vmap": ("vmap",),

@@ -3,8 +3,8 @@
 Named axes, which `vmap(axis_name=…)` and others bring in; and what `Mark`s stand for.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .config import set_axes, thread
@@ -51,3 +51,13 @@ def named_axis(name: Any, size: Any) -> Iterator[None]:
         yield
     finally:
         set_axes(before)
+
+
+@contextmanager
+def on_devices(axes: Sequence[tuple[Any, int]]) -> Iterator[None]:
+    """Traces, within a block, what each device of a map runs; `axes` are names and sizes."""
+    with ExitStack() as scopes:
+        scopes.enter_context(named_axis(DEVICES, in_scope(DEVICES, 0) + 1))
+        for name, size in axes:
+            scopes.enter_context(named_axis(name, size))
+        yield

@@ -133,6 +133,11 @@ class Sharding:
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
 
     @property
+    def is_open(self) -> bool:
+        """Whether the division of some axis is left to XLA."""
+        return False
+
+    @property
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""
         return all(d.process_index == d.client.process_index for d in self.devices)
@@ -239,6 +244,18 @@ class NamedSharding(Sharding):
         return NamedSharding(self.mesh, PartitionSpec(UNCONSTRAINED, *self.spec))
 
     @property
+    def is_open(self) -> bool:
+        """Whether the division of some axis is left to XLA."""
+        return UNCONSTRAINED in self.spec
+
+    def closed(self) -> "NamedSharding":
+        """The same sharding with those axes whole."""
+        if not self.is_open:
+            return self
+        spec = [None if part is UNCONSTRAINED else part for part in self.spec]
+        return NamedSharding(self.mesh, PartitionSpec(*spec))
+
+    @property
     def devices(self) -> tuple[Any, ...]:
         """The devices of the mesh, row by row."""
         return tuple(self.mesh.devices.flat)
@@ -256,6 +273,11 @@ class NamedSharding(Sharding):
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
         """Which part of an array of this shape each device has."""
         sizes = self.mesh.shape
+        if self.is_open:
+            raise ValueError(
+                f"{self.spec}: UNCONSTRAINED leaves a choice to XLA, which only "
+                "lax.with_sharding_constraint can do"
+            )
         if len(self.spec) > len(shape):
             raise ValueError(
                 f"{self.spec} has {len(self.spec)} entries, for an array of {len(shape)} axes"

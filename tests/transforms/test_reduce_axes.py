@@ -9,7 +9,7 @@ import pytest
 
 import weft
 import weft.numpy as wnp
-from weft import grad, jit, lax, linear_transpose, value_and_grad, vjp, vmap
+from weft import grad, jit, lax, linear_transpose, pmap, value_and_grad, vjp, vmap
 
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=3).astype(np.float32)
@@ -112,7 +112,10 @@ def test_total_gradients(name, around):
     expected_w, expected_x = grad(whole, (0, 1))(W, X)
     total = grad(AROUND[around](loss), (0, 1), reduce_axes=("batch",))
     mapped = vmap(total, in_axes=(None, 0), out_axes=(None, 0), axis_name="batch")
-    for f in (mapped, jit(mapped)):
+    forms = [mapped, jit(mapped)]
+    if around in ("as it is", "jit"):
+        forms.append(pmap(total, in_axes=(None, 0), out_axes=(None, 0), axis_name="batch"))
+    for f in forms:
         w_gradient, x_gradient = f(W, X)
         np.testing.assert_allclose(w_gradient, expected_w, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(x_gradient, expected_x, rtol=1e-4, atol=1e-5)
@@ -156,13 +159,14 @@ def test_the_same_transposed_program_serves_both():
     assert np.abs(each - reduced).max() > 0.1
 
 
-def test_two_axes_of_which_one_is_reduced():
+@pytest.mark.parametrize("mapper", [vmap, pmap])
+def test_two_axes_of_which_one_is_reduced(mapper):
     loss = lambda w, x: wnp.sin(wnp.dot(w, x))  # noqa: E731
     pairs = X.reshape(2, 2, 3)
 
     def gradients(axes):
-        inner = vmap(grad(loss, reduce_axes=axes), in_axes=(None, 0), axis_name="j")
-        return np.asarray(vmap(inner, in_axes=(None, 0), axis_name="i")(W, pairs))
+        inner = mapper(grad(loss, reduce_axes=axes), in_axes=(None, 0), axis_name="j")
+        return np.asarray(mapper(inner, in_axes=(None, 0), axis_name="i")(W, pairs))
 
     each = np.stack([grad(loss)(W, x) for x in X]).reshape(2, 2, 3)
     sums = lambda axis: np.broadcast_to(each.sum(axis, keepdims=True), each.shape)  # noqa: E731
@@ -238,5 +242,5 @@ def test_errors():
     with pytest.raises(TypeError, match=r"(?s)grad: reduce_axes must be a tuple .*fix: .*\('i',\)"):
         grad(lambda x: x, reduce_axes="i")
     total = grad(lambda w, x: w * x, reduce_axes=("i",))
-    with pytest.raises(TypeError, match=r"(?s)reduce_axes=\('i',\): expected axes mapped by vmap"):
+    with pytest.raises(TypeError, match=r"(?s)reduce_axes=\('i',\): expected an axis along which"):
         weft.xla_computation(total, axis_env=[("i", 2)])(1.0, 2.0)

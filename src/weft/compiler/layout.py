@@ -143,9 +143,15 @@ def part_arrays(x: ShardedArray) -> list[PlacedArray]:
     group = x.layout.group
     raw = parts.parts_of(live_buffer(x))
     part = aval(x._sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
-    return [
-        PlacedArray(None, part, r, group.devices[i]) for r, i in zip(raw, group.local, strict=True)
-    ]
+    arrays = []
+    for r, i in zip(raw, group.local, strict=True):
+        device = group.devices[i]
+        if part.size:
+            own = parts.as_own(r, part.shape, part.dtype, device)
+        else:  # XLA doesn't divide arrays without elements
+            own = buffers.put(np.empty(part.shape, part.dtype), device)
+        arrays.append(PlacedArray(None, part, own, device))
+    return arrays
 
 
 def gathered(x: ShardedArray) -> np.ndarray[Any, Any]:

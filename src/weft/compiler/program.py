@@ -330,14 +330,17 @@ def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> A
             if device is None:
                 device, first = group, i
             elif device is not group:
-                if device.__class__ is Group and set(device.devices) == set(group.devices):
-                    continue  # in another order: it is moved
-                raise spmd.apart(name, first, args[first], i, a)
+                on = device.devices if device.__class__ is Group else (device,)
+                if set(on) != set(group.devices):
+                    raise spmd.apart(name, first, args[first], i, a)
+                if device.__class__ is not Group:
+                    device = group  # of this one device
         elif a.__class__ is PlacedArray and a._committed:
             if device is None:
                 device, first = a._device, i
             elif device.__class__ is Group:
-                raise spmd.apart(name, first, args[first], i, a)
+                if device.devices != (a._device,):
+                    raise spmd.apart(name, first, args[first], i, a)
             elif device is not a._device:
                 raise ValueError(
                     f"{name}: arguments are committed to different devices: {args[first].aval} "

@@ -190,7 +190,8 @@ def relaid(x: ShardedArray, sharding: Sharding) -> ShardedArray:
         before, after = Var(x.aval), Var(x.aval)
         equation = Equation(constrain, [before], (("sharding", sharding),), [after])
         program = _Mover(Jaxpr([], [], [before], [equation], [after], "device_put"))
-        made = compiled(program, x.layout.group, [x._sharding], [sharding], {})
+        wanted = None if sharding.is_open else sharding
+        made = compiled(program, x.layout.group, [x._sharding], [wanted], {})
         placed = remember(_relaying, key, made)
     transfers.copying(x.aval, x._sharding, sharding)
     (result,) = placed.run([x])
@@ -210,7 +211,12 @@ class _Mover:
 
 def execute(args: Sequence[Array], *, sharding: NamedSharding) -> Any:
     """A constraint on an array that is there: it is put where it says."""
-    return put_on(args[0], sharding)
+    (x,) = args
+    if not sharding.is_open:
+        return put_on(x, sharding)
+    if x.__class__ is ShardedArray and x.layout.group is group_of(sharding.devices):
+        return relaid(x, sharding)
+    return put_on(x, sharding.closed())
 
 
 constrain.execute_rule = execute  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 Knows where elements may be kept; the base trace knows how to move them.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,18 @@ from .aval import Aval, aval
 from .source import noted
 from .trace import current
 from .value import Value
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The part of an array that is on one device."""
+
+    device: Any
+    index: tuple[slice, ...]
+    """Which part it is: `x[index]`."""
+    data: "Array"
+    replica_id: int
+    """How many devices before this one have the same part."""
 
 
 class Array(Value):
@@ -84,6 +97,17 @@ class Array(Value):
     def sharding(self) -> Any:
         """How the array lies on devices."""
         return current.base.sharding_of(self)
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts that this process has: here the one on the only device."""
+        if self.is_deleted():
+            self.host()  # says so
+        return [Shard(self.device, (slice(None),) * self.ndim, self, 0)]
+
+    def addressable_data(self, index: int) -> "Array":
+        """The part on the device of this number among those of this process."""
+        return self.addressable_shards[index].data
 
     @property
     def is_fully_replicated(self) -> bool:

@@ -1,24 +1,11 @@
 """Arrays whose parts are on several devices. Knows parts and where they belong; moves nothing."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from .array import Array
+from .array import Array, Shard
 from .aval import Aval
 from .source import noted
 from .trace import current
-
-
-@dataclass(frozen=True)
-class Shard:
-    """The part of an array that is on one device."""
-
-    device: Any
-    index: tuple[slice, ...]
-    """Which part it is: `x[index]`."""
-    data: Array
-    replica_id: int
-    """How many devices before this one have the same part."""
 
 
 class ShardedArray(Array):

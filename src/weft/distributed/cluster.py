@@ -114,8 +114,9 @@ def expanded(nodes: str) -> list[str]:
       >>> expanded("a[01-03,7],b"), expanded("rack[1-2]-n[8-9]")
       (['a01', 'a02', 'a03', 'a7', 'b'], ['rack1-n8', 'rack1-n9', 'rack2-n8', 'rack2-n9'])
     """
-    hosts = [host for item in re.findall(r"(?:[^,[]|\[[^]]*\])+", nodes) for host in _each(item)]
-    if not hosts:
+    items = re.findall(r"(?:[^][,]|\[[^][]*\])+", nodes)
+    hosts = [host for item in items for host in _each(item)]
+    if not hosts or ",".join(items) != nodes:
         raise ValueError(f"initialize: expected Slurm's list of nodes, as a[1-4],b; got {nodes!r}")
     return hosts
 

@@ -18,8 +18,8 @@ from .stillness import Report
 GRACE = 1.0
 """Seconds in which a death is looked for that may explain an exception in another process."""
 
-FAREWELL = 2.0
-"""Seconds for the others to read the last message."""
+FAREWELL = 3.0
+"""Seconds for the others to read the last message, or to come late and get it."""
 
 ENDED = "it ended by "
 
@@ -76,6 +76,7 @@ class Hub:
         self._open_service = open_service
         self._seats: dict[int, Seat] = {}
         self._complete = self._released = self._ended = False
+        self._refusal = ""
         self._last_beat = self._began = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ)
@@ -85,14 +86,18 @@ class Hub:
         while not self._ended:
             self._hear(self.limits.interval)
             self._judge(time.monotonic())
-        self._close(self._listener)
         deadline = time.monotonic() + FAREWELL
-        while self._selector.get_map() and (remaining := deadline - time.monotonic()) > 0:
+        while not self._all_know() and (remaining := deadline - time.monotonic()) > 0:
             self._hear(remaining)
         for key in list(self._selector.get_map().values()):
             self._close(key.fileobj)
         self._selector.close()
         self.over.set()
+
+    def _all_know(self) -> bool:
+        """Whether everyone has hung up."""
+        seats = self._seats.values()
+        return len(seats) == self.count and all(seat.gone for seat in seats)
 
     def _close(self, source: Any) -> None:
         self._selector.unregister(source)
@@ -144,7 +149,10 @@ class Hub:
     def _enrol(self, line: Line, hello: Hello, now: float) -> None:
         member = hello.member
         taken = self._seats.get(member.rank)
-        if self._complete:
+        if self._refusal:
+            self._seats[member.rank] = Seat(line, hello, now)
+            line.send(refused=self._refusal)
+        elif self._complete:
             line.send(
                 refused=f"{self.count} processes are here already, so {member} is one too many: "
                 f"{self._present()}\n  fix: end what is left of an earlier run, or use another port"
@@ -193,10 +201,10 @@ class Hub:
 
     def _refuse(self, reason: str) -> None:
         """Ends the meeting before it has begun."""
+        self._ended, self._refusal = True, reason
         for key in self._selector.get_map().values():
             if isinstance(key.fileobj, Line):
                 key.fileobj.send(refused=reason)
-        self._ended = True
 
     # --- who lives ---
 

@@ -23,6 +23,9 @@ RETRY = 0.1
 SILENCE = 10.0
 """Seconds in which process 0 says something, if only that it waits for others."""
 
+PATIENCE = 60.0
+"""Seconds at most for process 0 to answer that this one has failed."""
+
 FLUSH = 3.0
 """Seconds at most for what is written yet to be written, and the others to be told."""
 
@@ -105,7 +108,7 @@ class Spoke:
         self._hub = hub
         self._released = threading.Event()
         self._given_up = threading.Event()
-        self._closing = False
+        self._closing = self._failed = False
         self._thread = threading.Thread(target=self._run, name="weft-watch", daemon=True)
         self._thread.start()
 
@@ -116,8 +119,9 @@ class Spoke:
 
     def fail(self, reason: str) -> None:
         """Tells that this process ends by an exception, and waits until the others know."""
+        self._failed = True
         self._line.send(failed=reason)
-        self._given_up.wait(self.limits.heartbeat)
+        self._given_up.wait(min(self.limits.heartbeat, PATIENCE))
         if self._hub is not None:
             self._hub.over.wait(FLUSH)
 
@@ -152,6 +156,9 @@ class Spoke:
                 heard = time.monotonic()
                 for message in messages:
                     self._take(message)
+                if self._given_up.is_set():
+                    self._line.close()  # that is how the hub sees that this process knows
+                    return
             elif time.monotonic() - heard > self.limits.heartbeat - 2 * interval:
                 why = silent(self.limits.heartbeat)
                 self._line.send(lost=0, why=why)  # for when it wakes up
@@ -162,7 +169,7 @@ class Spoke:
             case {"released": True}:
                 self._released.set()
             case {"lost": int(rank), "why": str(why)}:
-                if rank == self.me.rank and why.startswith(ENDED):
+                if self._failed and why.startswith(ENDED):
                     self._given_up.set()  # it goes on ending, by its own exception
                 else:
                     self._end(self.members[rank], why)
@@ -177,6 +184,7 @@ class Spoke:
         flushing = threading.Thread(target=_flush, daemon=True)
         flushing.start()
         flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
+        self._line.close()
         if self._hub is not None:
             self._hub.over.wait(FLUSH)
         os._exit(LOST)

@@ -182,7 +182,7 @@ def _pumps(each: Running) -> list[threading.Thread]:
 def _pump(source: IO[bytes], target: IO[bytes], rank: int) -> None:
     """Passes lines on, whole."""
     start = f"[{rank}] ".encode()
-    with suppress(BrokenPipeError):  # nobody reads it any more
+    with source, suppress(BrokenPipeError):  # nobody reads it any more
         for line in source:
             target.write(start + line.removesuffix(b"\n") + b"\n")
             target.flush()

@@ -1,18 +1,27 @@
 """What several processes do together besides computing: wait for each other, tell, gather, compare.
 
 All processes call these functions, in the same order, with trees of one structure whose leaves have
-the same shapes and dtypes: that this is so is checked first. Data of any size go by collectives over
-one device of each process, as bytes, so that every dtype arrives as it was. Where there is only one
-process, there is nothing to be done.
+the same shapes and dtypes: that this is so is checked first. Data of any size go by collectives
+over one device of each process, as bytes, so that every dtype arrives as it was. Where there is
+only one process, there is nothing to be done.
 """
 
+import functools
+import hashlib
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.source import located
-from ..lax import psum
-from ..tree_util import tree_unflatten
+from ..lax import all_gather, psum
+from ..runtime import client, distributed
+from ..sharding import NamedSharding, PartitionSpec
+from ..transforms.jit import jit
+from ..transforms.pmap import pmap
+from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
 
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]
 
@@ -31,8 +40,7 @@ def sync_global_devices(name: str) -> None:
       >>> sync_global_devices("end of the epoch")
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
     """
-    names = _exchange(["sync_global_devices", name])
-    _check_same("sync_global_devices", names, lambda said: f"is at {said[0]}, {said[1:]}")
+    _same("sync_global_devices", _exchange("sync_global_devices", name))
 
 
 @located
@@ -40,8 +48,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     """The values of one process, in all of them.
 
     Args:
-      in_tree: arrays and scalars; those of the other processes are only looked at for their shapes
-        and dtypes.
+      in_tree: arrays and scalars; of those of the other processes only shapes and dtypes matter.
       is_source: whether the values of this process are the ones; by default those of process 0 are.
     Returns: the same tree, of NumPy arrays.
     Raises: ValueError: the trees differ in more than values, or there isn't exactly one source.
@@ -50,19 +57,171 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
       {'a': array(1), 'b': array([0, 1])}
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
     """
-    leaves, _, treedef = _hosts(in_tree)
+    tree = Hosts(in_tree)
     if is_source is None:
         is_source = _rank() == 0
-    said = _exchange(["broadcast_one_to_all", _signature(in_tree), bool(is_source)])
-    _check_same("broadcast_one_to_all", [each[:2] for each in said], _has)
-    sources = [rank for rank, each in enumerate(said) if each[2]]
-    if len(sources) != 1:
+    _same("broadcast_one_to_all", _exchange("broadcast_one_to_all", tree.types))
+    chosen = _exchange("broadcast_one_to_all: is_source", bool(is_source))
+    if chosen.count(True) != 1:
+        sources = [rank for rank, each in enumerate(chosen) if each]
         raise ValueError(
-            f"broadcast_one_to_all: expected one source; got processes {sources}\n"
+            f"broadcast_one_to_all: expected one source; got {len(sources)}, processes {sources}\n"
             "  fix: is_source=True in exactly one process"
         )
-    if len(said) > 1:
-        add = _over_processes(psum)
-        mine = leaves if is_source else [np.zeros_like(leaf) for leaf in leaves]
-        leaves = [_sent(leaf, lambda part: np.asarray(add(part))[0]) for leaf in mine]
-    return tree_unflatten(treedef, leaves)
+    leaves = tree.leaves if is_source else [np.zeros_like(leaf) for leaf in tree.leaves]
+    if len(chosen) > 1:
+        leaves = [_collected(leaf, _over_processes(psum)) for leaf in leaves]
+    return tree_unflatten(tree.treedef, leaves)
+
+
+@located
+def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
+    """The values of all processes, in each of them.
+
+    Args:
+      in_tree: arrays and scalars. One that lies on devices of several processes is one array, and
+        is fetched as that.
+      tiled: joins arrays along their first axis; otherwise, and for scalars, that of the processes
+        is a new one in front.
+    Returns: the same tree, of NumPy arrays.
+    Raises: ValueError: the trees of the processes differ in more than values.
+    Example:
+      >>> process_allgather({"a": 1, "b": np.arange(2)})
+      {'a': array([1]), 'b': array([[0, 1]])}
+    Source: JAX's documentation, `jax.experimental.multihost_utils`.
+    """
+    tree = Hosts(in_tree)
+    count = len(_same("process_allgather", _exchange("process_allgather", tree.types)))
+    leaves = []
+    for leaf, is_whole in zip(tree.leaves, tree.is_whole, strict=True):
+        if not is_whole:
+            all_of_it = _collected(leaf, _over_processes(all_gather)) if count > 1 else leaf[None]
+            leaf = np.concatenate(all_of_it) if tiled and leaf.ndim else all_of_it
+        leaves.append(leaf)
+    return tree_unflatten(tree.treedef, leaves)
+
+
+@located
+def assert_equal(in_tree: Any, fail_message: str = "") -> None:
+    """Checks that all processes have the same tree of the same values, to the bit.
+
+    Args:
+      in_tree: arrays and scalars.
+      fail_message: what the error begins with.
+    Raises: AssertionError: process 0 has something else than another one; in all processes.
+    Example:
+      >>> assert_equal({"step": 3}, "the checkpoints differ")
+    Source: JAX's documentation, `jax.experimental.multihost_utils`.
+    """
+    tree = Hosts(in_tree)
+    sums = [hashlib.sha256(leaf.tobytes()).hexdigest() for leaf in tree.leaves]
+    mine = [[*types, digest] for types, digest in zip(tree.types, sums, strict=True)]
+    first, *others = _exchange("assert_equal", mine)
+    differences = [
+        f"process {rank} differs from process 0: {_difference(first, each)}"
+        for rank, each in enumerate(others, 1)
+        if each != first
+    ]
+    if differences:
+        raise AssertionError("\n  ".join([fail_message or "assert_equal", *differences]))
+
+
+# --- what the processes have to say ---
+
+
+class Hosts:
+    """The leaves of a tree on the host, and what must be the same in all processes."""
+
+    def __init__(self, tree: Any) -> None:
+        paths, self.treedef = tree_flatten_with_path(tree)
+        self.is_whole = [_is_spread(leaf) for _, leaf in paths]
+        self.leaves = [_host(leaf) for _, leaf in paths]
+        self.types = [
+            [keystr(path), f"{host.dtype.name}{list(host.shape)}"]
+            for (path, _), host in zip(paths, self.leaves, strict=True)
+        ]
+
+
+def _is_spread(leaf: Any) -> bool:
+    """Whether an array is one over several processes."""
+    return isinstance(leaf, Array) and not leaf.is_fully_addressable
+
+
+def _host(leaf: Any) -> np.ndarray[Any, Any]:
+    if _is_spread(leaf) and not leaf.is_fully_replicated:
+        everywhere = NamedSharding(leaf.sharding.mesh, PartitionSpec())
+        leaf = jit(_itself, out_shardings=everywhere)(leaf)
+    return np.asarray(leaf)
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _rank() -> int:
+    here = distributed.connection()
+    return 0 if here is None else here.process_index
+
+
+def _exchange(what: str, mine: Any) -> list[Any]:
+    """What each process says. All must be at the same call."""
+    here = distributed.connection()
+    if here is None:
+        return [mine]
+    said = [json.loads(text) for text in here.exchange(json.dumps([what, mine]))]
+    _same(what, [name for name, _ in said])
+    return [value for _, value in said]
+
+
+def _same(what: str, said: list[Any]) -> list[Any]:
+    """`said`, if all said the same."""
+    for rank, each in enumerate(said):
+        if each != said[0]:
+            raise ValueError(
+                f"{what}: process {rank} differs from process 0: {_difference(said[0], each)}\n"
+                "  fix: the same calls in all processes, with the same structure, shapes and dtypes"
+            )
+    return said
+
+
+def _difference(first: Any, other: Any) -> str:
+    """What another process said, in comparison with process 0: a word, or a list of leaves."""
+    if not isinstance(first, list):
+        return f"{other!r}, not {first!r}"
+    for (path, type_, *value), (its_path, its_type, *its_value) in zip(other, first, strict=False):
+        if (path, type_) != (its_path, its_type):
+            return (
+                f"it has {type_} at {path or 'the top'}, not {its_type} at {its_path or 'the top'}"
+            )
+        if value != its_value:
+            return f"the values at {path or 'the top'}, {type_}"
+    return f"it has {len(other)} leaves, not {len(first)}"
+
+
+def _leaf(said: list[str]) -> str:
+    path, type_, *_ = said
+    return f"{type_} at {path or 'the top'}"
+
+
+# --- data ---
+
+
+def _collected(leaf: np.ndarray[Any, Any], collect: Callable[[Any], Any]) -> Any:
+    """What a collective over bytes makes of an array, by pieces; it may add an axis in front."""
+    data = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
+    pieces = []
+    for start in range(0, max(data.size, 1), CHUNK):
+        piece = data[start : start + CHUNK]
+        # one of few lengths, so that few programs are compiled
+        padded = np.zeros((1, max(1024, 1 << (piece.size - 1).bit_length())), np.uint8)
+        padded[0, : piece.size] = piece
+        pieces.append(np.asarray(collect(padded))[0, ..., : piece.size])
+    whole = np.ascontiguousarray(np.concatenate(pieces, -1))
+    return whole.view(leaf.dtype).reshape((*whole.shape[:-1], *leaf.shape))
+
+
+@functools.cache
+def _over_processes(collective: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A collective over the first device of each process."""
+    firsts = [client.local_devices(None, rank)[0] for rank in range(client.process_count())]
+    return pmap(lambda x: collective(x, "processes"), axis_name="processes", devices=firsts)

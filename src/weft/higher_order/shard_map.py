@@ -28,6 +28,7 @@ from ..primitives.arithmetic import mul
 from ..primitives.callbacks import TOKEN, token_of
 from ..primitives.collectives import psum
 from ..primitives.structural import reshape
+from ..scope import on_devices
 from ..stablehlo.shardy import Region
 from .jaxprs import (
     active,
@@ -175,11 +176,18 @@ class _Hidden:
 # --- derivatives ---
 
 
+def inside(axes: Any) -> Any:
+    """The block in which derivatives of what a device runs are found: a rule that the user gave may
+    refer to the axes, and map over further devices."""
+    return on_devices([(name, size) for _, name, size in axes])
+
+
 @shard_map.pushforward
 def _(
     mask: Any, avals: Sequence[Aval], *, jaxpr: Jaxpr, in_specs: Any, out_specs: Any, **where: Any
 ) -> Any:
-    pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+    with inside(where["axes"]):
+        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
     ins = (*in_specs, *active(in_specs, mask))
     outs = (*out_specs, *active(out_specs, out_mask))
     return mapped(pushed, [*avals, *active(avals, mask)], ins, outs, where), out_mask
@@ -198,7 +206,8 @@ def mapped(
 def _(
     mask: Any, avals: Sequence[Aval], *, jaxpr: Jaxpr, in_specs: Any, out_specs: Any, **where: Any
 ) -> Any:
-    forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+    with inside(where["axes"]):
+        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None
     n_outs = len(jaxpr.outvars)
@@ -246,7 +255,8 @@ def _(
     known = tuple(ct is not None for ct in cts)
     given = [a for a, is_linear in zip(args, linear, strict=True) if not is_linear]
     given_cts = [ct for ct in cts if ct is not None]
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
+    with inside(axes):
+        transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
     ct_specs = active(out_specs, known)
     key = "transposed on devices", linear, known, in_specs, out_specs, axes
     if key not in jaxpr.cache:

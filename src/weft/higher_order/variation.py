@@ -16,6 +16,7 @@ from ..primitives.arithmetic import div
 from ..primitives.collectives import psum, psum_shared, share, times, without
 from .call import call
 from .jaxprs import batch_partly
+from .shard_map import shard_map
 
 _SETTLED = (psum_shared, share)
 
@@ -31,7 +32,7 @@ def settled(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
         return jaxpr
     flat = stage(lambda *xs: walked(jaxpr, xs, None, axis), jaxpr.in_avals, name=jaxpr.name)
     flat = flat.without_consts()
-    asking = [e for e in flat.equations if e.primitive in _SETTLED]
+    asking = [e for e in flat.equations if e.primitive in _SETTLED or e.primitive is shard_map]
     asked = [v for e in asking for v in e.inputs]
     _, batched = batch_partly(
         Jaxpr([], [], flat.invars, flat.equations, asked, "asked"), varies, axis
@@ -43,9 +44,10 @@ def settled(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
 
 
 def asks(jaxpr: Jaxpr) -> bool:
-    """Whether a program has such operations, in functions that it calls too."""
+    """Whether a program has such operations, in functions that it calls or maps too."""
     return any(
-        e.primitive in _SETTLED or (e.primitive is call and any(map(asks, subjaxprs(e.params))))
+        e.primitive in _SETTLED
+        or (e.primitive in (call, shard_map) and any(map(asks, subjaxprs(e.params))))
         for e in jaxpr.equations
     )
 
@@ -66,7 +68,9 @@ def walked(jaxpr: Jaxpr, args: Sequence[Any], answers: Any, axis: Axis) -> list[
         elif answers and e.primitive in _SETTLED and axis.name in params["axes"]:
             outs = [answer(e.primitive, inputs, answers[id(e)], axis, **params)]
         else:
-            result = current.trace.process(e.primitive, inputs, e.params)
+            if answers and e.primitive is shard_map:
+                params["jaxpr"] = settled(params["jaxpr"], answers[id(e)], axis)
+            result = current.trace.process(e.primitive, inputs, tuple(params.items()))
             outs = result if e.primitive.multiple else [result]
         env.update(zip(e.outvars, outs, strict=True))
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]

@@ -119,6 +119,8 @@ class EvaluateTrace(Trace):
 
     def is_ready(self, array: Array) -> bool:
         """Whether an array has been computed."""
+        if array._host is None and array._buffer is None:
+            self.fetch(array)  # says that it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
 
     def delete(self, array: Array) -> None:

@@ -6,8 +6,7 @@ from ..compiler.layout import layout_of
 from ..core.array import as_value
 from ..core.source import located
 from ..primitives.placement import constrain
-from ..sharding import NamedSharding, PartitionSpec, Sharding
-from ..stablehlo.shardy import UNCONSTRAINED
+from ..sharding import NamedSharding
 from ..transforms.jit_shardings import is_entry, named
 from ..tree_util import flatten_axes, keystr, tree_flatten_with_path
 
@@ -48,14 +47,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if not isinstance(sharding, NamedSharding):
             raise TypeError(f"{what}: expected a NamedSharding; got {sharding!r:.80}")
         try:
-            layout_of(value.aval, plain(sharding))
+            layout_of(value.aval, sharding.closed())
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
         outs.append(constrain(value, sharding=sharding))
     return tree.unflatten(outs)
-
-
-def plain(sharding: NamedSharding) -> Sharding:
-    """The sharding with nothing left to XLA."""
-    spec = [None if part is UNCONSTRAINED else part for part in sharding.spec]
-    return NamedSharding(sharding.mesh, PartitionSpec(*spec))

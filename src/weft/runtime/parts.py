@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import versions
-from .client import process
+from .client import Device, process
 from .executable import BufferType, RawBuffer
 from .failures import XlaRuntimeError, code_of, fork_error, text_of
 from .group import Group, Tiling
@@ -66,3 +66,10 @@ def parts_of(buffer: RawBuffer) -> list[RawBuffer]:
     """The buffers of this process's devices, in their order; nothing is copied."""
     with versions.without_jax():
         return list(buffer._arrays)
+
+
+def as_own(
+    part: RawBuffer, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device
+) -> RawBuffer:
+    """A part as a buffer like any other on its device; nothing is copied."""
+    return part._rewrap_with_aval_and_sharding(BufferType(shape, dtype), device.sharding)

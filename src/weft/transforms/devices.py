@@ -18,12 +18,13 @@ from ..compiler.spmd import put_on as put_on_group
 from ..core.array import Array, PlacedArray, Tracer, as_value
 from ..core.aval import aval
 from ..core.primitive import Primitive
+from ..core.sharded_array import ShardedArray
 from ..core.source import located
 from ..dtypes import canonicalize_dtype
 from ..primitives.placement import constrain
 from ..runtime import buffer as buffers, client, transfers
 from ..runtime.client import Device
-from ..sharding import Sharding, SingleDeviceSharding
+from ..sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 from ..tree_util import (
     flatten_axes,
     keystr,
@@ -32,6 +33,7 @@ from ..tree_util import (
     tree_map,
     tree_map_with_path,
 )
+from .jit_shardings import is_entry, named
 
 __all__ = [
     "block_until_ready",
@@ -162,53 +164,66 @@ def default_backend() -> str:
 
 # --- moving arrays ---
 
-put_on = Primitive("device_put", "The same array on a device, committed to it.", host_limit=0)
+put_on = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+"""`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
+and that is known."""
 
 
 @put_on.type
-def _(x: Any, *, device: Device, source: Device | None) -> Any:
+def _(x: Any, *, device: Any, source: Any) -> Any:
     return x
 
 
 @put_on.evaluate
-def _(x: Any, *, device: Device, source: Device | None) -> Any:
+def _(x: Any, *, device: Any, source: Any) -> Any:
     return x
 
 
-def execute(args: Any, *, device: Device, source: Device | None) -> Any:
+def execute(args: Any, *, device: Any, source: Any) -> Any:
     """Moves an array, now; the evaluating trace calls it."""
-    return moved(args[0], device)
+    return moved(args[0], device) if isinstance(device, Device) else put_on_group(args[0], device)
 
 
 put_on.execute_rule = execute  # type: ignore[attr-defined]
 
 
 @put_on.lower
-def _(block: Any, x: Any, out: Any, device: Device, source: Device | None) -> Any:
-    return x  # a compiled program runs on one device, whatever is asked for within
+def _(block: Any, x: Any, out: Any, device: Any, source: Any) -> Any:
+    return x  # a compiled program runs on its devices, whatever is asked for within
 
 
 @put_on.jvp
-def _(primals: Any, tangents: Any, out: Any, *, device: Device, source: Device | None) -> Any:
+def _(primals: Any, tangents: Any, out: Any, *, device: Any, source: Any) -> Any:
     return put_on(tangents[0], device=device, source=source)
 
 
 @put_on.transpose
-def _(ct: Any, x: Any, *, device: Device, source: Device | None) -> Any:
+def _(ct: Any, x: Any, *, device: Any, source: Any) -> Any:
     # back to where the argument was committed to: what meets the cotangent there is there too
     return (ct if source is None else put_on(ct, device=source, source=device),)
 
 
 @put_on.batch
-def _(args: Any, batched: Any, size: Any, *, device: Device, source: Device | None) -> Any:
+def _(args: Any, batched: Any, size: Any, *, device: Any, source: Any) -> Any:
+    if batched[0]:
+        device, source = batch_of(device), batch_of(source)
     return put_on(args[0], device=device, source=source)
 
 
-def committed_to(x: Any) -> Device | None:
-    """The device that the array behind a value is committed to, if it is known now."""
+def batch_of(place: Any) -> Any:
+    """Where batches of arrays go that go to a place each."""
+    if not isinstance(place, NamedSharding):
+        return place
+    return NamedSharding(place.mesh, PartitionSpec(None, *place.spec))
+
+
+def committed_to(x: Any) -> Any:
+    """The device or sharding that the array behind a value is committed to, if it is known now."""
     while isinstance(x, Tracer):
         inner = getattr(x, "primal", None)
         x = getattr(x, "value", None) if inner is None else inner
+    if x.__class__ is ShardedArray:
+        return x._sharding
     return x._device if x.__class__ is PlacedArray and x._committed else None
 
 
@@ -218,9 +233,10 @@ def device_put(x: Any, device: Any = None) -> Any:
 
     Args:
       x: an array, a scalar, or a container of them.
-      device: where to; the result is committed to it: a device, a sharding (`weft.sharding`), or a
-        tree of them that is a prefix of `x`. Without one, arrays stay where they are and others go
-        to the default device, uncommitted. Copying may go on after the function has returned.
+      device: where to; the result is committed to it: a device, a sharding (`weft.sharding`; in a
+        block `with mesh:`, a `PartitionSpec`), or a tree of them that is a prefix of `x`. Without
+        one, arrays stay where they are and others go to the default device, uncommitted. Copying
+        may go on after the function has returned.
     Returns: the same tree of arrays. Derivatives are moved back to where the argument was. Inside
       `jit` naming a device has no effect: a compiled program runs on one (see `jit(device=…)`).
     Raises: TypeError: `device` is no device, or a leaf of `x` is no array. ValueError: a sharding
@@ -259,10 +275,11 @@ def leaf_value(path: Any, leaf: Any) -> Any:
 def put_spread(x: Any, shardings: Any) -> Any:
     """Arrays put where shardings say: one for all, or a tree of them that is a prefix of `x`."""
     found, tree = tree_flatten_with_path(x)
-    is_sharding = lambda s: s is None or isinstance(s, (Sharding, Device))  # noqa: E731
+    is_place = lambda s: is_entry(s) or isinstance(s, Device)  # noqa: E731
     outs = []
-    said = flatten_axes("device_put: device", tree, shardings, is_sharding)
-    for (path, leaf), sharding in zip(found, said, strict=True):
+    said = flatten_axes("device_put: device", tree, shardings, is_place)
+    for (path, leaf), entry in zip(found, said, strict=True):
+        sharding = named("device_put", entry)
         if sharding is None or isinstance(sharding, Device):
             outs.append(device_put(leaf, sharding))
             continue
@@ -284,10 +301,12 @@ def put_spread(x: Any, shardings: Any) -> Any:
             if value is None:  # its parts are copied once
                 host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
                 outs.append(spread(host, to, sharding))
-            elif isinstance(value, Tracer):
+            elif not isinstance(value, Tracer):
+                outs.append(put_on_group(value, sharding))
+            elif (source := committed_to(value)) is None:
                 outs.append(constrain(value, sharding=sharding))
             else:
-                outs.append(put_on_group(value, sharding))
+                outs.append(put_on(value, device=sharding, source=source))
     return tree.unflatten(outs)
 
 

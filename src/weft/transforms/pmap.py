@@ -29,7 +29,7 @@ from ..interpreters.stage import stage
 from ..primitives.structural import reshape
 from ..runtime import client
 from ..runtime.group import group_of
-from ..scope import DEVICES, in_scope, named_axis
+from ..scope import DEVICES, in_scope, on_devices
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import flatten_axes, tree_flatten
 from .jit import check_donated, release
@@ -224,7 +224,7 @@ class Entry:
             traced, kwargs = call.tree.unflatten(leaves)
             waiting = iter(traced)
             full = [call.fixed[i] if i in call.fixed else next(waiting) for i in range(count)]
-            with named_axis(DEVICES, self.depth + 1), named_axis(name, size):
+            with on_devices([(name, size)]):
                 result = fun(*full, **kwargs)
             results, self.out_tree = tree_flatten(result)
             values = output_values("pmap", fun, results)

@@ -3,6 +3,7 @@
 Knows trees and signatures; knows nothing of devices' programs.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..config import thread
@@ -123,7 +124,7 @@ class Call:
         self.positions = [i for i in range(count) if i not in self.fixed]
         traced = tuple(args[i] for i in self.positions)
         leaves, self.tree = tree_flatten((traced, kwargs))
-        self.paths = lambda: leaf_paths(fun, traced, kwargs, self.positions)
+        self.paths: Callable[[], list[str]] = lambda: leaf_paths(fun, traced, kwargs, self.positions)
         if abstract:
             avals = argument_avals("pmap", fun, leaves, self.paths)
             self.values: list[Any] = [Shaped(a) for a in avals]

@@ -14,7 +14,7 @@ from ..core.trace import current
 from ..higher_order.jaxprs import batch_partly
 from ..higher_order.shard_map import map_jaxpr
 from ..interpreters.stage import stage
-from ..scope import DEVICES, MESH, in_scope, named_axis
+from ..scope import MESH, in_scope, on_devices
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import flatten_axes, tree_flatten
 from .jit import jit
@@ -93,7 +93,7 @@ def shard_map(
         names = names_of(used)
         axes = tuple((n, n, used.shape[n]) for n in names)
         leaves, tree = tree_flatten(args)
-        paths = lambda: leaf_paths(function, args, {})  # noqa: E731
+        paths: Callable[[], list[str]] = lambda: leaf_paths(function, args, {})
         values = argument_values("shard_map", function, leaves, paths)
         said = tuple(in_specs) if isinstance(in_specs, list) else in_specs
         specs = flatten_axes("shard_map: in_specs", tree, said, is_spec)
@@ -106,7 +106,7 @@ def shard_map(
 
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree
-            with named_axes([(DEVICES, in_scope(DEVICES, 0) + 1), *[(n, s) for n, _, s in axes]]):
+            with on_devices([(n, s) for n, _, s in axes]):
                 result = function(*tree.unflatten(tracers))
             results, out_tree = tree_flatten(result)
             return output_values("shard_map", function, results)
@@ -139,21 +139,6 @@ def shard_map(
 def is_spec(x: Any) -> bool:
     """Whether something in `in_specs` speaks of one array, or of a tree of them."""
     return x is None or isinstance(x, PartitionSpec)
-
-
-class named_axes:
-    """A block with several named axes in scope."""
-
-    def __init__(self, axes: Sequence[tuple[Any, Any]]) -> None:
-        self.scopes = [named_axis(name, size) for name, size in axes]
-
-    def __enter__(self) -> None:
-        for scope in self.scopes:
-            scope.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        for scope in reversed(self.scopes):
-            scope.__exit__(*error)
 
 
 def full_spec(

@@ -1,7 +1,7 @@
 """What a collective costs: the bytes that each device sends, and an estimate of the time.
 
 The bytes are those of the algorithms that send least, whatever library carries them out. With n
-devices in a group and B bytes in all on each of them (before a reduce-scatter, after an all-gather):
+devices in a group, and B bytes on each (before a reduce-scatter, after an all-gather):
 
 | collective | each device sends | in rounds |
 |---|---|---|
@@ -209,8 +209,8 @@ def table(collectives: Iterable[Collective], network: Network | None = None) -> 
       collectives: of `collectives` or `predicted`.
       network: if it is given, a column says how long they take on it.
     Example:
-      >>> rows = [Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",)) for n in (5, 20)]
-      >>> print(table(rows))
+      >>> sum_of = lambda n: Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",))
+      >>> print(table([sum_of(5), sum_of(20)]))
       collective  along  devices  times  sent by each
       all-reduce  x            2      2         100 B
       all                             2         100 B

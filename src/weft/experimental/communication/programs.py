@@ -125,13 +125,11 @@ def _collective(
     origin = re.search(r'op_name="([^"]*)"', attributes)
     _, listed, pairs_text = attributes.partition("source_target_pairs=")
     pairs = parse_pairs(pairs_text) if listed else ()
-    groups, axes = (), None
-    if listed:
-        axes = axes_of_pairs(mesh, pairs) if mesh is not None else None
-    else:
-        _, _, groups_text = attributes.partition("replica_groups=")
-        groups = parse_groups(groups_text or "{}", count)
-        axes = axes_of(mesh, groups) if mesh is not None else None
+    _, _, groups_text = attributes.partition("replica_groups=")
+    groups = () if listed else parse_groups(groups_text or "{}", count)
+    axes = None
+    if mesh is not None:
+        axes = axes_of_pairs(mesh, pairs) if listed else axes_of(mesh, groups)
     return Collective(
         kind, arrays, groups, pairs, axes, times, counted, name, origin[1] if origin else ""
     )

@@ -144,7 +144,7 @@ def predicted(
     Example:
       >>> step = predicted(GPT2_SMALL, {"data": 2, "model": 4}, batch=16)
       >>> round(sum(c.sent for c in step if c.axes == ("data",)) / 1e6)
-      165
+      166
     Source: Megatron-LM, 2019: two all-reduces a block in each direction.
     """
     sizes: Mapping[Hashable, int] = getattr(mesh, "shape", mesh)
