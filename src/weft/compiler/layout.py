@@ -23,10 +23,18 @@ from ..sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 class Layout:
     """An aval, and which part of such arrays each device of a group has."""
 
-    __slots__ = ("__weakref__", "aval", "group", "tiling")
+    __slots__ = ("__weakref__", "aval", "group", "mine", "tiling")
 
     def __init__(self, aval: Aval, group: Group, tiling: Tiling) -> None:
         self.aval, self.group, self.tiling = aval, group, tiling
+        lengths = [n // parts for n, parts in zip(aval.shape, tiling.parts, strict=True)]
+        places = list(np.ndindex(*tiling.parts))
+        self.mine = []  # which part each device of this process has, in their order
+        for i in group.local:
+            place = places[tiling.owners.index(i) // tiling.copies]
+            self.mine.append(
+                tuple(slice(k * n, (k + 1) * n) for k, n in zip(place, lengths, strict=True))
+            )
 
 
 _layouts: dict[Any, Layout] = {}
@@ -110,8 +118,7 @@ def spread(
     Args:
       alias: `host` will not be written to any more.
     """
-    indices = list(sharding.indices(host.shape))
-    mine = [host[indices[i]] for i in to.group.local]
+    mine = [host[index] for index in to.mine]
     transfers.sending(to.aval, to.group)
     buffer = parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
     return ShardedArray(to.aval, sharding, to, buffer)

@@ -7,8 +7,6 @@ Knows no operations.
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from .attributes import ints
-
 
 class Unconstrained:
     """In a spec: the compiler decides about this axis."""
@@ -46,7 +44,7 @@ class Meshes:
             devices = tuple(mesh.devices.flat)
             ids = ""
             if devices != self.devices:
-                ids = f", device_ids={ints([self.devices.index(d) for d in devices])}"
+                ids = f", device_ids={[self.devices.index(d) for d in devices]}"
             lines.append(f"sdy.mesh @{name} = <[{sizes}]{ids}>\n")
         return "".join(lines)
 

@@ -351,7 +351,8 @@ def block_until_ready(x: Any) -> Any:
         return x
     pending = []
     for leaf in tree_leaves(x):
-        if leaf.__class__ is Array and leaf._buffer is not None:
+        kind = leaf.__class__
+        if (kind is Array or kind is ShardedArray) and leaf._buffer is not None:
             pending.append(leaf._buffer)
         elif hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()

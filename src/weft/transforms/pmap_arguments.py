@@ -124,7 +124,9 @@ class Call:
         self.positions = [i for i in range(count) if i not in self.fixed]
         traced = tuple(args[i] for i in self.positions)
         leaves, self.tree = tree_flatten((traced, kwargs))
-        self.paths: Callable[[], list[str]] = lambda: leaf_paths(fun, traced, kwargs, self.positions)
+        self.paths: Callable[[], list[str]] = lambda: leaf_paths(
+            fun, traced, kwargs, self.positions
+        )
         if abstract:
             avals = argument_avals("pmap", fun, leaves, self.paths)
             self.values: list[Any] = [Shaped(a) for a in avals]

@@ -17,7 +17,6 @@ from ..core.aval import Aval
 from ..core.sharded_array import ShardedArray
 from ..runtime import transfers
 from ..runtime.parts import put_parts
-from ..sharding import Sharding
 
 NOT_READY = object()
 """The answer to a call that has not been prepared."""
@@ -79,11 +78,7 @@ class ShardedCache:
         if order != list(range(len(placed.outs))):
             build = lambda results: out_tree.unflatten([results[i] for i in order])  # noqa: E731
         kept = program.kept
-        spreaders = [
-            (n, Spreader(there[n].layout, there[n].sharding))
-            for n, i in enumerate(kept)
-            if arrays[i].__class__ is Array
-        ]
+        on_host = [(n, there[n].layout) for n, i in enumerate(kept) if arrays[i].__class__ is Array]
         layouts = tuple([a.layout if a.__class__ is ShardedArray else a.aval for a in arrays])
         self.avals.update(
             ((a.shape, a.dtype), a) for a in layouts if a.__class__ is Aval and not a.weak_type
@@ -97,7 +92,7 @@ class ShardedCache:
             build,
             single,
             [kept[i] for i in program.donated],
-            spreaders,
+            on_host,
         )
         self.last = (tree, tree.matcher)
 
@@ -123,20 +118,21 @@ class ShardedCache:
         ready = self.table.get((last[0], tuple(layouts)))
         if ready is None:
             return NOT_READY
-        key, execute, kept, consts, outs, build, single, donated, spreaders = ready
+        key, execute, kept, consts, outs, build, single, donated, on_host = ready
         if key is not thread.key:
             return NOT_READY
         if donated and len({id(x) for x in leaves}) < len(leaves):
             return NOT_READY  # the way that looks whether one of them is donated
         if kept is not None:
             buffers = [buffers[i] for i in kept]
-        for i, spread in spreaders:
-            buffers[i] = spread(buffers[i])
+        for i, layout in on_host:
+            buffers[i] = put_host(buffers[i], layout)
         if consts:
             buffers += consts
         results = execute(buffers)
         for i in donated:
-            leaves[i]._host = leaves[i]._buffer = None
+            if isinstance(leaves[i], Array):
+                leaves[i]._host = leaves[i]._buffer = None
         if single:
             aval, sharding, layout = outs[0]
             return ShardedArray(aval, sharding, layout, results[0])
@@ -155,20 +151,10 @@ class ShardedCache:
         return None
 
 
-class Spreader:
-    """Puts arguments of one kind that are on the host on devices, divided in one way."""
-
-    __slots__ = ("mine", "to")
-
-    def __init__(self, to: Layout, sharding: Sharding) -> None:
-        indices = list(sharding.indices(to.aval.shape))
-        self.to, self.mine = to, [indices[i] for i in to.group.local]
-
-    def __call__(self, x: Any) -> Any:
-        """The buffer; the copying may go on afterwards."""
-        # the caller may write to a NumPy array
-        host = x.copy() if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)
-        to = self.to
-        transfers.sending(to.aval, to.group)
-        mine = [host[index] for index in self.mine]
-        return put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=True)
+def put_host(x: Any, to: Layout) -> Any:
+    """The buffer of an argument that is on the host; the copying may go on afterwards."""
+    # the caller may write to a NumPy array
+    host = x.copy() if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)
+    transfers.sending(to.aval, to.group)
+    mine = [host[index] for index in to.mine]
+    return put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=True)
