@@ -1,7 +1,7 @@
 """What does it cost that programs with collectives take turns?
 
 On the CPU, jaxlib before 0.12 waits for ever with two of them under way; weft begins each when the
-last one has ended (`weft.runtime.executable.must_take_turns`). Where that isn't needed, on jaxlib
+last one has ended (`weft.runtime.executors.Turns`). Where that isn't needed, on jaxlib
 0.12, the same programs are measured both ways:
 
 - `in turns`: 200 calls, the last one awaited; weft waits in between.

@@ -13,7 +13,8 @@ and two to read it: `config.enable_x64`, and in hot code an attribute of `thread
 programs: what caches of traced programs have in their keys. It is interned: equal keys are one
 object.
 
-Its last entry is no switch: the named axes in scope (`scope.py`). `thread.switches` is the key without them, for caches of what they don't change.
+Its last entry is no switch: the named axes in scope (`scope.py`). `thread.switches` is the key
+without them, for caches of what they don't change.
 """
 
 from __future__ import annotations

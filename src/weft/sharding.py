@@ -48,7 +48,8 @@ class Mesh:
             raise ValueError("Mesh: a device is in it twice")
         array.flags.writeable = False
         self.devices, self.axis_names = array, names
-        self._key = names, array.shape, tuple(array.flat)
+        self.device_tuple = tuple(array.flat)
+        self._key = names, array.shape, self.device_tuple
         self._hash = hash(self._key)
 
     def __enter__(self) -> "Mesh":
@@ -232,9 +233,11 @@ class NamedSharding(Sharding):
     def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:
         names = [n for part in spec for n in _names(part)]
         unknown = [n for n in names if n not in mesh.axis_names]
-        if unknown or len(set(names)) != len(names):
+        if unknown:
+            raise ValueError(f"NamedSharding: {spec} names {unknown[0]!r}, which {mesh} hasn't")
+        if len(set(names)) != len(names):
             raise ValueError(
-                f"NamedSharding: each axis of the mesh may be named once; {spec} for {mesh}"
+                f"NamedSharding: an axis of the mesh can be named once; got {spec} for {mesh}"
             )
         self.mesh, self.spec = mesh, spec
         self._hash = hash((mesh, _trimmed(spec)))
@@ -258,7 +261,7 @@ class NamedSharding(Sharding):
     @property
     def devices(self) -> tuple[Any, ...]:
         """The devices of the mesh, row by row."""
-        return tuple(self.mesh.devices.flat)
+        return self.mesh.device_tuple
 
     def division(self, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
         """See `Sharding.division`."""

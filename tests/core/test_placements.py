@@ -190,7 +190,7 @@ def test_as_python_and_numpy_see_it(x):
         hash(x)
     with pytest.raises(TypeError):
         x[0, 0] = 1.0
-    with pytest.raises((TypeError, ValueError), match="bool|truth"):
+    with pytest.raises((TypeError, ValueError), match=r"bool|truth"):
         bool(x)
 
 
@@ -298,11 +298,13 @@ def test_a_partition_is_of_the_mesh_in_scope():
     [
         (lambda: weft.device_put({"w": WHOLE[:6]}, SHARDINGS["8"]), ValueError,
          ["device_put", "x['w']", "float32[6,8]", "length 6", "8 parts"]),
-        (lambda: weft.device_put(np.float32(1), SHARDINGS["8"]), ValueError, ["1 entries", "0 axes"]),
+        (lambda: weft.device_put(np.float32(1), SHARDINGS["8"]), ValueError,
+         ["1 entries", "0 axes"]),
         (lambda: weft.device_put("abc", SHARDINGS["8"]), TypeError, ["device_put", "str"]),
         (lambda: weft.device_put(WHOLE, P("x")), ValueError, ["device_put", "mesh", "fix"]),
         (lambda: weft.device_put(WHOLE, "cpu"), TypeError, ["device", "sharding", "'cpu'"]),
-        (lambda: weft.device_put([WHOLE, 1], [SHARDINGS["8"]]), ValueError, ["device_put", "prefix"]),
+        (lambda: weft.device_put([WHOLE, 1], [SHARDINGS["8"]]), ValueError,
+         ["device_put", "prefix"]),
         (lambda: weft.device_put(WHOLE, NamedSharding(EIGHT, P(P.UNCONSTRAINED))), ValueError,
          ["device_put", "UNCONSTRAINED"]),
     ],
@@ -423,7 +425,8 @@ def test_placements_that_dont_meet(clash):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("8", "grid"), ("grid", "mixed order"), ("mixed, partly", "repeated"), ("8", "both on one axis")],
+    [("8", "grid"), ("grid", "mixed order"), ("mixed, partly", "repeated"),
+     ("8", "both on one axis")],
 )  # fmt: skip
 def test_same_devices_otherwise_divided_meet(one, other):
     x, y = ARRAYS[one], ARRAYS[other]
@@ -578,10 +581,13 @@ def test_functions_in_a_program(x):
         assert got[name].devices() == x.devices()
 
 
-AT_ONCE = (
-    "sum,mean,var,argmax,sort,cumsum,matmul,einsum,transpose,reshape,reshape unevenly,"
-    "reshape a part unevenly,concatenate,split,pad,roll,repeat,tile,take,broadcast_to,astype,where"
-).split(",")
+# fmt: off
+AT_ONCE = [
+    "sum", "mean", "var", "argmax", "sort", "cumsum", "matmul", "einsum", "transpose", "reshape",
+    "reshape unevenly", "reshape a part unevenly", "concatenate", "split", "pad", "roll", "repeat",
+    "tile", "take", "broadcast_to", "astype", "where",
+]
+# fmt: on
 
 
 @some("mixed order")

@@ -120,12 +120,12 @@ def test_a_process_that_leaves_while_others_go_on(start):
     assert "raise shutdown_timeout_seconds" in ranks[0].err
 
 
-def test_a_forked_child_does_not_hide_a_death(start):
-    ranks = running(start, 2, 100, "1:fork:1")
-    ranks[1].wait_for("summing")
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_forked_child_does_not_hide_a_death(start, victim):
+    ranks = running(start, 2, 100, f"{victim}:fork:1")
     time.sleep(0.5)
-    ranks[1].popen.kill()
-    all_name(ranks[:1], 1, ranks[1].pid, "its connection broke")
+    ranks[victim].popen.kill()
+    all_name([ranks[1 - victim]], victim, ranks[victim].pid, "its connection broke")
 
 
 def test_all_end_well_when_nothing_happens(start):
@@ -181,7 +181,7 @@ def test_a_process_id_that_is_too_large(start):
 
 def test_a_process_too_many(start):
     address = free_address()
-    here = ranks_told(start, (0, 2), (1, 2), address=address, seconds=8)
+    here = ranks_told(start, (0, 2), (1, 2), address=address, seconds=5)
     for each in here:
         each.wait_for("summing")
     (late,) = ranks_told(start, (1, 2), address=address)
@@ -214,6 +214,27 @@ def test_a_process_that_starts_late_but_in_time(start):
     time.sleep(1)
     (second,) = ranks_told(start, (0, 2), address=address)
     assert [first.end().status, second.end().status] == [0, 0]
+
+
+def test_what_others_send_to_the_port_is_no_trouble(start):
+    address = free_address()
+    (first,) = ranks_told(start, (0, 2), address=address)
+    for text in (b"GET / HTTP/1.1\r\n\r\n", b'{"hello": 3}\n[]\n', b"\x00" * 5000, b""):
+        with connected(address) as stranger:
+            stranger.sendall(text)
+    (second,) = ranks_told(start, (1, 2), address=address)
+    assert [first.end().status, second.end().status] == [0, 0]
+
+
+def connected(address):
+    """A connection to a port where somebody will listen soon."""
+    host, port = address.split(":")
+    for _ in range(1000):
+        try:
+            return socket.create_connection((host, int(port)))
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+    raise AssertionError("nobody listens")
 
 
 def test_a_process_that_dies_while_others_are_awaited(start):

@@ -22,9 +22,9 @@ def start(tmp_path):
 
 
 def lines(text, rank):
-    """What a process printed, without what XLA prints, from several threads at once."""
+    """What a process printed. Among it are XLA's own lines, and pieces of them."""
     found = [line for line in text.splitlines() if line.startswith(f"[{rank}] ")]
-    return [line.removeprefix(f"[{rank}] ") for line in found if "peer ranks" not in line]
+    return [line.removeprefix(f"[{rank}] ") for line in found]
 
 
 def pids(launcher, count):
@@ -56,21 +56,24 @@ def is_alive(pid):
 def test_the_example_of_seed_002_on_two_processes_with_four_devices(start):
     run = start.launch("-n", 2, "--devices-per-process", 4, FOLDER / "two_processes.py").end()
     assert run.status == 0, run.err
-    assert lines(run.out, 0) == ["[28 29 30 31]"]
-    assert lines(run.out, 1) == ["[32 33 34 35]"]
+    assert "[28 29 30 31]" in lines(run.out, 0)
+    assert "[32 33 34 35]" in lines(run.out, 1)
 
 
 def test_what_processes_tell_each_other(start):
     run = start.launch("-n", 3, "--devices-per-process", 2, FOLDER / "telling.py").end()
     assert run.status == 0, run.err
     for rank in range(3):
-        one, two, three, four, five, last = lines(run.out, rank)
-        assert one == "the seeds differ"
-        assert two == "broadcast_one_to_all: expected one source; got 3, processes [0, 1, 2]"
-        assert "process 1 differs from process 0: it has float64[3] at ['x']" in three
-        assert "process 1 differs from process 0: 'barrier 1', not 'barrier 0'" in four
-        assert "'process_allgather', not 'sync_global_devices'" in five
-        assert last == "told"
+        printed = lines(run.out, rank)
+        assert "told" in printed
+        assert "the seeds differ" in printed
+        assert "broadcast_one_to_all: expected one source; got 3, processes [0, 1, 2]" in printed
+        for text in (
+            "process_allgather: process 1 differs from process 0: it has float64[3] at ['x'], not ",
+            "sync_global_devices: process 1 differs from process 0: 'barrier 1', not 'barrier 0'",
+            "process 1 differs from process 0: 'process_allgather', not 'sync_global_devices'",
+        ):
+            assert text in "\n".join(printed)
 
 
 @pytest.mark.parametrize("victim", [0, 1])
@@ -81,8 +84,8 @@ def test_a_killed_process(start, victim):
     ended = launcher.end(20)
     assert ended.status == 128 + signal.SIGKILL
     assert f"run: process {victim} (pid {ids[victim]}) was killed by SIGKILL" in ended.err
-    for rank in {0, 1, 2} - {victim}:  # which say it themselves too
-        assert f"[{rank}] weft: process {victim} (host " in ended.err
+    own = f"weft: process {victim} (host "
+    assert ended.err.count(own) == 2  # the others say it themselves too
     none_is_left(ids.values())
 
 

@@ -1,9 +1,9 @@
 """Transformations nested in one another: all pairs, and several hundred triples.
 
 A wrapper is a pair: what weft makes of a function, and what that comes to in NumPy. There jit is
-nothing, vmap a loop, a derivative a finite difference; so what is expected of a nest is found
-without weft. Functions take an array (or a scalar), a scalar and an integer, all of which wrappers
-map over, differentiate in, or close over.
+nothing, vmap and pmap a loop, a derivative a finite difference; so what is expected of a nest is
+found without weft. Functions take an array (or a scalar), a scalar and an integer, all of which
+wrappers map over, differentiate in, or close over.
 
 `WEFT_TEST_MORE=1` runs every function on every pair, and all triples.
 """
@@ -165,6 +165,22 @@ def vmap_named(f):
     return g
 
 
+def pmap(f):
+    """On two devices, with a collective; their programs differ in how often they loop."""
+
+    def on_each(x, y, n):
+        value = f(x, y, n)
+        return value - 0.3 * lax.pmean(value, "d") + 0.2 * lax.axis_index("d")
+
+    def g(x, y, n):
+        rows = weft.pmap(on_each, "d", in_axes=(0, None, 0))(
+            wnp.stack([x, 0.6 * x - 0.1]), y, wnp.stack([n, n + 1])
+        )
+        return rows[0] + 0.5 * rows[1]
+
+    return g
+
+
 STEPS = onp.array([1.0, 0.8])
 
 
@@ -243,6 +259,15 @@ def plain_vmap_named(f, step):
     return g
 
 
+def plain_pmap(f, step):
+    def g(x, y, n):
+        rows = [f(x, y, n), f(0.6 * x - 0.1, y, n + 1)]
+        rows = [row - 0.15 * (rows[0] + rows[1]) + 0.2 * k for k, row in enumerate(rows)]
+        return rows[0] + 0.5 * rows[1]
+
+    return g
+
+
 def plain_scan(f, step):
     def g(x, y, n):
         kept = onp.zeros_like(x)
@@ -287,6 +312,7 @@ ALL = {
     "linearize": (linearize, plain_push),
     "vmap": (vmap, plain_vmap),
     "vmap named": (vmap_named, plain_vmap_named),
+    "pmap": (pmap, plain_pmap),
     "scan": (scan, plain_scan),
     "cond": (cond, plain_cond),
     "while": (while_loop, plain_loop(None)),
@@ -364,14 +390,16 @@ def check(nest, name):
 
 PAIRS = [p for p in itertools.product(ALL, repeat=2) if exists(p)]
 TRIPLES = [t for t in itertools.product(ALL, repeat=3) if exists(t)]
+# all of these: what is between decides whether devices meet
+DEVICES_IN_DEVICES = [t for t in TRIPLES if t[0] == t[2] == "pmap"]
 
 
 def cases():
     for i, nest in enumerate(PAIRS):
         for k in range(len(FUNCTIONS) if MORE else 2):
             yield nest, NAMES[(2 * i + k) % len(NAMES)]
-    sample = TRIPLES if MORE else random.Random(0).sample(TRIPLES, 400)
-    for i, nest in enumerate(sample):
+    sample = TRIPLES if MORE else random.Random(0).sample(TRIPLES, 400) + DEVICES_IN_DEVICES
+    for i, nest in enumerate(dict.fromkeys(sample)):
         yield nest, NAMES[i % len(NAMES)]
 
 
@@ -379,14 +407,20 @@ def label(nest, name):
     return "-".join((*nest, name)).replace(" ", "_")
 
 
-@pytest.mark.parametrize("name", ALL)
+def needs(nest):
+    """The devices that a nest takes: each pmap in it twice as many."""
+    return [pytest.mark.devices(2 ** nest.count("pmap"))] if "pmap" in nest else []
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=needs((n,))) for n in ALL])
 def test_each_alone(name):
     for function in NAMES:
         check((name,), function)
 
 
 @pytest.mark.parametrize(
-    ("nest", "function"), [pytest.param(n, f, id=label(n, f)) for n, f in cases()]
+    ("nest", "function"),
+    [pytest.param(n, f, id=label(n, f), marks=needs(n)) for n, f in cases()],
 )
 def test_nest(nest, function):
     check(nest, function)
@@ -407,6 +441,13 @@ def test_many_levels():
     check(order, "product")
     check(("jvp", *order[1:]), "coupled")
     check(("jit", "vmap", *order), "gather")
+
+
+@pytest.mark.devices(4)
+def test_many_levels_with_devices_among_them():
+    order = ("jit", "pmap", "vmap", "checkpoint", "scan", "custom_jvp", "cond", "jit", "pmap")
+    check(("grad", *order), "product")
+    check(("jvp", *order[1:]), "coupled")
 
 
 def test_how_much_is_checked():

@@ -17,7 +17,7 @@ from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..runtime import buffer as buffers, group as groups, parts, transfers
 from ..runtime.group import Group, Tiling
-from ..sharding import Mesh, NamedSharding, PartitionSpec, Sharding
+from ..sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 
 class Layout:
@@ -49,32 +49,40 @@ def layout(a: Aval, group: Group, tiling: Tiling) -> Layout:
     return found
 
 
-def layout_of(a: Aval, sharding: Sharding) -> Layout:
+def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout:
     """The layout of arrays of an aval with a sharding.
 
+    Args:
+      group: the devices of the sharding, perhaps in another order.
     Raises: ValueError: the sharding can't divide such arrays.
     """
-    found = _of_sharding.get((a, sharding))
+    found = _of_sharding.get((a, sharding, group))
     if found is None:
         next(sharding.indices(a.shape))  # refuses what can't be divided
-        made = layout(a, groups.group_of(sharding.devices), tiling_of(sharding, a.ndim))
-        found = remember(_of_sharding, (a, sharding), made)
+        by = group or groups.group_of(sharding.devices)
+        made = layout(a, by, tiling_of(sharding, a.ndim, by))
+        found = remember(_of_sharding, (a, sharding, group), made)
     return found
 
 
-def tiling_of(sharding: Sharding, ndim: int) -> Tiling:
-    """The division that a sharding says."""
-    return groups.tiling(*sharding.division(ndim))
+def tiling_of(sharding: Sharding, ndim: int, group: Group) -> Tiling:
+    """The division that a sharding says, with devices counted as in a group."""
+    parts, owners = sharding.division(ndim)
+    if sharding.devices != group.devices:
+        owners = np.array([group.devices.index(d) for d in sharding.devices])[owners]
+    return groups.tiling(parts, owners)
 
 
-def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> NamedSharding:
+def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Sharding:
     """A division in terms of one of these meshes if there is a way, else of a mesh of its own."""
     for mesh in meshes:
-        if tuple(mesh.devices.flat) == group.devices:
+        if set(mesh.devices.flat) == set(group.devices):
             for spec in _specs(mesh, tiling.parts, 0, ()):
                 sharding = NamedSharding(mesh, PartitionSpec(*spec))
-                if tiling_of(sharding, len(tiling.parts)) == tiling:
+                if tiling_of(sharding, len(tiling.parts), group) == tiling:
                     return sharding
+    if len(group.devices) == 1:
+        return SingleDeviceSharding(group.devices[0])
     split = [(i, n) for i, n in enumerate(tiling.parts) if n > 1]
     devices = np.array(group.devices, object)[list(tiling.owners)]
     own = Mesh(
@@ -124,12 +132,26 @@ def spread(
     return ShardedArray(to.aval, sharding, to, buffer)
 
 
-def spread_array(x: Array, sharding: Sharding) -> ShardedArray:
-    """Any array that this process has all of, put on devices as a sharding says."""
-    to = layout_of(x.aval, sharding)
+def spread_array(x: Array, sharding: Sharding, group: Group | None = None) -> ShardedArray:
+    """Any array that this process has all of, put on devices as said; see `layout_of`."""
+    to = layout_of(x.aval, sharding, group)
     if x.__class__ is ShardedArray and x.layout is to:
         return ShardedArray(x.aval, sharding, to, live_buffer(x))
+    # a literal stays on the host, even if it was once on a device
+    if x._buffer is not None and (x._host is None or x.aval.ndim):
+        transfers.copying(x.aval, x.sharding, sharding)
     return spread(np.asarray(x.host()), to, sharding, alias=True)
+
+
+def reordered(x: ShardedArray, group: Group) -> ShardedArray:
+    """The same array, with its devices counted in the order of a group of them; nothing moves."""
+    own = x.layout.group
+    raw = parts.parts_of(live_buffer(x))
+    on = {own.devices[i]: part for i, part in zip(own.local, raw, strict=True)}
+    to = layout_of(x.aval, x._sharding, group)
+    there = [on[group.devices[i]] for i in group.local]
+    buffer = parts.joined(there, x.aval.shape, x.aval.dtype, group, to.tiling)
+    return ShardedArray(x.aval, x._sharding, to, buffer)
 
 
 def live_buffer(x: ShardedArray) -> Any:

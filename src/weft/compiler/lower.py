@@ -262,9 +262,19 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
 _APART = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
+def apart(block: Block) -> str:
+    """The attribute of a call that is not to be inlined.
+
+    None where the program is written for one device along some axes of a mesh: the function may map
+    over the others, and XLA doesn't know then in which part of the program it is.
+    """
+    region = block.module.region
+    return "" if region is not None and region.rest else _APART
+
+
 @block_call.lower
 def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
-    return lower_call(block, jaxpr, operands, _APART)
+    return lower_call(block, jaxpr, operands, apart(block))
 
 
 def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
@@ -275,7 +285,7 @@ def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     twice after that. There a function that isn't inlined does it (benchmarks/checkpoint.py).
     """
     if block.module.platform == "cpu":
-        return lower_call(block, jaxpr, args, _APART)
+        return lower_call(block, jaxpr, args, apart(block))
     if args:
         args = block.op("optimization_barrier", *args, out=[a.aval for a in args])
     return lower_call(block, jaxpr, args)

@@ -308,16 +308,20 @@ class Program:
         if self.types:
             placed, arrays = self.arranged(group, args, inputs, outs)
             results = placed.run(arrays)
-        found = [
-            results[what] if kind == "result" else args[what] if kind == "input" else what
-            for kind, what in self.outputs
-        ]
-        if outs is None:
-            return found
-        return [
-            x if s is None else spmd.on_group(self.name, -1, x, group, s)
-            for x, s in zip(found, outs, strict=True)
-        ]
+        found: list[Array] = []
+        for (kind, what), wanted in zip(
+            self.outputs, outs or [None] * len(self.outputs), strict=True
+        ):
+            if kind == "input":
+                there = wanted or (inputs[what] if inputs is not None else None)
+                x = args[what]
+                found.append(
+                    x if there is None else spmd.on_group(self.name, what, x, group, there)
+                )
+                continue
+            x = results[what] if kind == "result" else what
+            found.append(x if wanted is None else spmd.put_on(x, wanted))
+        return found
 
 
 def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> Any:

@@ -22,7 +22,7 @@ from ..runtime.group import Group, group_of
 from ..sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 from ..stablehlo.shardy import Meshes
 from . import disk_cache
-from .layout import Layout, layout, layout_of, live_buffer, sharding_of, spread_array
+from .layout import Layout, layout, layout_of, live_buffer, reordered, sharding_of, spread_array
 from .lower import lower
 
 
@@ -73,7 +73,7 @@ def compiled(
     meshes = [*[m for m in named if m.axis_names != _COPIES], *meshes_inside(program.stripped)]
     outs = []
     for a, tiling, sharding in zip(avals, executable.tilings, wanted, strict=False):
-        known = layout(a, group, tiling) if sharding is None else layout_of(a, sharding)
+        known = layout(a, group, tiling) if sharding is None else layout_of(a, sharding, group)
         outs.append((a, sharding or sharding_of(tiling, group, meshes), known))
     return Placed(executable, inputs, outs)
 
@@ -154,23 +154,22 @@ def on_group(
     """An argument on the group that runs a program: as a sharding says, or as it is there already,
     or repeated."""
     if x.__class__ is ShardedArray:
-        if x.layout.group is group:
-            if sharding is None or layout_of(x.aval, sharding) is x.layout:
-                return x
-            return relaid(x, sharding)
-        if set(x.layout.group.devices) != set(group.devices):
-            raise ValueError(
-                f"{name}: runs on {group}; argument {number}, {x.aval}, is on {x.layout.group}\n"
-                "  fix: move it with device_put(x, sharding)"
-            )
+        if x.layout.group is not group:
+            if set(x.layout.group.devices) != set(group.devices):
+                raise ValueError(
+                    f"{name}: runs on {group}; argument {number}, {x.aval}, is on "
+                    f"{x.layout.group}\n  fix: move it with device_put(x, sharding)"
+                )
+            x = reordered(x, group)
         if sharding is None:
-            sharding = replicated(group)
-    elif x.__class__ is PlacedArray and x.committed and (x._device,) != group.devices:
+            return x
+        return x if layout_of(x.aval, sharding, group) is x.layout else relaid(x, sharding)
+    if x.__class__ is PlacedArray and x.committed and (x._device,) != group.devices:
         raise ValueError(
             f"{name}: runs on {group}; argument {number}, {x.aval}, is committed to {x._device}\n"
             "  fix: move it with device_put(x, sharding)"
         )
-    return spread_array(x, sharding or replicated(group))
+    return spread_array(x, sharding or replicated(group), group)
 
 
 def apart(name: str, first: int, a: Array, second: int, b: Array) -> ValueError:
@@ -225,6 +224,7 @@ constrain.execute_rule = execute  # type: ignore[attr-defined]
 def put_on(x: Array, sharding: Sharding) -> Array:
     """An array on the devices of a sharding, wherever it is now."""
     group = group_of(sharding.devices)
-    if x.__class__ is ShardedArray and x.layout.group is group:
-        return on_group("device_put", 0, x, group, sharding)
+    if x.__class__ is ShardedArray and set(x.layout.group.devices) == set(group.devices):
+        there = on_group("device_put", 0, x, group, sharding)
+        return ShardedArray(x.aval, sharding, there.layout, live_buffer(there))
     return spread_array(x, sharding)

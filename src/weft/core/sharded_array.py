@@ -21,7 +21,8 @@ class ShardedArray(Array):
         """
         Args:
           sharding: of `weft.sharding`; says which part each device has.
-          layout: the same for programs to look up: of `weft.compiler.layout`.
+          layout: the same for programs to look up: of `weft.compiler.layout`. It may count the
+            devices in another order.
           buffer: XLA's, on all of the devices.
         """
         self._host = None
@@ -37,21 +38,20 @@ class ShardedArray(Array):
     @property
     def addressable_shards(self) -> list[Shard]:
         """The parts that this process has."""
+        parts = {part.device: part for part in current.base.parts_of(self)}
         shards = []
-        waiting = iter(current.base.parts_of(self))
-        local = set(self.layout.group.local)
         seen: dict[Any, int] = {}
         placed = zip(self._sharding.devices, self._sharding.indices(self.shape), strict=True)
-        for i, (device, index) in enumerate(placed):
+        for device, index in placed:
             key = tuple((part.start, part.stop) for part in index)
             copies = seen[key] = seen.get(key, -1) + 1
-            if i in local:
-                shards.append(Shard(device, index, next(waiting), copies))
+            if device in parts:
+                shards.append(Shard(device, index, parts[device], copies))
         return shards
 
     def addressable_data(self, index: int) -> Array:
         """The part on the device of this number among those of this process."""
-        return current.base.parts_of(self)[index]  # type: ignore[no-any-return]
+        return self.addressable_shards[index].data
 
     @property
     def is_fully_replicated(self) -> bool:

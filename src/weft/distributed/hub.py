@@ -82,6 +82,11 @@ class Hub:
         self._selector.register(listener, selectors.EVENT_READ)
         threading.Thread(target=self._run, name="weft-hub", daemon=True).start()
 
+    def forget(self) -> None:
+        """Closes all connections in a forked child, where they would outlive this process."""
+        for key in list(self._selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+
     def _run(self) -> None:
         while not self._ended:
             self._hear(self.limits.interval)

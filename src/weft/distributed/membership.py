@@ -323,6 +323,8 @@ def _forget() -> None:
     global _current
     if _current is not None:
         _current.spoke.forget()
+        if _current.hub is not None:
+            _current.hub.forget()
         _current = None
 
 

@@ -4,7 +4,7 @@
 """
 
 import os
-import select
+import selectors
 import socket
 import sys
 import threading
@@ -25,6 +25,10 @@ SILENCE = 10.0
 
 PATIENCE = 60.0
 """Seconds at most for process 0 to answer that this one has failed."""
+
+TRACEBACK = 0.3
+"""Seconds for an exception that a loss leads to in the main thread to be printed before the reason.
+"""
 
 FLUSH = 3.0
 """Seconds at most for what is written yet to be written, and the others to be told."""
@@ -57,7 +61,8 @@ def attend(host: str, port: int, hello: Hello, timeout: float) -> tuple[Line, We
     line = _reach(host, port, timeout)
     line.send(hello=hello._replace(address=line.socket.getsockname()[0]))
     patience = min(timeout, SILENCE)
-    while select.select([line], [], [], patience)[0]:
+    listening = _listening(line)
+    while listening.select(patience):
         messages = line.receive()
         if messages is None:
             break
@@ -93,6 +98,13 @@ def _reach(host: str, port: int, timeout: float) -> Line:
         time.sleep(RETRY)
 
 
+def _listening(line: Line) -> selectors.BaseSelector:
+    """What waits for something to be said."""
+    selector = selectors.DefaultSelector()
+    selector.register(line, selectors.EVENT_READ)
+    return selector
+
+
 class Spoke:
     """The thread that keeps the line, from the welcome to the end.
 
@@ -121,9 +133,10 @@ class Spoke:
         """Tells that this process ends by an exception, and waits until the others know."""
         self._failed = True
         self._line.send(failed=reason)
-        self._given_up.wait(min(self.limits.heartbeat, PATIENCE))
+        self._given_up.wait(PATIENCE)
         if self._hub is not None:
             self._hub.over.wait(FLUSH)
+            self._hub.service.abandon()
 
     def close(self) -> None:
         """Hangs up, after all have left."""
@@ -137,7 +150,7 @@ class Spoke:
         self._line.close()
 
     def _run(self) -> None:
-        stillness = Stillness()
+        stillness, listening = Stillness(), _listening(self._line)
         interval = self.limits.interval
         heard = time.monotonic()
         next_beat = 0.0
@@ -146,8 +159,7 @@ class Spoke:
             if now >= next_beat:
                 next_beat = now + interval
                 self._line.send(beat=stillness.look())
-            ready, _, _ = select.select([self._line], [], [], interval)
-            if ready:
+            if listening.select(interval):
                 messages = self._line.receive()
                 if messages is None:
                     if not self._closing:
@@ -175,7 +187,8 @@ class Spoke:
                     self._end(self.members[rank], why)
 
     def _end(self, lost: Member, why: str) -> None:
-        """Ends this process, now: its main thread may be waiting for ever."""
+        """Ends this process: its main thread may be waiting for ever."""
+        time.sleep(TRACEBACK)
         _, at = whereabouts(threading.main_thread().ident or 0)
         where = f", at {at}" if at else ""
         text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"

@@ -152,6 +152,7 @@ def _failure(running: list[Running], failed: list[Running], asked: list[int]) ->
 def _stop(running: list[Running], number: int) -> None:
     for each in running:
         each.send(number)
+        each.send(signal.SIGCONT)  # one that is stopped would not notice
     deadline = time.monotonic() + GRACE
     while any(each.is_alive for each in running) and time.monotonic() < deadline:
         time.sleep(POLL)

@@ -54,7 +54,7 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     Raises: ValueError: the trees differ in more than values, or there isn't exactly one source.
     Example:
       >>> broadcast_one_to_all({"a": 1, "b": np.arange(2)})
-      {'a': array(1), 'b': array([0, 1])}
+      {'a': array(1), 'b': array([0, 1], dtype=int32)}
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
     """
     tree = Hosts(in_tree)
@@ -87,7 +87,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     Raises: ValueError: the trees of the processes differ in more than values.
     Example:
       >>> process_allgather({"a": 1, "b": np.arange(2)})
-      {'a': array([1]), 'b': array([[0, 1]])}
+      {'a': array([1]), 'b': array([[0, 1]], dtype=int32)}
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
     """
     tree = Hosts(in_tree)

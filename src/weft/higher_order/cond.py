@@ -11,7 +11,7 @@ from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_jaxpr
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, Var, run
+from ..core.jaxpr import Jaxpr, Var, named_axes, run
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..interpreters.derivative import Derivative
@@ -160,8 +160,25 @@ class Residuals:
         return places
 
 
+def all_branches(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of the branch that `index` names, where all are computed.
+
+    This is what a branch means that has collectives inside, if elements (of a batch, or devices) go
+    different ways: those that take another one lend their values to it.
+    """
+    cases = [run(b, operands, current.trace) for b in branches]
+    return [select_n(index, *each) for each in zip(*cases, strict=True)]
+
+
 @cond.linearize
 def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
+    if any(map(named_axes, branches)):
+        # an element has a part in the derivative of a branch that it lent its values to
+        whole = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
+        forward_all, linear_all, there = linearize_jaxpr(whole, mask)
+        if not any(there):
+            return None
+        return Derivative(mask, forward_all, len(whole.outvars), there, linear_all)
     parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
     out_mask = union(part[-1] for part in parts)
     if not any(out_mask):
@@ -248,8 +265,10 @@ def _(args: Any, batched: Any, axis: Axis, *, branches: tuple[Jaxpr, ...]) -> An
         mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
         results = []
         for i, b in enumerate(mapped):
+            meets = axis.name in named_axes(branches[i])  # see `all_branches`
             xs = [
-                guarded(x, index, i) if one else x for x, one in zip(operands, inner, strict=True)
+                guarded(x, index, i) if one and not meets else x
+                for x, one in zip(operands, inner, strict=True)
             ]
             written_out = len(b.equations) <= WRITTEN_OUT
             results.append(run(b, xs, current.trace) if written_out else call_jaxpr(b, xs))

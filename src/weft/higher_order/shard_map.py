@@ -38,6 +38,7 @@ from .jaxprs import (
     linearize_jaxpr,
     transpose_jaxpr,
 )
+from .together import Hidden, Inside, Together
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
 
@@ -119,8 +120,15 @@ def _(
             f"shard_map: {jaxpr.name} maps over {mesh}, inside a function mapped over "
             f"{region.mesh}\n  fix: use one mesh, and other axes of it inside"
         )
+    elif region is not None and (again := [n for n, _, _ in axes if n in region.entered]):
+        raise ValueError(
+            f"shard_map: {jaxpr.name} maps over {again[0]!r} of {mesh}, inside a function that is "
+            "mapped over it\n  fix: axis_names=…, the other axes, inside"
+        )
+    if region is None:
+        jaxpr = kept_together(jaxpr, mesh, axes, in_specs)
     inner = {name: (new, size) for name, new, size in axes}
-    before = module.axes if region is not None else [(_Hidden(n), s) for n, s in mesh.shape.items()]
+    before = module.axes if region is not None else [(Hidden(n), s) for n, s in mesh.shape.items()]
     if not inner.keys() <= set(mesh.axis_names):
         raise ValueError(
             f"pmap: {jaxpr.name} is mapped inside a function that runs on each device of {mesh}: "
@@ -128,7 +136,7 @@ def _(
         )
     hides = {new for new, _ in inner.values()}
     names = tuple(
-        inner.get(name) or (_Hidden(old) if old in hides else old, size)
+        inner.get(name) or (Hidden(name) if old in hides else old, size)
         for name, (old, size) in zip(mesh.axis_names, before, strict=True)
     )
     entered = frozenset(inner) | (region.entered if region is not None else frozenset())
@@ -154,23 +162,15 @@ def _(
     return outs
 
 
-class _Hidden:
-    """The name of an axis that can't be referred to here."""
-
-    __slots__ = ("name",)
-    name: Any
-
-    def __init__(self, name: Any) -> None:
-        self.name = name.name if isinstance(name, _Hidden) else name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Hidden) and self.name == other.name
-
-    def __hash__(self) -> int:
-        return hash((_Hidden, self.name))
-
-    def __repr__(self) -> str:
-        return f"{self.name!r} (outside)"
+def kept_together(jaxpr: Jaxpr, mesh: Any, axes: Any, in_specs: Any) -> Jaxpr:
+    """The program of one device, in which devices don't part where they meet (`together.py`)."""
+    sizes = dict(mesh.shape)
+    key = "together", tuple(sizes.items()), axes, in_specs
+    if key not in jaxpr.cache:
+        varies = [frozenset(name for names in spec for name in names) for spec in in_specs]
+        at = Inside((), frozenset()).enter(axes)
+        jaxpr.cache[key] = Together(sizes, shard_map).kept(jaxpr, varies, at)
+    return jaxpr.cache[key]  # type: ignore[no-any-return]
 
 
 # --- derivatives ---

@@ -215,7 +215,7 @@ class HostCall(Primitive):
 
     def execute_rule(self, args: Any, *, function: HostFunction) -> list[Any]:
         """The results, now."""
-        device = next((a._device for a in args if a.committed), None)
+        device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
         given = [
             Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
         ]
@@ -231,6 +231,12 @@ def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction)
             f"{function}: compiled programs can call Python on the CPU only; this one is for "
             f"{module.platform}\n  fix: call it outside of jit, or compile the function that calls "
             "it for the CPU: jit(f, backend='cpu')"
+        )
+    if module.region is not None and module.region.rest:
+        raise errors.MissingRuleError(
+            f"{function}: a function that is mapped over a part of the axes of a mesh can't call "
+            f"Python; {module.region.mesh} has the axes {module.region.rest} too\n  fix: shard_map "
+            "over all axes, or make the call outside"
         )
     if function not in module.callbacks:
         module.callbacks.append(function)

@@ -23,6 +23,8 @@ def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
         return x
     if module.region is not None:
         module.region.refuse("with_sharding_constraint", sharding.mesh, sharding.spec)
+        if sharding.mesh != module.region.mesh:  # it names no axis
+            return x
     where = module.meshes.sharding(sharding.mesh, sharding.spec, x.aval.ndim)
     return block.constraint(x, where)
 

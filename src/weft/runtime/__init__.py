@@ -44,6 +44,7 @@ from .executable import (
     load_executable,
 )
 from .failures import (
+    BusyDevicesError,
     DeletedArrayError,
     ForkError,
     PlatformError,
@@ -56,6 +57,7 @@ from .parts import joined, parts_of, put_parts
 from .versions import Jaxlib, load
 
 __all__ = [
+    "BusyDevicesError",
     "Callback",
     "Client",
     "DeletedArrayError",

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..dtypes import is_inexact
 from ..stablehlo.block import CALLBACK as CALLBACK
 from .failures import text_of
 
@@ -62,6 +63,54 @@ def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
         raise CallbackFailure(f"{_MARK}{number};")
 
     return call
+
+
+# --- programs on several devices ---
+
+
+class _InGroupCallback(threading.local):
+    now = False
+
+
+in_group_callback = _InGroupCallback()
+"""Whether this thread is in a callback of a program that runs on several devices."""
+
+
+class Together:
+    """What the callbacks of one program on several devices share: whether one has failed.
+
+    XLA must not see an exception of theirs. It would take the device out of the program, and the
+    others would wait for it in the next collective, until XLA ends the process. So the program goes
+    on to its end, without calling Python again, on values that are NaN where they can be; what it
+    gives is thrown away, and the exception raised instead (executors.py).
+    """
+
+    __slots__ = ("failure",)
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+
+    def guarded(self, callback: Callback) -> Callable[..., tuple[Any, ...]]:
+        """The function that XLA calls, on any of the devices."""
+        call = guarded(callback)
+        blanks = tuple(
+            np.full(shape, np.nan if is_inexact(dtype) else 0, dtype)
+            for shape, dtype in callback.outputs
+        )
+
+        def call_on_device(*args: Any) -> tuple[Any, ...]:
+            if self.failure is not None:
+                return blanks
+            in_group_callback.now = True
+            try:
+                return call(*args)
+            except CallbackFailure as failure:
+                self.failure = self.failure or take_error(failure)
+                return blanks
+            finally:
+                in_group_callback.now = False
+
+        return call_on_device
 
 
 # --- floating point ---

@@ -5,7 +5,10 @@ Private to this folder: `process`, and of a Device `raw device_list sharding tra
 
 import atexit
 import os
+import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..config import config, thread
@@ -19,6 +22,26 @@ def cpu_devices_wanted() -> int | None:
     if count == 1:
         return None  # XLA itself reads --xla_force_host_platform_device_count from XLA_FLAGS
     return count
+
+
+@contextmanager
+def enough_threads(lib: versions.Jaxlib) -> Iterator[None]:
+    """Around the making of a CPU client: gives it more threads than devices.
+
+    Before jaxlib 0.12, devices are threads of a pool, by default as many as there are devices or
+    cores. With all of them in callbacks of a program on all devices, a program that the callbacks
+    wait for would never begin. XLA takes the number from a variable of the environment.
+    """
+    flag = re.search(r"xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    count = max(config.cpu_devices, int(flag[1]) if flag else 1)
+    if not lib.block_after_collectives or count == 1 or "NPROC" in os.environ:
+        yield
+        return
+    os.environ["NPROC"] = str(max(count + 2, os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        del os.environ["NPROC"]
 
 
 class Device:
@@ -158,6 +181,10 @@ class Process:
     def _open_cpu(self, lib: versions.Jaxlib) -> Any:
         wanted = cpu_devices_wanted()
         connection = self.connection
+        with enough_threads(lib):
+            return self._make_cpu(lib, connection, wanted)
+
+    def _make_cpu(self, lib: versions.Jaxlib, connection: Any, wanted: int | None) -> Any:
         if connection is None:
             return lib.xla.get_tfrt_cpu_client(asynchronous=True, num_devices=wanted)
         return lib.xla.get_tfrt_cpu_client(

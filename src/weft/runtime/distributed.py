@@ -4,6 +4,7 @@ The processes meet at an address, where process 0 keeps the service. A process t
 others with it: XLA aborts them when its heartbeat has been missed.
 """
 
+import ctypes
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +29,11 @@ class Service:
         if self.raw is not None:
             self.raw.shutdown()
             self.raw = None
+
+    def abandon(self) -> None:
+        """Leaves it open to the end of the process. Its own end waits for all the others, and then
+        XLA aborts, since they are not there."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.raw))
 
 
 class Connection:

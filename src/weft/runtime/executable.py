@@ -1,32 +1,19 @@
-"""Compiles StableHLO text and runs it. Knows devices and text; knows nothing of tracing.
+"""Compiles StableHLO text. Knows devices and text; knows nothing of tracing.
 
-`Executable.execute` is the hot path of all compiled code: one Python frame around two C++ calls.
+`Executable.execute` is the hot path of all compiled code (`executors.py`).
 """
 
-import contextlib
-import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import custom_calls, plugins, versions
-from .callback import CALLBACK, Callback, flush, guarded, take_error
+from . import custom_calls, executors, plugins, versions
+from .callback import CALLBACK, Callback, Together, guarded
 from .client import Device, process
-from .failures import (
-    DELETED,
-    DeletedArrayError,
-    XlaCompileError,
-    XlaRuntimeError,
-    code_of,
-    fork_error,
-    text_of,
-)
+from .executors import RawBuffer as RawBuffer
+from .failures import XlaCompileError, XlaRuntimeError, code_of, fork_error, text_of
 from .group import Group, Tiling, tiling, tiling_of
-
-RawBuffer: TypeAlias = Any
-"""What XLA calls an array. Opaque: the functions of `buffer` work on it."""
 
 Output: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
 
@@ -83,7 +70,7 @@ class Executable:
         loaded: Any,
         outputs: Sequence[Output],
         device: Target,
-        calls_python: bool = False,
+        calls_python: bool | Together = False,
         compiled: bool = True,
     ) -> None:
         self._loaded = loaded
@@ -101,12 +88,24 @@ class Executable:
         ]
         # the two C++ calls themselves, for the hot path of jit (transforms/dispatch.py)
         self.run, self.handlers = loaded.execute_sharded, handlers
-        if calls_python:
-            self.execute = waiting_executor(self.run, handlers)
-        elif must_take_turns(loaded, device):
-            self.execute = turn_taking_executor(self.run, handlers)
-        else:
-            self.execute = executor(self.run, handlers)
+        self.execute = self._executor(calls_python)
+
+    def _executor(self, calls_python: bool | Together) -> executors.Execute:
+        run, handlers, device = self.run, self.handlers, self.device
+        if not is_several(device):
+            kind = executors.waiting_executor if calls_python else executors.executor
+            return kind(run, handlers)
+        together = calls_python if isinstance(calls_python, Together) else None
+        # two programs that call Python could take all threads, and wait for a third that they run
+        alone = (
+            device.platform == "cpu"
+            and device.lib.block_after_collectives
+            and (together is not None or executors.waits_across_devices(self.as_text()))
+        )
+        if together is not None:
+            return executors.waiting_group_executor(run, handlers, together, alone)
+        kind = executors.turn_taking_executor if alone else executors.group_executor
+        return kind(run, handlers)
 
     def serialize(self) -> bytes:
         """The machine code, for `load_executable` with the same jaxlib on the same machine."""
@@ -146,6 +145,11 @@ class Executable:
         return f"Executable({len(self.outputs)} outputs, {self.device})"
 
 
+def is_several(target: Target) -> bool:
+    """Whether a program for it is one of several devices, which run it together."""
+    return isinstance(target, Group) and len(target.devices) > 1
+
+
 def serialized(loaded: Any) -> bytes:
     """The machine code of XLA's executable."""
     try:
@@ -161,119 +165,6 @@ def output_tilings(loaded: Any, ndims: Sequence[int], group: Group) -> list[Tili
     if raw is None or count == 1:
         return [tiling((1,) * n, range(count)) for n in ndims]
     return [tiling_of(r, n, count) for r, n in zip(raw, ndims, strict=True)]
-
-
-def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
-    """The function that `Executable.execute` is. A closure: attributes would cost 0.1 us."""
-    state = process
-
-    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        try:
-            return run(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
-        except RuntimeError as error:
-            raise explain(error, buffers) from None
-
-    return execute
-
-
-# --- programs in which devices wait for each other ---
-
-_COLLECTIVES = re.compile(r"= [^=]*\b(all-|reduce-scatter|collective-|ragged-)")
-
-
-class _Turn:
-    """The last program with collectives that was begun in this process."""
-
-    __slots__ = ("lock", "token")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.token: Any = None
-
-
-_turn = _Turn()
-
-
-def must_take_turns(loaded: Any, device: Target) -> bool:
-    """Whether such a program may not run at the same time as another.
-
-    On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
-    for each other may each get some of them, and wait for ever.
-    """
-    return (
-        isinstance(device, Group)
-        and len(device.devices) > 1
-        and device.platform == "cpu"
-        and device.lib.block_after_collectives
-        and _COLLECTIVES.search(loaded.get_hlo_text()) is not None
-    )
-
-
-def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Callable[[Any], Any]:
-    """`Executable.execute` of a program that begins when the last one of its kind has ended.
-
-    The wait is before a program, not after it: what the caller does in between goes on at the same
-    time.
-    """
-    state, turn = process, _turn
-
-    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        with turn.lock:
-            if turn.token is not None:
-                with contextlib.suppress(RuntimeError):  # its own results say so when asked for
-                    turn.token.block_until_ready()
-            try:
-                results = run(buffers, with_tokens=True)
-                turn.token = results.consume_token()
-                return results.consume_with_handlers(handlers)  # type: ignore[no-any-return]
-            except RuntimeError as error:
-                raise explain(error, buffers) from None
-
-    return execute
-
-
-def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Callable[[Any], Any]:
-    """`Executable.execute` of a program that calls Python: when it returns, all has been done.
-
-    An exception in a callback comes out as it is.
-    """
-    state = process
-
-    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        try:
-            # With its arguments there, XLA runs such a program in this thread. It would run it in
-            # one of its own otherwise, of which there are as many as cores: a callback that waits
-            # for a program in turn would take away the thread that is to run that.
-            for buffer in buffers:
-                buffer.block_until_ready()
-            results: list[RawBuffer] = run(buffers).consume_with_handlers(handlers)
-            for result in results:
-                result.block_until_ready()
-            return results
-        except RuntimeError as error:
-            failure = take_error(error) or explain(error, buffers)
-        finally:
-            flush()
-        try:
-            raise failure  # not while XLA's error is being handled: it would be its context
-        finally:
-            del failure  # it refers to this frame
-
-    return execute
-
-
-def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
-    """weft's exception for one of XLA's that a run raised."""
-    for index, buffer in enumerate(buffers):
-        if buffer.is_deleted():
-            return DeletedArrayError(f"argument {index} of {len(buffers)}: {DELETED}")
-    return XlaRuntimeError(text_of(error), code_of(error))
 
 
 def compile_text(
@@ -336,14 +227,15 @@ def load_executable(
     if CALLBACK.encode() in blob and not callbacks:
         raise ValueError("load_executable: the program calls Python functions; got none of them")
     custom_calls.register_mentioned(blob)
-    functions = [guarded(c) for c in callbacks]
+    together = Together() if callbacks and is_several(device) else None
+    functions = [guarded(c) if together is None else together.guarded(c) for c in callbacks]
     try:
         loaded = device.client.raw.deserialize_executable(
             blob, device.device_list, _compile_options(device, options), functions
         )
     except RuntimeError as error:
         raise XlaRuntimeError(f"load_executable: {text_of(error)}", code_of(error)) from None
-    return Executable(loaded, outputs, device, bool(callbacks), compiled=False)
+    return Executable(loaded, outputs, device, together or bool(callbacks), compiled=False)
 
 
 def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:

@@ -5,6 +5,7 @@ RuntimeError
 │   ├── XlaCompileError      the program text could not be compiled
 │   └── XlaRuntimeError      a compiled program, or a transfer, failed
 ├── DeletedArrayError        (weft.errors) the array was donated or deleted
+├── BusyDevicesError         a callback of a program on several devices ran another such program
 ├── ForkError                a forked child used the runtime of its parent
 └── PlatformError            no such platform, or its devices could not be reached
 """
@@ -26,6 +27,10 @@ class XlaCompileError(XlaError):
 
 class XlaRuntimeError(XlaError):
     """A compiled program or a transfer failed."""
+
+
+class BusyDevicesError(RuntimeError):
+    """A callback of a program on several devices ran a program on several devices."""
 
 
 class ForkError(RuntimeError):

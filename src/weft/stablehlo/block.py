@@ -293,14 +293,28 @@ class Block:
     def call_host(
         self, index: int, operands: Sequence[Operand], outs: Sequence[Any]
     ) -> list[Operand]:
-        """A call of the Python function of this number, which the executable is given."""
+        """A call of the Python function of this number, which the executable is given.
+
+        In a program about whole arrays the first device makes it, and all get the results.
+        """
+        module = self.module
+        meshes = module.meshes if module.region is None else None
+        if meshes is None or len(meshes.devices) == 1:
+            return self._call_host(index, operands, outs, "")
+        operands = [self.constraint(o, meshes.everywhere(o.aval.ndim)) for o in operands]
+        results = self._call_host(index, operands, outs, f", {meshes.on_first(len(outs))}")
+        return [self.constraint(r, meshes.everywhere(r.aval.ndim)) for r in results]
+
+    def _call_host(
+        self, index: int, operands: Sequence[Operand], outs: Sequence[Any], attributes: str
+    ) -> list[Operand]:
         left = self.fresh()
         names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
         count = "" if len(outs) == 1 else f":{len(outs)}"
         self.lines.append(
             f"  {left}{count} = stablehlo.custom_call @{CALLBACK}"
             f"({', '.join(o.name for o in operands)}) {{api_version = 4 : i32, has_side_effect = "
-            f"true, backend_config = {{index = {index} : ui64}}}} : "
+            f"true, backend_config = {{index = {index} : ui64}}{attributes}}} : "
             f"({', '.join(tensor(o.aval) for o in operands)}) -> "
             f"({', '.join(tensor(o) for o in outs)})"
         )

@@ -28,6 +28,7 @@ class Meshes:
     def __init__(self, devices: Sequence[Any]) -> None:
         self.devices = tuple(devices)
         self.names: dict[Any, str] = {}
+        self.has_first = False
 
     def name(self, mesh: Any) -> str:
         """What a mesh is called in the module."""
@@ -36,9 +37,19 @@ class Meshes:
             found = self.names[mesh] = f"mesh{len(self.names)}"
         return found
 
+    def everywhere(self, ndim: int) -> str:
+        """The sharding of an array that each device has all of."""
+        return self.sharding(next(iter(self.names)), (), ndim)
+
+    def on_first(self, count: int) -> str:
+        """The attribute of an operation that the first device alone runs, with `count` results."""
+        self.has_first = True
+        each = ", ".join(["<@first, []>"] * count)
+        return f"sdy.sharding = #sdy.sharding_per_value<[{each}]>"
+
     def __str__(self) -> str:
         """The declarations."""
-        lines = []
+        lines = ["sdy.mesh @first = <[], device_ids=[0]>\n"] if self.has_first else []
         for mesh, name in self.names.items():
             sizes = ", ".join(f'"a{i}"={n}' for i, n in enumerate(mesh.devices.shape))
             devices = tuple(mesh.devices.flat)
@@ -84,14 +95,16 @@ class Region:
         return [name for name in self.mesh.axis_names if name not in self.entered]
 
     def refuse(self, operation: str, mesh: Any, spec: Sequence[Any]) -> None:
-        """Refuses a spec that divides along an axis that has been entered."""
-        named = {n for part in spec for n in (part if isinstance(part, tuple) else (part,))}
-        inside = [name for name in self.entered if name in named]
+        """Refuses a spec that divides along an axis that has been entered, or by another mesh."""
+        named = [n for part in spec for n in (part if isinstance(part, tuple) else (part,))]
+        named = [n for n in named if n is not None and n is not UNCONSTRAINED]
+        inside = [name for name in named if mesh != self.mesh or name in self.entered]
         if inside:
+            over = "that is mapped over here" if mesh == self.mesh else f"inside of {self.mesh}"
             raise ValueError(
-                f"{operation}: {spec} names {inside[0]!r}, an axis of {mesh} that is mapped over "
-                "here: each device has its own part\n  fix: name axes that aren't mapped, or say "
-                "it outside of pmap or shard_map"
+                f"{operation}: {spec} names {inside[0]!r}, an axis of {mesh} {over}: each device "
+                "has its own part\n  fix: name axes that aren't mapped, or say it outside of pmap "
+                "or shard_map"
             )
 
 

@@ -219,11 +219,17 @@ def batch_of(place: Any) -> Any:
 
 def committed_to(x: Any) -> Any:
     """The device or sharding that the array behind a value is committed to, if it is known now."""
+    ndim = x.ndim
     while isinstance(x, Tracer):
         inner = getattr(x, "primal", None)
         x = getattr(x, "value", None) if inner is None else inner
     if x.__class__ is ShardedArray:
-        return x._sharding
+        sharding = x._sharding
+        if x.ndim > ndim and isinstance(
+            sharding, NamedSharding
+        ):  # it is a batch: of each element only the rest is known
+            sharding = NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[x.ndim - ndim :]))
+        return sharding
     return x._device if x.__class__ is PlacedArray and x._committed else None
 
 

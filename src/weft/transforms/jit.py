@@ -34,7 +34,7 @@ from ..higher_order.interning import is_eager
 from ..interpreters.stage import is_open, stage
 from ..primitives.placement import constrain
 from ..runtime import buffer as buffers, client
-from ..runtime.executable import explain
+from ..runtime.executors import explain
 from ..runtime.group import Group
 from ..sharding import Sharding
 from ..tree_util import (
@@ -126,13 +126,25 @@ class Entry:
             is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
         )
 
-    def run(self, values: Sequence[Any], program: Program | None = None) -> Any:
-        """The result for arrays; of the program compiled with other options, if one is given."""
+    def run(
+        self,
+        values: Sequence[Any],
+        program: Program | None = None,
+        group: Group | None = None,
+        inputs: Any = None,
+    ) -> Any:
+        """The result for arrays.
+
+        Args:
+          program: compiled with other options.
+          group, inputs: where it has been compiled to run, and for which division of its arguments.
+        """
         program = program or self.program
         if program.donated:
             check_donated(program, values)
-        if self.group is not None:
-            outs = program.run_on(self.group, values, self.inputs, self.outs)
+        group = group or self.group
+        if group is not None:
+            outs = program.run_on(group, values, inputs or self.inputs, self.outs)
         else:
             outs = program.run(values, self.device)
         for i in program.donated:
@@ -455,9 +467,9 @@ def jit(
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
         inputs = outs = None
         if in_shardings is not None:
-            if kwargs:
+            if named := sorted(set(kwargs) - set(static_names)):
                 raise TypeError(
-                    f"jit: in_shardings speak of positional arguments; got {sorted(kwargs)} by "
+                    f"jit: in_shardings speak of positional arguments; got {named} by "
                     f"keyword\n  fix: pass them by position to {function_line(function)}"
                 )
             said = in_shardings

@@ -78,6 +78,7 @@ def group_for(shardings: Sequence[Sharding | None]) -> Group | None:
         if sharding.device_set != first.device_set:
             raise ValueError(
                 "jit: in_shardings and out_shardings must be of the same devices; got "
-                f"{first} and {sharding}"
+                f"{first} and {sharding}\n  fix: shardings over one mesh; device_put(x, sharding) "
+                "moves what comes out to other devices"
             )
     return None if first is None else group_of(first.devices)

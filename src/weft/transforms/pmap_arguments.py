@@ -148,7 +148,7 @@ class Call:
         self.donated = self.donated_leaves(traced, count)
 
     def check_shapes(self) -> None:
-        """Refuses `global_arg_shapes` that are other than the arguments' without the mapped axis."""
+        """Refuses `global_arg_shapes` other than the arguments' without the mapped axis."""
         if self.options.shapes is None:
             return
         said = flatten_axes(
@@ -160,8 +160,8 @@ class Call:
                 raise ValueError(
                     f"pmap: global_arg_shapes says {tuple(shape)} for argument {self.paths()[i]}; "
                     f"each replica has all of it, and that is {own}\n"
-                    "  fix: leave global_arg_shapes out; to divide arrays within a replica, use jit "
-                    "with in_shardings, or shard_map"
+                    "  fix: leave it out; jit with in_shardings, or shard_map, divide arrays "
+                    "within a replica"
                 )
 
     def donated_leaves(self, traced: Any, count: int) -> list[int]:

@@ -93,7 +93,10 @@ def shard_map(
         names = names_of(used)
         axes = tuple((n, n, used.shape[n]) for n in names)
         leaves, tree = tree_flatten(args)
-        paths: Callable[[], list[str]] = lambda: leaf_paths(function, args, {})
+
+        def paths() -> list[str]:
+            return leaf_paths(function, args, {})
+
         values = argument_values("shard_map", function, leaves, paths)
         said = tuple(in_specs) if isinstance(in_specs, list) else in_specs
         specs = flatten_axes("shard_map: in_specs", tree, said, is_spec)
@@ -128,7 +131,12 @@ def shard_map(
 
     @functools.wraps(function)
     @located
-    def mapped(*args: Any) -> Any:
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise TypeError(
+                f"shard_map: in_specs speak of positional arguments; got {sorted(kwargs)} by "
+                f"keyword\n  fix: pass them by position to {function_line(function)}"
+            )
         if current.trace is current.base:
             return compiled(*args)
         return call(*args)

@@ -67,12 +67,16 @@ class ShardedCache:
             a = arrays[i]
             if a.__class__ is Array or not inputs[i]:
                 continue
-            if layout_of(a.aval, inputs[i]) is not a.layout:
+            if layout_of(a.aval, inputs[i], group) is not a.layout:
                 return  # it has to be moved first
         if any(arrays[program.kept[i]].__class__ is Array for i in program.donated):
             return
         placed, there = program.arranged(group, arrays, inputs, outs)
         order = [what for _, what in program.outputs]
+        for what, said in zip(order, outs or (), strict=False):
+            made = placed.outs[what]
+            if said is not None and layout_of(made[0], said, group) is not made[2]:
+                return  # it has to be moved afterwards
         single = out_tree.is_leaf
         build = out_tree.unflatten
         if order != list(range(len(placed.outs))):

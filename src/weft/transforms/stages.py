@@ -13,6 +13,7 @@ from ..core.source import located
 from ..core.trace import current, looked_at
 from ..runtime import client, executable as runtime
 from ..runtime.group import Group
+from ..sharding import SingleDeviceSharding
 from ..tree_util import PyTreeDef, tree_flatten
 from .signature import argument_values
 
@@ -154,23 +155,34 @@ class Compiled:
 
     def __init__(self, traced: Traced, program: Any, device: Any) -> None:
         self.traced, self.program = traced, program
-        if isinstance(device, Group):
+        self.group = device if isinstance(device, Group) else None
+        if self.group is not None:
             inputs = [traced.inputs[i] for i in program.kept]
-            placed = program.placed(device, inputs, program.wanted(traced.entry.outs))
+            placed = program.placed(self.group, inputs, program.wanted(traced.entry.outs))
             self.executable = placed.executable
             self.input_shardings = traced.in_tree.unflatten(traced.inputs)
             self.output_shardings = self.shardings_of(placed)
         else:
             self.executable = program.executable(device)
+            here = SingleDeviceSharding(device)
+            self.input_shardings = traced.in_tree.unflatten([here] * traced.in_tree.num_leaves)
+            self.output_shardings = traced.out_tree.unflatten([here] * traced.out_tree.num_leaves)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.in_avals = traced.jaxpr.in_avals
 
     def shardings_of(self, placed: Any) -> Any:
-        """The sharding of each leaf of the result; `None` for what XLA doesn't compute."""
-        shardings = [
-            placed.outs[what][1] if kind == "result" else None
-            for kind, what in self.program.outputs
-        ]
+        """The sharding of each leaf of the result."""
+        outputs = self.program.outputs
+        shardings = []
+        for (kind, what), wanted in zip(
+            outputs, self.traced.entry.outs or [None] * len(outputs), strict=True
+        ):
+            if wanted is not None:
+                shardings.append(wanted)
+            elif kind == "result":
+                shardings.append(placed.outs[what][1])
+            else:
+                shardings.append(self.traced.inputs[what] if kind == "input" else what.sharding)
         return self.traced.out_tree.unflatten(shardings)
 
     def as_text(self) -> str:
@@ -216,4 +228,4 @@ class Compiled:
                 )
         if looked_at():  # by a switch: then it is an operation of the trace that looks
             return self.traced.entry.apply(values, current.trace, inline=False)
-        return self.traced.entry.run(values, self.program)
+        return self.traced.entry.run(values, self.program, self.group, self.traced.inputs)

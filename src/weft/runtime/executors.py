@@ -1,0 +1,245 @@
+"""The functions that run compiled programs: `Executable.execute`, for each kind of program.
+
+Each is a closure around two C++ calls; attributes would cost 0.1 us. Knows nothing of compiling.
+"""
+
+import contextlib
+import functools
+import itertools
+import operator
+import re
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from .callback import Together, flush, in_group_callback, take_error
+from .client import process
+from .failures import (
+    DELETED,
+    BusyDevicesError,
+    DeletedArrayError,
+    XlaRuntimeError,
+    code_of,
+    fork_error,
+    text_of,
+)
+
+RawBuffer: TypeAlias = Any
+"""What XLA calls an array. Opaque: the functions of `buffer` work on it."""
+
+Execute: TypeAlias = Callable[[Sequence[RawBuffer]], list[RawBuffer]]
+
+
+def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
+    """Runs a program on one device, without waiting for the results."""
+    state = process
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        try:
+            return run(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise explain(error, buffers) from None
+
+    return execute
+
+
+def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
+    """Runs a program on one device that calls Python: when it returns, all has been done.
+
+    An exception in a callback comes out as it is.
+    """
+    state = process
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        try:
+            # With its arguments there, XLA runs such a program in this thread. It would run it in
+            # one of its own otherwise, of which there are as many as cores: a callback that waits
+            # for a program in turn would take away the thread that is to run that.
+            for buffer in buffers:
+                buffer.block_until_ready()
+            results: list[RawBuffer] = run(buffers).consume_with_handlers(handlers)
+            for result in results:
+                result.block_until_ready()
+            return results
+        except RuntimeError as error:
+            failure = take_error(error) or explain(error, buffers)
+        finally:
+            flush()
+        try:
+            raise failure  # not while XLA's error is being handled: it would be its context
+        finally:
+            del failure  # it refers to this frame
+
+    return execute
+
+
+# --- programs on several devices ---
+
+
+def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
+    """Runs a program on several devices, without waiting for the results."""
+    begin = executor(run, handlers)
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if in_group_callback.now:
+            raise busy()
+        return begin(buffers)
+
+    return execute
+
+
+def busy() -> BusyDevicesError:
+    return BusyDevicesError(
+        "a callback of a program that runs on several devices has begun a program for several "
+        "devices: it would wait for ever for those that are busy with the callback\n"
+        "  fix: have the callback return what that program needs, and run it afterwards; programs "
+        "for one device may run in callbacks"
+    )
+
+
+class Turns:
+    """Programs of which one begins when the last has ended.
+
+    The wait is before a program, not after it: what the caller does in between goes on at the same
+    time.
+    """
+
+    __slots__ = ("lock", "result", "taken", "tokens")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.taken = False
+        self.tokens: set[Any] = set()  # of what has begun, and not been waited for
+        self.result: Any = no_result  # gives one of the last results while it is in use
+
+    def wait(self) -> None:
+        """Waits until none of them runs."""
+        if self.tokens:
+            last = self.result()
+            if last is not None:  # Ctrl-C interrupts this wait, and not that for a token
+                with contextlib.suppress(RuntimeError):  # failed, or donated meanwhile
+                    last.block_until_ready()
+        while self.tokens:
+            for token in tuple(self.tokens):
+                with contextlib.suppress(RuntimeError):  # its results say so, if they are needed
+                    token.block_until_ready()
+                self.tokens.discard(token)
+
+    def begin(self, launch: Callable[[Any], Any], buffers: Sequence[RawBuffer]) -> Any:
+        """Begins a program when none runs; gives what XLA gives for it."""
+        with self.lock:
+            # A signal handler or a finalizer may run a program while this thread is in here. Such a
+            # program has ended before this one goes on.
+            inside, self.taken = self.taken, True
+            try:
+                self.wait()
+                # From the launch until its token is in the set all is C, where no Ctrl-C can come
+                # in between: nothing that runs is ever forgotten.
+                first, second = itertools.tee(map(launch, (buffers,)))
+                self.tokens.update(map(_token, first))
+                if inside:
+                    self.wait()
+            finally:
+                self.taken = inside
+        return next(second)
+
+
+def no_result() -> None:
+    """What a reference to an array that is gone gives."""
+
+
+_token = operator.methodcaller("consume_token")
+_all_collectives = Turns()
+
+_COLLECTIVE = re.compile(
+    r"\b(all-reduce|all-gather|all-to-all|reduce-scatter|collective-permute|collective-broadcast"
+    r"|ragged-all-to-all|send|recv)(-start)?\("
+)
+
+
+def waits_across_devices(hlo: str) -> bool:
+    """Whether an optimised program has operations in which devices wait for each other."""
+    return _COLLECTIVE.search(hlo) is not None
+
+
+def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execute:
+    """Runs a program with collectives, where two of them must not run at once.
+
+    On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
+    for each other may each get some of them, and wait for ever; even two on different devices.
+    """
+    state, turns = process, _all_collectives
+    launch = functools.partial(run, with_tokens=True)
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        if in_group_callback.now:
+            raise busy()
+        try:
+            results: list[RawBuffer] = turns.begin(launch, buffers).consume_with_handlers(handlers)
+            turns.result = weakref.ref(results[0])
+            return results
+        except RuntimeError as error:
+            raise explain(error, buffers) from None
+
+    return execute
+
+
+def waiting_group_executor(
+    run: Callable[..., Any], handlers: list[Any], together: Together, alone: bool
+) -> Execute:
+    """Runs a program on several devices that calls Python: when it returns, all has been done.
+
+    Args:
+      together: what the callbacks share. An exception in one of them comes out as it is.
+      alone: whether no program that takes turns may run at the same time.
+    """
+    state = process
+    turns = _all_collectives if alone else Turns()  # two runs would share `together`
+    launch = functools.partial(run, with_tokens=True)
+
+    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
+        if in_group_callback.now:
+            raise busy()
+        try:
+            with turns.lock:
+                turns.wait()
+                before, together.failure = together.failure, None
+                try:
+                    ran = turns.begin(launch, buffers)
+                    results: list[RawBuffer] = ran.consume_with_handlers(handlers)
+                    turns.result = weakref.ref(results[0])
+                    turns.wait()
+                    failure = together.failure
+                finally:
+                    together.failure = before
+            if failure is None:
+                for result in results:
+                    result.block_until_ready()
+                return results
+        except RuntimeError as error:
+            failure = explain(error, buffers)
+        finally:
+            flush()
+        try:
+            raise failure
+        finally:
+            del failure  # it refers to this frame
+
+    return execute
+
+
+def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
+    """weft's exception for one of XLA's that a run raised."""
+    for index, buffer in enumerate(buffers):
+        if buffer.is_deleted():
+            return DeletedArrayError(f"argument {index} of {len(buffers)}: {DELETED}")
+    return XlaRuntimeError(text_of(error), code_of(error))
