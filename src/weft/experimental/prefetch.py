@@ -1,25 +1,29 @@
-"""Batches on the devices before they are asked for. Knows iterators and trees, not what they are of.
+"""Batches on the devices before they are needed. Knows iterators, not what batches are of.
 
-There is no thread. Programs run while Python goes on: a loop that asks for the next batch after it
-has begun a step has it made and copied while the devices compute. Measured with batches that take
-as long as a step: a loop takes as long as the steps alone if it doesn't look at results in every
-one, and as long as both if it does. Then a thread would help, but cost an order of events that one
-can follow: errors, Ctrl-C, switches of the thread and random state are those of the loop here.
+A thread makes them. Without one, the next batch would be made while the devices compute too, since
+programs run while Python goes on; but not in a loop that looks at a result in every step. Measured
+with batches that take 20 ms, on 2 cores: steps of 32 ms take 36 with the thread and 48 without it.
 """
 
-from collections import deque
+import atexit
+import functools
+import queue
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..compiler.program import buffer_on
+from ..config import config, overrides
 from ..core.array import Array
-from ..core.source import located
+from ..core.source import located, noted
 from ..runtime import client, transfers
 from ..runtime.client import Device
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..transforms.devices import device_put
+from ..transforms.sharded import checked_devices
 from ..tree_util import keystr, tree_flatten_with_path, tree_leaves
 
 __all__ = ["prefetch_to_device"]
@@ -32,20 +36,21 @@ def prefetch_to_device(
     *,
     sharding: Any = None,
     devices: Sequence[Device] | None = None,
-) -> Iterator[Any]:
+) -> "Ahead":
     """The elements of an iterator, put on devices while earlier ones are in use.
 
     Args:
       iterator: gives batches: trees of arrays, NumPy's or weft's. It may be infinite, and may reuse
-        its NumPy arrays: what is on a device doesn't change with them.
-      size: how many batches are on the devices, that which was given last not counted.
+        its NumPy arrays: what is on a device doesn't change with them. It runs in a thread of its
+        own, with the switches that are set here.
+      size: how many batches wait on the devices; no more are made until one of them is taken.
       sharding: where to, as for `device_put`: a sharding, a device, or a tree of them.
       devices: several devices instead, as `pmap` takes batches: the first axis of every array is as
         long, and each device gets one row. Without either, batches go to the default device, and
         arrays that are on some device stay there.
-    Returns: an iterator of the same trees, of weft's arrays. The first `size` batches are asked for
-      when its first element is. If a batch can't be made, or put on the devices, those before it
-      come first. To stop early, leave the loop.
+    Returns: an iterator of the same trees, of weft's arrays. If a batch can't be made, or put on
+      the devices, those before it come first, and then the exception. To stop early, leave the
+      loop and forget the iterator, or call its `close()`, which also waits for the thread's end.
     Raises: ValueError: `size` is less than 1; both `sharding` and `devices` are given; an array's
       first axis hasn't the length of `devices`.
     Example:
@@ -60,30 +65,100 @@ def prefetch_to_device(
     """
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ValueError(f"prefetch_to_device: size must be an int of at least 1; got {size!r}")
-    if devices is None:
-        put = on_default_device if sharding is None else lambda batch: device_put(batch, sharding)
-    elif sharding is not None:
+    if devices is not None and sharding is not None:
         raise ValueError("prefetch_to_device: got both sharding and devices; pass one of them")
-    else:
-        put = over(list(devices))
-    return ahead(iter(iterator), size, put)
+    put: Callable[[Any], Any] = on_default_device
+    if sharding is not None:
+        put = functools.partial(device_put, device=sharding)
+    elif devices is not None:
+        put = over(devices)
+    return Ahead(iter(iterator), size, put)
 
 
-def ahead(iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> Iterator[Any]:
-    """The elements, each put somewhere when it is the `size`-th after the one that is in use."""
-    waiting: deque[Any] = deque()
-    failure: Exception | None = None
-    while True:
-        while failure is None and len(waiting) <= size:
-            try:
-                waiting.append(put(next(iterator)))
-            except Exception as error:  # also the end, StopIteration: what came before is good
-                failure = error
-        if not waiting:
-            break
-        yield waiting.popleft()
-    if not isinstance(failure, StopIteration):
-        raise failure
+class Ahead(Iterator[Any]):
+    """What `prefetch_to_device` gives."""
+
+    def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
+        self.work = Work(iterator, size, put)
+        self.thread = threading.Thread(
+            target=self.work.run, args=(overrides(),), name="weft-prefetch", daemon=True
+        )
+        self.thread.start()
+        _threads[self.thread] = self.work
+        weakref.finalize(self, self.work.stop).atexit = False
+
+    def __next__(self) -> Any:
+        work = self.work
+        if work.stopped:
+            raise StopIteration
+        if work.done.empty() and not self.thread.is_alive() and work.done.empty():
+            raise noted(RuntimeError("prefetch_to_device: its thread is gone, as in a forked child"))
+        batch, failure = work.done.get()
+        work.free.release()
+        if failure is None:
+            return batch
+        work.stop()
+        try:
+            raise failure
+        finally:
+            del failure  # it refers to this frame
+
+    def close(self) -> None:
+        """Forgets the batches that wait, and ends the thread when the one it makes is made."""
+        self.work.stop()
+        if self.thread is not threading.current_thread():
+            self.thread.join()
+
+
+class Work:
+    """What the thread does. It knows nothing of the iterator outside, which may be forgotten."""
+
+    def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
+        self.iterator: Iterator[Any] | None = iterator
+        self.put = put
+        self.free = threading.Semaphore(size)
+        self.done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        self.stopped = False
+
+    def run(self, switches: dict[str, Any]) -> None:
+        """Makes batches until there are no more, one can't be made, or nobody wants them."""
+        with config.temporarily(**switches):
+            while self.make_one():
+                pass
+        self.iterator = None  # a generator is closed here, where it ran
+
+    def make_one(self) -> bool:
+        """Makes a batch when there is room for it; whether there may be another."""
+        self.free.acquire()
+        if self.stopped:
+            return False
+        assert self.iterator is not None
+        try:
+            self.done.put((self.put(next(self.iterator)), None))
+        except BaseException as failure:  # for the thread that wants the batch; also the end
+            self.done.put((None, failure))
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Forgets what waits, and has the thread end."""
+        self.stopped = True
+        self.free.release()
+        while not self.done.empty():
+            self.done.get()
+
+
+_threads: "weakref.WeakKeyDictionary[threading.Thread, Work]" = weakref.WeakKeyDictionary()
+
+
+@atexit.register
+def end_all() -> None:
+    """At the end of the process: a thread in XLA would make it crash."""
+    alive = list(_threads.items())
+    for _, work in alive:
+        work.stop()
+    for thread, _ in alive:
+        thread.join(1)  # not for ever: its iterator may wait for something
 
 
 def on_default_device(batch: Any) -> Any:
@@ -98,21 +173,17 @@ def on_default_device(batch: Any) -> Any:
 
 def over(devices: Sequence[Device]) -> Callable[[Any], Any]:
     """Puts batches on several devices, a row on each."""
-    for device in devices:
-        if not isinstance(device, Device):
-            raise TypeError(
-                f"prefetch_to_device: devices must be a sequence of devices; got {device!r:.60}"
-            )
-    sharding = NamedSharding(Mesh(devices, ("batch",)), PartitionSpec("batch"))
+    checked = checked_devices("prefetch_to_device", devices)
+    sharding = NamedSharding(Mesh(checked, ("batch",)), PartitionSpec("batch"))
 
     def put(batch: Any) -> Any:
         for path, x in tree_flatten_with_path(batch)[0]:
             shape = np.shape(x)
-            if shape[:1] != (len(devices),):
+            if shape[:1] != (len(checked),):
                 raise ValueError(
                     f"prefetch_to_device: the first axis must have one row for each of the "
-                    f"{len(devices)} devices; batch{keystr(path)} has the shape {shape}\n"
-                    "  fix: x.reshape(devices, x.shape[0] // devices, *x.shape[1:])"
+                    f"{len(checked)} devices; batch{keystr(path)} has the shape {shape}\n"
+                    f"  fix: x.reshape({len(checked)}, -1, *x.shape[1:])"
                 )
         return device_put(batch, sharding)
 
