@@ -1,4 +1,4 @@
-"""What is in scope where programs are traced: named axes and marks, in the key of what is traced."""
+"""What is in scope where programs are traced: named axes and marks, parts of their key."""
 
 from concurrent.futures import ThreadPoolExecutor
 

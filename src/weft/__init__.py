@@ -78,6 +78,11 @@ if TYPE_CHECKING:
     from .transforms.meshes import make_mesh
     from .transforms.naming import named_call, named_scope
     from .transforms.pmap import pmap
+    from .transforms.process_arrays import (
+        make_array_from_callback,
+        make_array_from_process_local_data,
+        make_array_from_single_device_arrays,
+    )
     from .transforms.shard_map import shard_map
     from .transforms.sharded import device_put_replicated, device_put_sharded
     from .transforms.vmap import vmap
@@ -137,6 +142,9 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_jaxpr",
     "make_mesh",
     "named_call",
@@ -220,6 +228,11 @@ __getattr__, __dir__ = exports(
         "transforms.sharded": ("device_put_replicated", "device_put_sharded"),
         "transforms.meshes": ("make_mesh",),
         "transforms.pmap": ("pmap",),
+        "transforms.process_arrays": (
+            "make_array_from_callback",
+            "make_array_from_process_local_data",
+            "make_array_from_single_device_arrays",
+        ),
         "transforms.shard_map": ("shard_map",),
         "transforms.vmap": ("vmap",),
     },

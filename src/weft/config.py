@@ -219,6 +219,12 @@ def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return _keys.setdefault(key, key)
 
 
+def overrides() -> dict[str, Any]:
+    """The switches that blocks have set in this thread: for `config.temporarily` in another one."""
+    own = thread.__dict__
+    return {s.name: own[s.attribute] for s in set(_switches.values()) if s.attribute in own}
+
+
 def set_axes(axes: tuple[tuple[Any, Any], ...] | None) -> None:
     """Has these axes in scope in this thread (`None`: the global ones); see `scope.py`."""
     own = thread.__dict__

@@ -231,6 +231,11 @@ class NamedSharding(Sharding):
     """
 
     def __init__(self, mesh: Mesh, spec: PartitionSpec) -> None:
+        if not isinstance(mesh, Mesh) or not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                "NamedSharding: expected a Mesh and a PartitionSpec; got "
+                f"{type(mesh).__name__} and {type(spec).__name__}"
+            )
         names = [n for part in spec for n in _names(part)]
         unknown = [n for n in names if n not in mesh.axis_names]
         if unknown:

@@ -1,7 +1,10 @@
 """`prefetch_to_device`: what comes out, in which order, and how much has been asked for by then."""
 
-import gc
 import itertools
+import subprocess
+import sys
+import threading
+import time
 import weakref
 
 import numpy as onp
@@ -72,8 +75,21 @@ def test_jit_takes_them_as_they_are():
     ]  # fmt: skip
 
 
+def until(condition):
+    """Waits until something is so."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def prefetching():
+    """How many threads are at work."""
+    return sum(t.name == "weft-prefetch" for t in threading.enumerate())
+
+
 @pytest.mark.parametrize("size", [1, 2, 4])
-def test_as_many_are_asked_for_as_are_wanted(size):
+def test_as_many_are_made_as_may_wait(size):
     asked = []
 
     def watched():
@@ -82,12 +98,15 @@ def test_as_many_are_asked_for_as_are_wanted(size):
             yield onp.float32(i)
 
     ahead = prefetch_to_device(watched(), size)
-    assert not asked
     for i in range(10):
+        until(lambda: len(asked) == min(i + size, 10))  # noqa: B023
+        assert ahead.work.done.qsize() <= size
         assert next(ahead) == i
-        assert len(asked) == min(i + size, 10)
-    with pytest.raises(StopIteration):
-        next(ahead)
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(ahead)
+    until(lambda: not prefetching())
+    assert len(asked) == 10
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
@@ -132,29 +151,87 @@ def test_the_iterator_may_reuse_its_memory():
                 assert (onp.asarray(batch) == i).all(), place
 
 
-def test_leaving_early_keeps_nothing():
+def endless(closed):
+    try:
+        yield from batches()
+    finally:
+        closed.append(threading.current_thread().name)
+
+
+def test_leaving_a_loop_ends_the_thread():
     closed = []
-
-    def endless():
-        try:
-            yield from batches()
-        finally:
-            closed.append(True)
-
-    kept = []
-    for batch in prefetch_to_device(endless(), 3, sharding=over_all()):
-        kept.append(weakref.ref(batch["x"].addressable_data(0)))
-        if len(kept) == 5:
+    for i, batch in enumerate(prefetch_to_device(endless(closed), 3, sharding=over_all())):
+        last = weakref.ref(batch["x"].addressable_data(0))
+        if i == 5:
             break
-    ahead = prefetch_to_device(endless(), 3)
-    arrays = weakref.ref(next(ahead)["x"])
+    del batch
+    until(lambda: closed and not prefetching())
+    assert closed == ["weft-prefetch"]
+    assert last() is None
+
+
+def test_close_waits_for_the_thread_and_forgets_the_batches():
+    closed = []
+    ahead = prefetch_to_device(endless(closed), 3)
+    next(ahead)
     ahead.close()
+    assert closed == ["weft-prefetch"]
+    assert ahead.work.done.empty()
+    assert not prefetching()
     with pytest.raises(StopIteration):
         next(ahead)
-    del batch, ahead
-    gc.collect()
-    assert closed == [True, True]
-    assert arrays() is None
+    ahead.close()
+
+
+def test_an_iterator_that_is_never_used():
+    closed = []
+    prefetch_to_device(endless(closed))
+    until(lambda: closed and not prefetching())
+
+
+def test_the_switches_of_the_caller_are_those_of_the_thread():
+    with weft.enable_x64(True):
+        ahead = prefetch_to_device([onp.float64(1)])
+        assert next(ahead).dtype == onp.float64
+    assert next(prefetch_to_device([onp.float64(1)])).dtype == onp.float32
+
+
+ENDS = {
+    "with batches left": "next(ahead)",
+    "in the midst of copying": "big = [next(ahead) for _ in range(3)]",
+    "with an iterator that waits": "stuck = prefetch_to_device(iter(threading.Event().wait, 1))",
+    "by an exception": "next(ahead); raise SystemExit(0)",
+    "in a forked child": """
+if True:
+    pid = os.fork()
+    if not pid:
+        try:
+            while True:
+                next(ahead)
+        except RuntimeError as error:
+            os._exit(0 if "forked" in str(error) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+""",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_end_of_the_process(end):
+    text = f"""
+import itertools, os, threading
+import numpy as onp
+import weft
+from weft.experimental.prefetch import prefetch_to_device
+weft.devices()
+batch = onp.ones((8, 500_000), onp.float32)
+ahead = prefetch_to_device(itertools.repeat(batch), 3, devices=weft.devices())
+{ENDS[end]}
+"""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", text],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_arrays_of_weft_and_numbers():

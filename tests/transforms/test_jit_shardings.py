@@ -545,3 +545,13 @@ def test_work_inside_functions_that_stay_apart_is_divided(block, both):
     for got, expected in zip(step(here, x), step(ws, x), strict=True):
         for a, b in zip(got, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+def test_what_stands_for_an_array_says_how_that_lies():
+    rows = NamedSharding(PLANE, P("a"))
+    struct = weft.ShapeDtypeStruct((8, 4), "float32", sharding=rows)
+    compiled = jit(lambda x: x.sum(0)).lower(struct).compile()
+    assert compiled.input_shardings == ((rows,), {})
+    x = np.arange(32.0, dtype=np.float32).reshape(8, 4)
+    np.testing.assert_array_equal(compiled(weft.device_put(x, rows)), x.sum(0))
+    assert struct != weft.ShapeDtypeStruct((8, 4), "float32")

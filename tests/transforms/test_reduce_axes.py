@@ -175,6 +175,20 @@ def test_two_axes_of_which_one_is_reduced(mapper):
     np.testing.assert_allclose(gradients(("i", "j")), sums((0, 1)), rtol=1e-5)
 
 
+@pytest.mark.devices(8)
+@pytest.mark.parametrize("axes", [("a",), ("b",), ("a", "b")])
+def test_along_axes_of_a_mesh(axes):
+    mesh, spec = weft.make_mesh((2, 4), ("a", "b")), weft.sharding.PartitionSpec
+    x = RNG.normal(size=(2, 4)).astype(np.float32)
+    total = grad(lambda w, x: wnp.sum(wnp.sin(w * x)), reduce_axes=axes)
+    rest = spec(*[None if name in axes else name for name in ("a", "b")])
+    rows = lambda w, x: wnp.reshape(total(w, x), (1, 1))  # noqa: E731
+    found = weft.shard_map(rows, mesh=mesh, in_specs=(spec(), spec("a", "b")), out_specs=rest)
+    over = tuple("ab".index(name) for name in axes)
+    expected = np.sum(x * np.cos(W[0] * x), axis=over, keepdims=True)
+    np.testing.assert_allclose(found(W[0], x), expected, rtol=1e-5)
+
+
 def test_vjp_and_value_and_grad():
     f = lambda w, x: wnp.sin(x @ w)  # noqa: E731
     w, x = RNG.normal(size=(3, 5)), RNG.normal(size=(4, 3))

@@ -25,11 +25,19 @@ def settled(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     """The program in which nothing asks any more what varies along an axis.
 
     Args:
-      jaxpr: without constants; of one element.
+      jaxpr: of one element; its constants don't vary.
       varies: which inputs vary along the axis.
     """
     if axis.name not in named_axes(jaxpr) or not asks(jaxpr):
         return jaxpr
+    consts = jaxpr.consts
+    made = answered(jaxpr.without_consts(), [False] * len(consts) + list(varies), axis)
+    n, invars = len(consts), made.invars
+    return Jaxpr(invars[:n], consts, invars[n:], made.equations, made.outvars, made.name)
+
+
+def answered(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
+    """See `settled`; for a program without constants."""
     flat = stage(lambda *xs: walked(jaxpr, xs, None, axis), jaxpr.in_avals, name=jaxpr.name)
     flat = flat.without_consts()
     asking = [e for e in flat.equations if e.primitive in _SETTLED or e.primitive is shard_map]

@@ -60,7 +60,7 @@ from .signature import (
     output_values,
     static_arguments,
 )
-from .stages import Lowered, Traced
+from .stages import Lowered, ShapeDtypeStruct, Traced
 
 __all__ = ["jit"]
 
@@ -208,7 +208,14 @@ class Entry:
         """How an argument is divided among the devices of a group."""
         if self.inputs is not None and self.inputs[i] is not None:
             return self.inputs[i]  # type: ignore[no-any-return]
-        return x._sharding if x.__class__ is ShardedArray else replicated(group)
+        return sharding_said(x) or replicated(group)
+
+
+def sharding_said(x: Any) -> Sharding | None:
+    """How an argument, or what stands for one, lies on several devices, if it does."""
+    if x.__class__ is ShardedArray:
+        return x._sharding  # type: ignore[no-any-return]
+    return x.sharding if isinstance(x, ShapeDtypeStruct) else None
 
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
@@ -550,7 +557,7 @@ def jit(
         avals = tuple(argument_avals("jit", function, leaves, lambda: paths_of(args, kwargs)))
         key = (tree, avals, statics, thread.key)
         entry = entry_for(args, kwargs, avals, tree, statics, key)
-        device = entry.spread(leaves) or entry.device
+        device = entry.spread(leaves) or entry.device or group_for(map(sharding_said, leaves))
         inputs = None
         if isinstance(device, Group):
             inputs = [entry.divided(device, i, x) for i, x in enumerate(leaves)]

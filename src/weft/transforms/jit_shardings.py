@@ -3,7 +3,7 @@
 Knows trees and shardings; knows nothing of programs.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from ..compiler.layout import layout_of
@@ -68,7 +68,7 @@ def named(operation: str, entry: Any) -> Sharding | None:
     return NamedSharding(mesh, entry)
 
 
-def group_for(shardings: Sequence[Sharding | None]) -> Group | None:
+def group_for(shardings: Iterable[Sharding | None]) -> Group | None:
     """The devices that all shardings name; two sets of them are an error."""
     first: Any = None
     for sharding in shardings:

@@ -245,11 +245,8 @@ class Entry:
         self.jaxpr = stage(
             flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths
         )
-        varies = [False] * len(self.jaxpr.consts) + [at is not None for at in call.axes]
-        whole = self.jaxpr.without_consts()
-        settled_jaxpr = settled(whole, varies, Axis(size, name))
-        if settled_jaxpr is not whole:
-            self.jaxpr = with_consts(settled_jaxpr, self.jaxpr.consts)
+        varies = [at is not None for at in call.axes]
+        self.jaxpr = settled(self.jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -395,12 +392,6 @@ class Entry:
             call.tree.children()[0], self.out_tree, call.values, self.program, self.group,
             self.inputs, self.outs,
         )  # fmt: skip
-
-
-def with_consts(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
-    """The program whose first inputs are these constants."""
-    n, invars = len(consts), jaxpr.invars
-    return Jaxpr(invars[:n], consts, invars[n:], jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
 
 class Unnamed:

@@ -21,19 +21,27 @@ from .signature import argument_values
 class ShapeDtypeStruct:
     """A shape and a dtype: what is known of an array that isn't computed.
 
+    Args:
+      sharding: how such an array lies on devices, for `lower`.
     Example:
       >>> ShapeDtypeStruct((3,), "float32")
       ShapeDtypeStruct(shape=(3,), dtype=float32)
     """
 
-    __slots__ = ("dtype", "named_shape", "shape", "weak_type")
+    __slots__ = ("dtype", "named_shape", "shape", "sharding", "weak_type")
 
     def __init__(
-        self, shape: Any, dtype: Any, named_shape: Any = None, weak_type: bool = False
+        self,
+        shape: Any,
+        dtype: Any,
+        named_shape: Any = None,
+        weak_type: bool = False,
+        sharding: Any = None,
     ) -> None:
         known = aval(tuple(shape), dtypes.canonicalize_dtype(dtype), weak_type)
         self.shape, self.dtype, self.weak_type = known.shape, known.dtype, weak_type
         self.named_shape = dict(named_shape or {})
+        self.sharding = sharding
 
     @property
     def ndim(self) -> int:
@@ -56,6 +64,7 @@ class ShapeDtypeStruct:
             isinstance(other, ShapeDtypeStruct)
             and (self.shape, self.dtype) == (other.shape, other.dtype)
             and self.named_shape == other.named_shape
+            and self.sharding == other.sharding
         )
 
     def __hash__(self) -> int:
