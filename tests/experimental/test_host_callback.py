@@ -180,3 +180,36 @@ def test_an_exception_comes_out_as_it_is(wrap, tap):
 def test_errors(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+@pytest.mark.devices(8)
+def test_taps_of_mapped_functions_are_told_their_device():
+    seen = []
+
+    def tap(x, transforms, *, device):
+        seen.append((float(numpy.asarray(x).ravel()[0]), device))
+
+    def f(x):
+        hcb.id_tap(tap, x, tap_with_device=True)
+        total = weft.lax.psum(x, "i")
+        return hcb.id_tap(tap, total + x, tap_with_device=True)
+
+    def around(x):  # what isn't mapped is told the first device
+        y = weft.pmap(f, axis_name="i")(hcb.id_tap(tap, x - 50, tap_with_device=True))
+        return weft.pmap(f, axis_name="i")(y)
+
+    devices = weft.devices()
+    weft.pmap(f, axis_name="i")(np.arange(8.0))
+    hcb.barrier_wait()
+    expected = [(i + total, d) for total in (0, 28) for i, d in enumerate(devices)]
+    assert sorted(seen, key=lambda s: s[0]) == expected
+    seen.clear()
+    weft.jit(around)(np.arange(8.0))
+    hcb.barrier_wait()
+    assert seen[0] == (-50, devices[0])
+    by_device = {d: [x for x, at in seen[1:] if at == d] for d in devices}
+    for i, d in enumerate(devices):  # in the program's order on each device
+        first = i - 50
+        second = first + (28 - 400)
+        third = second + sum(j - 50 + 28 - 400 for j in range(8))
+        assert by_device[d] == [first, second, second, third]

@@ -22,6 +22,7 @@ from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
+from ..dtypes import int32, uint32
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import mul
@@ -142,7 +143,18 @@ def _(
     entered = frozenset(inner) | (region.entered if region is not None else frozenset())
     calls = jaxpr_calls_host(jaxpr)
     token = [TOKEN] if calls else []
-    build = lambda b, xs: lower_jaxpr(b, jaxpr, xs)  # noqa: E731
+    here = Region(mesh, entered)
+
+    def build(block: Any, args: Any) -> list[Any]:
+        if not calls or here.rest:
+            return lower_jaxpr(block, jaxpr, args)
+        # while the program is one device's, its token is that device's number: see `HostFunction`
+        number = block.convert(block.op("partition_id", out=TOKEN.update(dtype=uint32)), int32)
+        block.token = block.elementwise("add", (block.token, number), TOKEN)
+        outs = lower_jaxpr(block, jaxpr, args)
+        block.token = block.elementwise("subtract", (block.token, number), TOKEN)
+        return outs
+
     if calls:
         operands = (*operands, token_of(block))
     sharding = module.meshes.sharding
@@ -152,7 +164,7 @@ def _(
         [*out, *token],
         with_token(build) if calls else build,
         axes=names,
-        region=Region(mesh, entered),
+        region=here,
         manual=[name for name in mesh.axis_names if name in inner],
         inputs=[sharding(mesh, s, len(s)) for s in (*in_specs, *[()] * calls)],
         results=[sharding(mesh, s, len(s)) for s in (*out_specs, *[()] * calls)],

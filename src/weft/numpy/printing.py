@@ -32,6 +32,8 @@ def array_repr(
     if array.is_deleted():
         return f"Array(deleted, shape={x.shape}, dtype={x.dtype.name})"
     kind = f"dtype={x.dtype.name}" + (", weak_type=True" if x.aval.weak_type else "")
+    if not _is_here(array):
+        return f"Array(shape={x.shape}, {kind})"
     if not x.size and x.shape != (0,):
         kind = f"shape={x.shape}, {kind}"
     text = _text(array, "Array(", max_line_width, precision, suppress_small, separator=", ")
@@ -59,9 +61,16 @@ def array_str(
         return str(x)
     if array.is_deleted():
         return "deleted"
+    if not _is_here(array):
+        return array_repr(array)
     if not x.ndim:
         return str(np.asarray(array.host())[()])
     return _text(array, "", max_line_width, precision, suppress_small, separator=" ")
+
+
+def _is_here(array: Any) -> bool:
+    """Whether this process has all elements: of an array over several it may have a part."""
+    return bool(array.is_fully_addressable or array.is_fully_replicated)
 
 
 def _text(

@@ -108,10 +108,16 @@ class HostFunction:
         return host.astype(dtype, copy=False)
 
     def on(self, device: Any) -> Callable[..., list[Any]]:
-        """The function of a token and NumPy arrays that programs on a device call."""
+        """The function of a token and NumPy arrays that programs on a device call.
+
+        Args:
+          device: a device, or a group; the token is the number of the one in it that calls.
+        """
+        devices = getattr(device, "devices", (device,))
 
         def call(token: Any, *hosts: Any) -> list[Any]:
-            return [token, *self([Array(h, aval(h.shape, h.dtype)) for h in hosts], device)]
+            arrays = [Array(h, aval(h.shape, h.dtype)) for h in hosts]
+            return [token, *self(arrays, devices[int(token)])]
 
         return call
 

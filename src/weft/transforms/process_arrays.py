@@ -1,7 +1,7 @@
 """Arrays on the devices of several processes, made of what each process has.
 
-All processes call these functions, with the same shape and sharding; nothing is sent. On one process
-they are ways to make an array part by part. Knows shards and indices; knows no trees.
+All processes call these functions, with the same shape and sharding; nothing is sent. On one
+process they are ways to make an array part by part. Knows shards and indices; knows no trees.
 """
 
 from collections.abc import Callable, Sequence
