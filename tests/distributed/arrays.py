@@ -98,8 +98,14 @@ fails(lambda: weft.make_array_from_process_local_data(divided, whole[:5], (16, 4
 fails(lambda: weft.make_array_from_process_local_data(divided, whole[:5]), "[10,4]", "multiple")
 others = NamedSharding(Mesh(weft.local_devices(1 - rank), "d"), P("d"))
 fails(lambda: weft.make_array_from_process_local_data(others, whole), "no device of this process")
-fails(lambda: weft.device_put(whole, others), "no device of this process")
-fails(lambda: weft.device_put(whole, weft.local_devices(1 - rank)[0]), "another process")
+away = weft.local_devices(1 - rank)[0]
+for call in [
+    lambda: weft.device_put(whole, others),
+    lambda: weft.device_put(whole, away),
+    lambda: weft.jit(lambda x: x + 1, device=away)(whole),
+    lambda: weft.jit(lambda: np.sin(1.0) + np.ones(3), device=away)(),
+]:
+    fails(call, str(away), "expected a device of this process, number", "fix: local_devices()")
 
 # what pmap gives belongs to this process; a map over all devices takes an array that is there
 own = weft.pmap(lambda x: x + lax.psum(x, "i"), axis_name="i")(onp.arange(4.0) + 4 * rank)

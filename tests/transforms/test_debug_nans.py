@@ -15,6 +15,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
+from weft.sharding import PartitionSpec as P
 
 X = onp.array([1.0, 0.0, 2.0], onp.float32)
 NEGATIVE = onp.array([3.0, -1.0, 2.0], onp.float32)
@@ -347,3 +348,28 @@ def test_a_program_compiled_ahead_of_time_is_looked_at_too():
     with weft.debug_nans(True):
         compiled = weft.jit(logarithm).lower(NEGATIVE).compile()
     assert "log: made a NaN" in message(compiled, NEGATIVE)
+
+
+# --- on many devices ---
+
+
+@pytest.mark.devices(8)
+@pytest.mark.parametrize("way", ["pmap", "shard_map", "jit of pmap", "grad of pmap"])
+def test_the_line_within_a_map_over_devices(way):
+    def f(x):
+        y = lax.psum(x, "i") * 0 + x - 3
+        return np.log(y) * 2  # <-
+
+    mapped = weft.pmap(f, axis_name="i")
+    ways = {
+        "pmap": mapped,
+        "shard_map": weft.shard_map(
+            f, mesh=weft.make_mesh((8,), "i"), in_specs=P("i"), out_specs=P("i")
+        ),
+        "jit of pmap": weft.jit(mapped),
+        "grad of pmap": weft.grad(lambda x: mapped(x).sum()),
+    }
+    text = message(ways[way], onp.arange(8.0))
+    assert text.startswith("log: made a NaN")
+    assert f"log in the forward pass of {marked(f)}" in text
+    assert "] is -3.0, [1" in text

@@ -72,7 +72,12 @@ class Device:
         self.raw = raw
         self.device_list = lib.xla.DeviceList((raw,))
         self.sharding = lib.xla.GSPMDSharding(self.device_list, lib.hlo.HloSharding.replicate())
-        self.transfer = lib.xla.batched_device_put
+        is_here = self.process_index == client.process_index
+        self.transfer = lib.xla.batched_device_put if is_here else self.refuse
+
+    def refuse(self, *args: Any, **kwargs: Any) -> None:
+        """What putting an array there comes to, if it belongs to another process."""
+        raise elsewhere(str(self))
 
     def memory_stats(self) -> dict[str, int] | None:
         """What the allocator says of the memory (None where it says nothing, as on the CPU)."""
@@ -88,6 +93,14 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _device, (self.platform, self.id)
+
+
+def elsewhere(devices: str) -> ValueError:
+    return ValueError(
+        f"arrays and programs for {devices}: expected a device of this process, number "
+        f"{process_index()}, among them\n  fix: local_devices(), or a sharding over the devices of "
+        "all processes"
+    )
 
 
 def _device(platform: str, id: int) -> Device:

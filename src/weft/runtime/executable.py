@@ -10,7 +10,7 @@ import numpy as np
 
 from . import custom_calls, executors, plugins, versions
 from .callback import CALLBACK, Callback, Together, guarded
-from .client import Device, process
+from .client import Device, elsewhere, process
 from .executors import RawBuffer as RawBuffer
 from .failures import XlaCompileError, XlaRuntimeError, code_of, fork_error, text_of
 from .group import Group, Tiling, tiling, tiling_of
@@ -199,8 +199,7 @@ def compile_code(text: str, device: Target, options: Mapping[str, object] = {}) 
 
 
 def _compiled(text: str, device: Target, options: Mapping[str, object]) -> Any:
-    if process.forked:
-        raise fork_error()
+    require_devices(device)
     custom_calls.register_mentioned(text)
     try:
         return device.client.raw.compile_and_load(
@@ -222,8 +221,7 @@ def load_executable(
     A blob is machine code, and XLA checks neither its origin nor the CPU it was made for:
     give it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
     """
-    if process.forked:
-        raise fork_error()
+    require_devices(device)
     if CALLBACK.encode() in blob and not callbacks:
         raise ValueError("load_executable: the program calls Python functions; got none of them")
     custom_calls.register_mentioned(blob)
@@ -236,6 +234,15 @@ def load_executable(
     except RuntimeError as error:
         raise XlaRuntimeError(f"load_executable: {text_of(error)}", code_of(error)) from None
     return Executable(loaded, outputs, device, together or bool(callbacks), compiled=False)
+
+
+def require_devices(target: Target) -> None:
+    """Raises an error if this process has none of the devices: XLA would crash."""
+    if process.forked:
+        raise fork_error()
+    devices = [target] if isinstance(target, Device) else target.devices
+    if all(d.process_index != d.client.process_index for d in devices):
+        raise elsewhere(", ".join(map(str, devices)))
 
 
 def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:

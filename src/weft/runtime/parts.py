@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import versions
-from .client import Device, process
+from .client import Device, elsewhere, process
 from .executable import BufferType, RawBuffer
 from .failures import XlaRuntimeError, code_of, fork_error, text_of
 from .group import Group, Tiling
@@ -30,6 +30,8 @@ def put_parts(
     """
     if process.forked:
         raise fork_error()
+    if not group.local:
+        raise elsewhere(", ".join(map(str, group.devices)))
     if not alias and len({p.ctypes.data for p in parts}) < len(parts):
         # XLA fails on one memory for several devices that it has to copy
         parts, alias = [np.array(p) for p in parts], True
