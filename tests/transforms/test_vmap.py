@@ -75,6 +75,9 @@ def test_axis_size():
     same(weft.vmap(lambda x: x, axis_size=2)(f32([1.0, 2.0])), [1.0, 2.0])
     with pytest.raises(ValueError, match="axis_size: 3"):
         weft.vmap(lambda x: x, axis_size=3)(f32([1.0, 2.0]))
+    for mapper in (weft.vmap, weft.pmap):
+        with pytest.raises(TypeError, match=r"axis_size must be an int; got '2'"):
+            mapper(lambda x: x, axis_size="2")(f32([1.0, 2.0]))
     with pytest.raises(ValueError, match=r"at least one argument.*axis_size"):
         weft.vmap(lambda x: x, in_axes=None)(5.0)
 

@@ -69,11 +69,10 @@ def put_together(x: Any, spec: Any, axes: Axes) -> Any:
             kept.append(name)
         else:  # bring it to the front, and take the first
             at = len(kept)
-            order = (at, *[i for i in range(x.ndim) if i != at])
-            x = first(transpose(x, permutation=order))
+            x = first(transpose(x, permutation=(at, *[i for i in range(x.ndim) if i != at])))
     count = len(kept)
-    order = []
-    shape = []
+    order: list[int] = []
+    shape: list[int] = []
     sizes = {name: size for name, _, size in axes}
     for axis, part in enumerate(spec):
         order += [*[kept.index(name) for name in part], count + axis]

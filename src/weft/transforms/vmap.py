@@ -133,6 +133,10 @@ def mapped_size(
                 "  fix: in_axes=None for an argument that isn't mapped"
             )
         sizes.append((i, axis, x.shape[axis]))
+    if axis_size is not None and (
+        isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")
+    ):
+        raise TypeError(f"{transform}: axis_size must be an int; got {axis_size!r}")
     lengths = {n for _, _, n in sizes} | ({axis_size} if axis_size is not None else set())
     if len(lengths) > 1:
         names = paths()
