@@ -70,9 +70,9 @@ SCENARIOS = {
         mean = weft.pmap(lambda x: lax.pmean(x, "i") + 1, axis_name="i", donate_argnums=0)
         def work():
             y = f(x)
-            for _ in range(300):
+            for _ in range(800):
                 y = mean(y)
-            check(y, 308)
+            check(y, 808)
         at_once(work, work, work, work)
     """,
     "on groups of devices, apart and overlapping": """

@@ -122,6 +122,17 @@ def test_the_caller_may_change_his_array_at_once(put, spec):
         assert (onp.asarray(x) == 1).all()
 
 
+def test_copies_of_one_host_array_can_be_donated():
+    """On the CPU, devices that have the same part of a host array share memory."""
+    everywhere = sharding(P())
+    add = weft.jit(lambda x: x + 1, donate_argnums=0, out_shardings=everywhere)
+    x = weft.device_put(onp.zeros((512, 512), onp.float32), everywhere)
+    for _ in range(4):
+        x = add(x)
+    for shard in x.addressable_shards:
+        assert (onp.asarray(shard.data) == 4).all()
+
+
 local_data = weft.make_array_from_process_local_data
 from_callback = weft.make_array_from_callback
 from_arrays = weft.make_array_from_single_device_arrays

@@ -2,7 +2,8 @@
 
 A thread makes them. Without one, the next batch would be made while the devices compute too, since
 programs run while Python goes on; but not in a loop that looks at a result in every step. Measured
-with batches that take 20 ms, on 2 cores: steps of 32 ms take 36 with the thread and 48 without it.
+on 2 cores, with batches that take 20 ms and steps of 18 ms: 21 ms a step with the thread; without
+one 39, or 32 if the loop doesn't look.
 """
 
 import atexit

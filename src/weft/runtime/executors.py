@@ -81,14 +81,22 @@ def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
 # --- programs on several devices ---
 
 
+# Devices run programs in the order in which those came to them. From two threads at once, they
+# could come to two devices in different orders, and each device wait for the other in a collective.
+_launching = threading.RLock()
+
+
 def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
     """Runs a program on several devices, without waiting for the results."""
-    begin = executor(run, handlers)
+    state, launching, begin = process, _launching, executor(run, handlers)
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
+        if state.forked:
+            raise fork_error()
         if in_group_callback.now:
             raise busy()
-        return begin(buffers)
+        with launching:
+            return begin(buffers)
 
     return execute
 
@@ -141,7 +149,8 @@ class Turns:
                 # From the launch until its token is in the set all is C, where no Ctrl-C can come
                 # in between: nothing that runs is ever forgotten.
                 first, second = itertools.tee(map(launch, (buffers,)))
-                self.tokens.update(map(_token, first))
+                with _launching:
+                    self.tokens.update(map(_token, first))
                 if inside:
                     self.wait()
             finally:

@@ -18,6 +18,7 @@ from ..core.sharded_array import ShardedArray
 from ..runtime import transfers
 from ..runtime.parts import put_parts
 
+LARGE = 1 << 16  # bytes
 NOT_READY = object()
 """The answer to a call that has not been prepared."""
 
@@ -157,8 +158,10 @@ class ShardedCache:
 
 def put_host(x: Any, to: Layout) -> Any:
     """The buffer of an argument that is on the host; the copying may go on afterwards."""
-    # the caller may write to a NumPy array
-    host = x.copy() if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)
+    # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
+    # here, as a whole.
+    theirs = x.__class__ is np.ndarray and x.nbytes >= LARGE
+    host = x if theirs else x.copy() if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)
     transfers.sending(to.aval, to.group)
     mine = [host[index] for index in to.mine]
-    return put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=True)
+    return put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=not theirs)
