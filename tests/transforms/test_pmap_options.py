@@ -520,3 +520,28 @@ def test_a_tracer_that_escapes_is_named():
     pmap(lambda x: kept.append(x) or x)(A)
     with pytest.raises(weft.errors.UnexpectedTracerError):
         kept[0] + 1
+
+
+# --- what is kept ---
+
+
+def test_a_function_mapped_again_finds_what_was_compiled():
+    traces = []
+
+    def f(x, y):
+        traces.append(1)
+        return x + lax.psum(y, "i")
+
+    x = np.arange(8.0, dtype=np.float32)
+    mesh = weft.make_mesh((8,), "i")
+    spec = weft.sharding.PartitionSpec("i")
+    for _ in range(3):
+        for axes in ([0, 0], (0, None), 0):
+            out = pmap(f, axis_name="i", in_axes=axes)(x, x)
+            assert out.shape == ((8, 8) if axes == (0, None) else (8,))
+    assert len(traces) == 3
+    traces.clear()
+    for _ in range(3):
+        mapped = weft.shard_map(f, mesh=mesh, in_specs=(spec, spec), out_specs=spec)
+        np.testing.assert_array_equal(mapped(x, x), x + 28)
+    assert len(traces) == 1

@@ -3,7 +3,7 @@
 Knows trees and shardings; knows nothing of programs.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from ..compiler.layout import layout_of
@@ -20,10 +20,15 @@ def is_entry(x: Any) -> bool:
     return x is None or isinstance(x, (Sharding, PartitionSpec))
 
 
-def key_of(option: Any) -> Hashable:
-    """The option as a part of a key."""
-    leaves, tree = tree_flatten(option, is_entry)
-    return tuple(leaves), tree
+def key_of(option: Any, is_leaf: Callable[[Any], bool] = is_entry) -> Hashable:
+    """An option, which may be a tree, as a part of a key; one that can't be is like no other."""
+    leaves, tree = tree_flatten(option, is_leaf)
+    key = tuple(tuple(x) if isinstance(x, list) else x for x in leaves), tree
+    try:
+        hash(key)
+    except TypeError:  # refused later, where it is looked at
+        return object()
+    return key
 
 
 def checked(name: str, option: Any) -> Any:

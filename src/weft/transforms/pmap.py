@@ -33,6 +33,7 @@ from ..scope import DEVICES, in_scope, on_devices
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import flatten_axes, tree_flatten
 from .jit import check_donated, release
+from .owned import programs_of
 from .pmap_arguments import Call, Options
 from .sharded_dispatch import NOT_READY, ShardedCache
 from .signature import (
@@ -101,21 +102,19 @@ def pmap(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    hot = ShardedCache()
-    entries: dict[Any, Entry] = {}
-    pending: dict[Any, threading.RLock] = {}
+    programs = programs_of(fun, options.key)
+    entries, hot, pending = programs.entries, programs.spread, programs.pending
 
     def entry_for(call: Call) -> Entry:
-        entry = entries.get(call.key)
+        entry: Entry | None = entries.get(call.key)
         if entry is None or not entry.alive():
             # of threads that come at once, the first traces and the others wait for it
             try:
                 with pending.setdefault(call.key, threading.RLock()):
                     entry = entries.get(call.key)
                     if entry is None or not entry.alive():
-                        if len(entries) >= MOST_SIGNATURES:
-                            entries.clear()
-                        entry = entries[call.key] = Entry(call)
+                        entry = Entry(call)
+                        programs.keep(call.key, entry)
             finally:
                 pending.pop(call.key, None)
         return entry
@@ -165,15 +164,11 @@ def pmap(
 
     def clear_cache() -> None:
         """Forgets all traced and compiled programs of this function."""
-        entries.clear()
-        hot.clear()
+        programs.clear()
 
     mapped.lower = lower  # type: ignore[attr-defined]
     mapped.clear_cache = clear_cache  # type: ignore[attr-defined]
     return mapped
-
-
-MOST_SIGNATURES = 4096
 
 
 class Entry:
@@ -182,8 +177,7 @@ class Entry:
     def __init__(self, call: Call) -> None:
         options = self.options = call.options
         self.depth = in_scope(DEVICES, 0)
-        self.local_size = call.size
-        self.processes = 1 if self.depth else self.spanned(call.size)
+        self.processes = 1 if self.depth else self.spanned()
         size = call.size * self.processes
         name = options.axis_name if options.axis_name is not None else Unnamed(self.depth)
         axis = "pmap" if not self.depth else f"pmap_{self.depth}_{size}"
@@ -265,7 +259,7 @@ class Entry:
 
     # --- devices ---
 
-    def spanned(self, size: int) -> int:
+    def spanned(self) -> int:
         """How many processes the map goes over."""
         options = self.options
         if options.devices is not None:

@@ -12,6 +12,7 @@ from ..core.source import function_line, noted
 from ..runtime import client
 from ..tree_util import flatten_axes, tree_flatten
 from .jit import check_target
+from .jit_shardings import key_of
 from .signature import (
     argument_avals,
     argument_values,
@@ -77,6 +78,10 @@ class Options:
         self.shapes = global_arg_shapes
         if isinstance(self.shapes, list):
             self.shapes = tuple(self.shapes)
+        trees = [key_of(t, is_shape) for t in (in_axes, out_axes, self.shapes)]
+        self.key = (
+            "pmap", axis_name, *trees, self.static, self.donated, self.devices, backend, axis_size
+        )  # fmt: skip
 
     def on_one_device(self, args: Any, kwargs: Any) -> Any:
         """The same result without compiling."""

@@ -19,6 +19,8 @@ from ..scope import MESH, in_scope, on_devices
 from ..sharding import Mesh, NamedSharding, PartitionSpec
 from ..tree_util import flatten_axes, tree_flatten
 from .jit import jit
+from .jit_shardings import key_of
+from .owned import programs_of
 from .signature import argument_values, check_callable, leaf_paths, name_of, output_values
 
 __all__ = ["shard_map"]
@@ -69,6 +71,8 @@ def shard_map(
         )  # fmt: skip
     check_callable(f, "shard_map")
     function: Callable[..., Any] = f
+    if mesh is not None and not isinstance(mesh, Mesh):
+        raise noted(TypeError(f"shard_map: mesh must be a Mesh; got {type(mesh).__name__}"))
     for option, specs in (("in_specs", in_specs), ("out_specs", out_specs)):
         for spec in tree_flatten(specs, is_spec)[0]:
             if not isinstance(spec, PartitionSpec):
@@ -131,7 +135,9 @@ def shard_map(
         results = map_jaxpr(jaxpr, values, ins, outs, mesh=used, axes=axes)
         return out_tree.unflatten(results)
 
-    compiled = jit(functools.wraps(function)(call))
+    key = "shard_map", mesh, key_of((in_specs, out_specs), is_spec), tuple(axis_names), check_vma
+    kept = programs_of(function, key).entries
+    compiled = kept.setdefault("compiled", jit(functools.wraps(function)(call)))
 
     @functools.wraps(function)
     @located
