@@ -105,7 +105,6 @@ def initialize(
     global _current
     if _current is not None:
         raise PlatformError("initialize: this process has been initialized already")
-    runtime.require_unopened("initialize")
     plan = planned(
         coordinator_address, num_processes, process_id, local_device_ids, cluster_detection_method
     )
@@ -115,6 +114,7 @@ def initialize(
         _seconds("shutdown_timeout_seconds", shutdown_timeout_seconds),
         _seconds("stall_timeout_seconds", stall_timeout_seconds),
     )
+    runtime.require_unopened("initialize")
     _current = _joined(plan, limits, coordinator_bind_address)
 
 
