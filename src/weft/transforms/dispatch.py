@@ -15,6 +15,7 @@ from ..core.array import Array, PlacedArray
 from ..core.sharded_array import ShardedArray
 from ..core.trace import current
 from ..core.tracebacks import fold
+from .sharded_dispatch import NOT_READY, ShardedCache
 
 _base = current.base
 
@@ -65,6 +66,7 @@ if hasattr(os, "register_at_fork"):  # a forked child takes the way that explain
 def dispatcher(
     fun: Callable[..., Any],
     cache: Cache,
+    spread: ShardedCache,
     general: Callable[[Any, Any], Any],
     convert: Callable[[Any], Any],
     fill: Callable[[Any, list[Any]], list[Any]],
@@ -73,6 +75,7 @@ def dispatcher(
     """The jitted function.
 
     Args:
+      spread: the hot path for arrays on several devices.
       general: the slow way, for any call.
       convert: makes an array of a NumPy array or a scalar.
       fill: puts arrays that aren't on the device there; gives all buffers.
@@ -91,6 +94,10 @@ def dispatcher(
             buffers: list[Any] = []
             for a in args:
                 if a.__class__ is not Array:
+                    if spread.last is not None:
+                        result = spread.call(args)
+                        if result is not NOT_READY:
+                            return result
                     last = cache.last
                     if last is None or (leaves := last[0](args)) is None:
                         return general(args, kwargs)

@@ -48,7 +48,6 @@ from ..tree_util import (
 from .dispatch import dispatcher
 from .jit_shardings import checked, group_for, key_of, of_leaves
 from .owned import programs_of
-from .sharded_dispatch import NOT_READY
 from .signature import (
     argument_avals,
     argument_values,
@@ -509,10 +508,6 @@ def jit(
     def general(args: Any, kwargs: Any) -> Any:
         if thread.disable_jit:
             return function(*args, **kwargs)
-        if spread.last is not None and not kwargs and current.trace is _base:
-            result = spread.call(args)
-            if result is not NOT_READY:
-                return result
         entry, values, tree = entry_of(args, kwargs)
         trace = current.trace
         if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
@@ -581,7 +576,7 @@ def jit(
                 return noted(deleted(function, paths_of(args, {})[leaf], tree_leaves(args)[leaf]))
         return noted(explain(error, inputs))
 
-    jitted = dispatcher(fun, hot, general, argument_array, fill, explained)
+    jitted = dispatcher(fun, hot, spread, general, argument_array, fill, explained)
     jitted.trace = trace  # type: ignore[attr-defined]
     jitted.lower = lower  # type: ignore[attr-defined]
     jitted.clear_cache = clear_cache  # type: ignore[attr-defined]

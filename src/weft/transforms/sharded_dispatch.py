@@ -78,7 +78,6 @@ class ShardedCache:
             made = placed.outs[what]
             if said is not None and layout_of(made[0], said, group) is not made[2]:
                 return  # it has to be moved afterwards
-        single = out_tree.is_leaf
         build = out_tree.unflatten
         if order != list(range(len(placed.outs))):
             build = lambda results: out_tree.unflatten([results[i] for i in order])  # noqa: E731
@@ -93,9 +92,8 @@ class ShardedCache:
             placed.execute,
             None if len(kept) == len(arrays) else list(kept),
             [c._buffer for c in there[len(kept) :]],
-            placed.outs,
-            build,
-            single,
+            placed.outs[order[0]] if out_tree.is_leaf else list(zip(*placed.outs, strict=True)),
+            None if out_tree.is_leaf else build,
             [kept[i] for i in program.donated],
             on_host,
         )
@@ -106,24 +104,18 @@ class ShardedCache:
         last = self.last
         if last is None or (leaves := last[1](args)) is None:
             return NOT_READY
-        layouts = []
-        buffers = []
-        for x in leaves:
-            if x.__class__ is not ShardedArray:
-                if (known := self.on_host(x)) is None:
-                    return NOT_READY
-                layouts.append(known)
-                buffers.append(x)
-                continue
-            buffer = x._buffer
-            if buffer is None:  # it was deleted
+        try:
+            buffers = [x._buffer for x in leaves]
+            layouts = [x.layout for x in leaves]
+        except AttributeError:  # some are on the host
+            found = self.known(leaves)
+            if found is None:
                 return NOT_READY
-            layouts.append(x.layout)
-            buffers.append(buffer)
+            layouts, buffers = found
         ready = self.table.get((last[0], tuple(layouts)))
         if ready is None:
             return NOT_READY
-        key, execute, kept, consts, outs, build, single, donated, on_host = ready
+        key, execute, kept, consts, outs, build, donated, on_host = ready
         if key is not thread.key:
             return NOT_READY
         if donated and len({id(x) for x in leaves}) < len(leaves):
@@ -134,16 +126,35 @@ class ShardedCache:
             buffers[i] = put_host(buffers[i], layout)
         if consts:
             buffers += consts
-        results = execute(buffers)
+        try:
+            results = execute(buffers)
+        except TypeError:
+            if any(b is None for b in buffers):
+                return NOT_READY  # an array was deleted, which the other way says
+            raise
         for i in donated:
             if isinstance(leaves[i], Array):
                 leaves[i]._host = leaves[i]._buffer = None
-        if single:
-            aval, sharding, layout = outs[0]
+        if build is None:
+            aval, sharding, layout = outs
             return ShardedArray(aval, sharding, layout, results[0])
-        return build(
-            [ShardedArray(a, s, o, r) for (a, s, o), r in zip(outs, results, strict=False)]
-        )
+        return build(list(map(ShardedArray, *outs, results)))
+
+    def known(self, leaves: Sequence[Any]) -> tuple[list[Any], list[Any]] | None:
+        """Layouts and buffers of arguments, or avals and the arguments where these are on the
+        host; `None` if one of them isn't for here."""
+        layouts = []
+        buffers = []
+        for x in leaves:
+            if x.__class__ is ShardedArray:
+                layouts.append(x.layout)
+                buffers.append(x._buffer)
+            elif (a := self.on_host(x)) is not None:
+                layouts.append(a)
+                buffers.append(x)
+            else:
+                return None
+        return layouts, buffers
 
     def on_host(self, x: Any) -> Aval | None:
         """The aval of an argument whose elements are on the host, if it is known."""
