@@ -88,15 +88,19 @@ _launching = threading.RLock()
 
 def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
     """Runs a program on several devices, without waiting for the results."""
-    state, launching, begin = process, _launching, executor(run, handlers)
+    state, launching, in_callback = process, _launching, in_group_callback
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
         if state.forked:
             raise fork_error()
-        if in_group_callback.now:
+        if in_callback.now:
             raise busy()
-        with launching:
-            return begin(buffers)
+        try:
+            with launching:
+                results = run(buffers)
+            return results.consume_with_handlers(handlers)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise explain(error, buffers) from None
 
     return execute
 
