@@ -26,15 +26,17 @@ NOT_READY = object()
 class ShardedCache:
     """What the hot path of one function looks up."""
 
-    __slots__ = ("avals", "last", "table")
+    __slots__ = ("avals", "bare", "last", "table")
 
     def __init__(self) -> None:
+        self.bare: dict[Any, Any] = {}  # for calls with arrays only
         self.table: dict[Any, Any] = {}
         self.avals: dict[Any, Aval] = {}  # of NumPy arrays, by shape and dtype
         self.last: Any = None  # what takes the last tree of arguments apart
 
     def clear(self) -> None:
         """Forgets all signatures."""
+        self.bare.clear()
         self.table.clear()
         self.avals.clear()
         self.last = None
@@ -87,7 +89,7 @@ class ShardedCache:
         self.avals.update(
             ((a.shape, a.dtype), a) for a in layouts if a.__class__ is Aval and not a.weak_type
         )
-        self.table[tree, layouts] = (
+        ready = (
             thread.key,
             placed.execute,
             None if len(kept) == len(arrays) else list(kept),
@@ -97,22 +99,30 @@ class ShardedCache:
             [kept[i] for i in program.donated],
             on_host,
         )
+        if not on_host and all(child.is_leaf for child in tree.children()):
+            self.bare[layouts] = ready
+        self.table[tree, layouts] = ready
         self.last = (tree, tree.matcher)
 
     def call(self, args: tuple[Any, ...]) -> Any:
         """The result for positional arguments, or `NOT_READY`."""
-        last = self.last
-        if last is None or (leaves := last[1](args)) is None:
-            return NOT_READY
+        leaves: Any = args
         try:
-            buffers = [x._buffer for x in leaves]
-            layouts = [x.layout for x in leaves]
-        except AttributeError:  # some are on the host
-            found = self.known(leaves)
-            if found is None:
+            buffers = [x._buffer for x in args]
+            ready = self.bare.get(tuple([x.layout for x in args]))
+        except AttributeError:  # some are containers, or on the host
+            last = self.last
+            if last is None or (leaves := last[1](args)) is None:
                 return NOT_READY
-            layouts, buffers = found
-        ready = self.table.get((last[0], tuple(layouts)))
+            try:
+                buffers = [x._buffer for x in leaves]
+                layouts = [x.layout for x in leaves]
+            except AttributeError:  # some are on the host
+                found = self.known(leaves)
+                if found is None:
+                    return NOT_READY
+                layouts, buffers = found
+            ready = self.table.get((last[0], tuple(layouts)))
         if ready is None:
             return NOT_READY
         key, execute, kept, consts, outs, build, donated, on_host = ready
