@@ -6,6 +6,7 @@ XLA's own call takes 150 µs, this 35; a NumPy array that is divided in 8 takes 
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..runtime import transfers
 from ..runtime.parts import put_parts
 
 LARGE = 1 << 16  # bytes
+_buffer, _layout = attrgetter("_buffer"), attrgetter("layout")
 NOT_READY = object()
 """The answer to a call that has not been prepared."""
 
@@ -107,24 +109,28 @@ class ShardedCache:
     def call(self, args: tuple[Any, ...]) -> Any:
         """The result for positional arguments, or `NOT_READY`."""
         leaves: Any = args
-        try:
-            buffers = [x._buffer for x in args]
-            ready = self.bare.get(tuple([x.layout for x in args]))
-        except AttributeError:  # some are containers, or on the host
+        ready = None
+        if self.bare:
+            try:
+                buffers = list(map(_buffer, args))
+                ready = self.bare.get(tuple(map(_layout, args)))
+            except AttributeError:  # some are containers, or on the host
+                pass
+        if ready is None:
             last = self.last
             if last is None or (leaves := last[1](args)) is None:
                 return NOT_READY
             try:
-                buffers = [x._buffer for x in leaves]
-                layouts = [x.layout for x in leaves]
+                buffers = list(map(_buffer, leaves))
+                layouts = list(map(_layout, leaves))
             except AttributeError:  # some are on the host
                 found = self.known(leaves)
                 if found is None:
                     return NOT_READY
                 layouts, buffers = found
             ready = self.table.get((last[0], tuple(layouts)))
-        if ready is None:
-            return NOT_READY
+            if ready is None:
+                return NOT_READY
         key, execute, kept, consts, outs, build, donated, on_host = ready
         if key is not thread.key:
             return NOT_READY
