@@ -169,7 +169,7 @@ def no_result() -> None:
 _token = operator.methodcaller("consume_token")
 _all_collectives = Turns()
 
-_COLLECTIVE = re.compile(
+_COLLECTIVE = (
     r"\b(all-reduce|all-gather|all-to-all|reduce-scatter|collective-permute|collective-broadcast"
     r"|ragged-all-to-all|send|recv)(-start)?\("
 )
@@ -177,7 +177,7 @@ _COLLECTIVE = re.compile(
 
 def waits_across_devices(hlo: str) -> bool:
     """Whether an optimised program has operations in which devices wait for each other."""
-    return _COLLECTIVE.search(hlo) is not None
+    return re.search(_COLLECTIVE, hlo) is not None
 
 
 def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execute:
