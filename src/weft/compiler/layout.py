@@ -4,6 +4,7 @@ A `Layout` is an array's aval and its division among devices. There is one objec
 that a compiled program can be looked up by those of its arguments (`transforms/dispatch.py`).
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -126,10 +127,14 @@ def spread(
     Args:
       alias: `host` will not be written to any more.
     """
-    mine = [host[index] for index in to.mine]
+    return ShardedArray(to.aval, sharding, to, put(host, to, alias=alias))
+
+
+def put(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> Any:
+    """The buffer of an array put on devices; see `spread`."""
     transfers.sending(to.aval, to.group)
-    buffer = parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
-    return ShardedArray(to.aval, sharding, to, buffer)
+    mine = [host[index] for index in to.mine]
+    return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
 
 
 def spread_array(x: Array, sharding: Sharding, group: Group | None = None) -> ShardedArray:
@@ -150,8 +155,13 @@ def reordered(x: ShardedArray, group: Group) -> ShardedArray:
     on = {own.devices[i]: part for i, part in zip(own.local, raw, strict=True)}
     to = layout_of(x.aval, x._sharding, group)
     there = [on[group.devices[i]] for i in group.local]
-    buffer = parts.joined(there, x.aval.shape, x.aval.dtype, group, to.tiling)
-    return ShardedArray(x.aval, x._sharding, to, buffer)
+    return of_parts(there, to, x._sharding)
+
+
+def of_parts(raw: Sequence[Any], to: Layout, sharding: Sharding) -> ShardedArray:
+    """The array whose parts this process's devices have, in their order; nothing is copied."""
+    a = to.aval
+    return ShardedArray(a, sharding, to, parts.joined(raw, a.shape, a.dtype, to.group, to.tiling))
 
 
 def live_buffer(x: ShardedArray) -> Any:
@@ -220,14 +230,7 @@ def from_processes(x: Array, sharding: NamedSharding, axis: int | None, count: i
         x = spread_array(x, local)
     shape = tuple(n * count if i == axis else n for i, n in enumerate(x.aval.shape))
     to = layout_of(x.aval.update(shape=shape), sharding)
-    buffer = parts.joined(
-        parts.parts_of(live_buffer(x)),
-        shape,
-        x.aval.dtype,
-        to.group,
-        to.tiling,
-    )
-    return ShardedArray(to.aval, sharding, to, buffer)
+    return of_parts(parts.parts_of(live_buffer(x)), to, sharding)
 
 
 def to_process(x: ShardedArray, axis: int | None, count: int) -> ShardedArray:
@@ -235,13 +238,15 @@ def to_process(x: ShardedArray, axis: int | None, count: int) -> ShardedArray:
     local = local_sharding(x._sharding)
     shape = tuple(n // count if i == axis else n for i, n in enumerate(x.aval.shape))
     to = layout_of(x.aval.update(shape=shape), local)
-    buffer = parts.joined(parts.parts_of(live_buffer(x)), shape, x.aval.dtype, to.group, to.tiling)
-    return ShardedArray(to.aval, local, to, buffer)
+    return of_parts(parts.parts_of(live_buffer(x)), to, local)
 
 
 def local_sharding(sharding: NamedSharding) -> NamedSharding:
     """The same sharding over this process's devices, which are along the mesh's first axis."""
-    mesh = sharding.mesh
+    return NamedSharding(_local_mesh(sharding.mesh), sharding.spec)
+
+
+@functools.lru_cache(1024)
+def _local_mesh(mesh: Mesh) -> Mesh:
     mine = [d for d in mesh.devices.flat if d.process_index == d.client.process_index]
-    devices = np.array(mine, object).reshape(-1, *mesh.devices.shape[1:])
-    return NamedSharding(Mesh(devices, mesh.axis_names), sharding.spec)
+    return Mesh(np.array(mine, object).reshape(-1, *mesh.devices.shape[1:]), mesh.axis_names)

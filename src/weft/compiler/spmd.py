@@ -4,6 +4,7 @@ XLA's partitioner makes the executable, from a program about whole arrays and wh
 they are divided; what nobody said is its choice. Knows programs and layouts.
 """
 
+import functools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -140,6 +141,7 @@ def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
     return jaxpr.cache["meshes"]  # type: ignore[no-any-return]
 
 
+@functools.cache  # groups are kept for ever
 def replicated(group: Group) -> NamedSharding:
     """All of an array on each device of a group."""
     return NamedSharding(Mesh(group.devices, _COPIES), PartitionSpec())

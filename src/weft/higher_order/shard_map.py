@@ -21,7 +21,7 @@ from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import program_of
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..dtypes import int32, uint32
@@ -90,16 +90,12 @@ def _(*avals: Aval, jaxpr: Jaxpr, axes: Any, out_specs: Any, **_: Any) -> Any:
 
 
 @shard_map.execute
-def _(args: Any, *, jaxpr: Jaxpr, **where: Any) -> Any:
-    key = "alone", tuple(where.items()), tuple(a.aval for a in args)
-    alone = jaxpr.cache.get(key)
-    if alone is None:
-        invars = [Var(a.aval) for a in args]
-        params = {"jaxpr": jaxpr, **where}
-        outvars = [Var(o) for o in shard_map.out(args, tuple(params.items()))]
-        equation = Equation(shard_map, invars, tuple(params.items()), outvars)
-        alone = jaxpr.cache[key] = Jaxpr([], [], invars, [equation], outvars, jaxpr.name)
-    return program_of(alone).run(args)
+def _(args: Any, *, jaxpr: Jaxpr, in_specs: Any, out_specs: Any, **where: Any) -> Any:
+    avals = tuple(a.aval for a in args)
+    key = "alone", in_specs, out_specs, tuple(where.items()), avals
+    if key not in jaxpr.cache:
+        jaxpr.cache[key] = map_program(jaxpr, avals, in_specs, out_specs, where)
+    return program_of(jaxpr.cache[key]).run(args)
 
 
 @shard_map.unfold
@@ -213,10 +209,10 @@ def _(
         pushed, out_mask = jvp_jaxpr(jaxpr, mask)
     ins = (*in_specs, *active(in_specs, mask))
     outs = (*out_specs, *active(out_specs, out_mask))
-    return mapped(pushed, [*avals, *active(avals, mask)], ins, outs, where), out_mask
+    return map_program(pushed, [*avals, *active(avals, mask)], ins, outs, where), out_mask
 
 
-def mapped(
+def map_program(
     jaxpr: Jaxpr, avals: Sequence[Aval], in_specs: Any, out_specs: Any, where: dict[str, Any]
 ) -> Jaxpr:
     """A program that maps a jaxpr over devices; `avals` are of its arguments, as whole arrays."""
@@ -254,10 +250,10 @@ def _(
     axes = where["axes"]
     return Derivative(
         mask,
-        mapped(forward_part, avals, in_specs, (*out_specs, *specs), where),
+        map_program(forward_part, avals, in_specs, (*out_specs, *specs), where),
         n_outs,
         out_mask,
-        mapped(
+        map_program(
             linear_part,
             [
                 *[whole_aval(a, s, axes) for a, s in zip(stacked, specs, strict=True)],

@@ -50,9 +50,14 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
             enable_x64=True,
         )
     except RuntimeError as error:
-        if "NumPy dtype" in str(error):
-            raise TypeError(f"put: arrays of dtype {dtype} can't be put on a device") from None
-        raise XlaRuntimeError(f"put: {text_of(error)}", code_of(error)) from None
+        raise not_put(error, dtype) from None
+
+
+def not_put(error: RuntimeError, dtype: np.dtype[Any]) -> Exception:
+    """weft's exception for one of XLA's while an array is put on devices."""
+    if "NumPy dtype" in str(error):
+        return TypeError(f"put: arrays of dtype {dtype} can't be put on a device")
+    return XlaRuntimeError(f"put: {text_of(error)}", code_of(error))
 
 
 def copy_to(

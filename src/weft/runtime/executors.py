@@ -88,13 +88,10 @@ _launching = threading.RLock()
 
 def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
     """Runs a program on several devices, without waiting for the results."""
-    state, launching, in_callback = process, _launching, in_group_callback
+    launching = _launching
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        if in_callback.now:
-            raise busy()
+        refuse_now()
         try:
             with launching:
                 results = run(buffers)
@@ -105,13 +102,17 @@ def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
     return execute
 
 
-def busy() -> BusyDevicesError:
-    return BusyDevicesError(
-        "a callback of a program that runs on several devices has begun a program for several "
-        "devices: it would wait for ever for those that are busy with the callback\n"
-        "  fix: have the callback return what that program needs, and run it afterwards; programs "
-        "for one device may run in callbacks"
-    )
+def refuse_now() -> None:
+    """Refuses to begin a program on several devices where that would be waiting for ever."""
+    if process.forked:
+        raise fork_error()
+    if in_group_callback.now:
+        raise BusyDevicesError(
+            "a callback of a program that runs on several devices has begun a program for several "
+            "devices: it would wait for ever for those that are busy with the callback\n"
+            "  fix: have the callback return what that program needs, and run it afterwards; "
+            "programs for one device may run in callbacks"
+        )
 
 
 class Turns:
@@ -186,14 +187,11 @@ def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execut
     On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
     for each other may each get some of them, and wait for ever; even two on different devices.
     """
-    state, turns = process, _all_collectives
+    turns = _all_collectives
     launch = functools.partial(run, with_tokens=True)
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        if in_group_callback.now:
-            raise busy()
+        refuse_now()
         try:
             results: list[RawBuffer] = turns.begin(launch, buffers).consume_with_handlers(handlers)
             turns.result = weakref.ref(results[0])
@@ -213,15 +211,11 @@ def waiting_group_executor(
       together: what the callbacks share. An exception in one of them comes out as it is.
       alone: whether no program that takes turns may run at the same time.
     """
-    state = process
     turns = _all_collectives if alone else Turns()  # two runs would share `together`
     launch = functools.partial(run, with_tokens=True)
 
     def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        if in_group_callback.now:
-            raise busy()
+        refuse_now()
         try:
             with turns.lock:
                 turns.wait()

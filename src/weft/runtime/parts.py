@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from . import versions
-from .buffer import aligned_empty
+from .buffer import aligned_empty, not_put
 from .client import Device, elsewhere, process
 from .executable import BufferType, RawBuffer
-from .failures import XlaRuntimeError, code_of, fork_error, text_of
+from .failures import fork_error
 from .group import Group, Tiling
 
 
@@ -48,9 +48,7 @@ def put_parts(
             enable_x64=True,
         )
     except RuntimeError as error:
-        if "NumPy dtype" in str(error):
-            raise TypeError(f"put: arrays of dtype {dtype} can't be put on a device") from None
-        raise XlaRuntimeError(f"put: {text_of(error)}", code_of(error)) from None
+        raise not_put(error, dtype) from None
 
 
 def own_copies(parts: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

@@ -5,7 +5,6 @@ like most of the time. Knows tracing and programs; knows nothing of other transf
 """
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -383,8 +382,7 @@ def jit(
             key_of((in_shardings, out_shardings)) if sharded else None,
         ),
     )
-    entries, hot, pending = programs.entries, programs.hot, programs.pending
-    spread = programs.spread
+    hot, spread = programs.hot, programs.spread
     has_static = bool(static_nums or static_names)
     plain = not has_static and device is None and backend is None
 
@@ -427,25 +425,17 @@ def jit(
         return entry_for(args, kwargs, avals, tree, statics, key), values, tree
 
     def entry_for(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any) -> Entry:
-        entry = entries.get(key)
-        if entry is None or not entry.alive():
-            # of threads that come at once, the first traces and the others wait for it
-            try:
-                with pending.setdefault(key, threading.RLock()):
-                    entry = entries.get(key)
-                    if entry is None or not entry.alive():
-                        fixed = {s[0] for s in statics[1:]}
-                        programs.history.note(
-                            function,
-                            [i for i in range(len(args)) if i not in fixed],
-                            (tree, avals, statics),
-                            lambda: paths_of(args, kwargs),
-                        )
-                        entry = trace_entry(args, kwargs, avals, tree, statics)
-                        programs.keep(key, entry)
-            finally:
-                pending.pop(key, None)
-        return entry
+        def make() -> Entry:
+            fixed = {s[0] for s in statics[1:]}
+            programs.history.note(
+                function,
+                [i for i in range(len(args)) if i not in fixed],
+                (tree, avals, statics),
+                lambda: paths_of(args, kwargs),
+            )
+            return trace_entry(args, kwargs, avals, tree, statics)
+
+        return programs.entry(key, make)  # type: ignore[no-any-return]
 
     def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
         fixed = {s[0]: s[2] for s in statics[1:]}

@@ -5,6 +5,7 @@ Knows functions and caches; knows nothing of tracing.
 
 import threading
 import weakref
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -25,11 +26,25 @@ class Programs:
         self.history = retrace.History()
         self.pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
 
-    def keep(self, key: Any, entry: Any) -> None:
-        """Remembers a signature; too many (static arguments that are always new) start afresh."""
-        if len(self.entries) >= MOST_SIGNATURES:
-            self.clear()
-        self.entries[key] = entry
+    def entry(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What a signature was traced to; `make` traces it if it wasn't, or can't be used any more.
+
+        Of threads that come at once, the first traces and the others wait for it. Too many
+        signatures (static arguments that are always new) start afresh.
+        """
+        entry = self.entries.get(key)
+        if entry is None or not entry.alive():
+            try:
+                with self.pending.setdefault(key, threading.RLock()):
+                    entry = self.entries.get(key)
+                    if entry is None or not entry.alive():
+                        entry = make()
+                        if len(self.entries) >= MOST_SIGNATURES:
+                            self.clear()
+                        self.entries[key] = entry
+            finally:
+                self.pending.pop(key, None)
+        return entry
 
     def clear(self) -> None:
         """Forgets all signatures."""

@@ -6,7 +6,6 @@ maps over a further axis of that mesh. Knows arguments and devices; the mapping 
 
 import functools
 import math
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -17,13 +16,13 @@ from ..compiler.program import Program
 from ..compiler.spmd import relaid
 from ..config import thread
 from ..core.array import Array
-from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
+from ..core.jaxpr import Jaxpr, subjaxprs
 from ..core.primitive import Axis
 from ..core.sharded_array import ShardedArray
 from ..core.source import function_line, located
 from ..core.trace import current, is_bottom, looked_at
 from ..higher_order.jaxprs import batch_partly
-from ..higher_order.shard_map import map_jaxpr, shard_map, whole_aval
+from ..higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
 from ..higher_order.variation import settled
 from ..interpreters.stage import stage
 from ..primitives.structural import reshape
@@ -103,27 +102,13 @@ def pmap(
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
     programs = programs_of(fun, options.key)
-    entries, hot, pending = programs.entries, programs.spread, programs.pending
-
-    def entry_for(call: Call) -> Entry:
-        entry: Entry | None = entries.get(call.key)
-        if entry is None or not entry.alive():
-            # of threads that come at once, the first traces and the others wait for it
-            try:
-                with pending.setdefault(call.key, threading.RLock()):
-                    entry = entries.get(call.key)
-                    if entry is None or not entry.alive():
-                        entry = Entry(call)
-                        programs.keep(call.key, entry)
-            finally:
-                pending.pop(call.key, None)
-        return entry
+    hot = programs.spread
 
     def general(args: Any, kwargs: Any) -> Any:
         if thread.disable_jit:
             return options.on_one_device(args, kwargs)
         call = Call(options, args, kwargs)
-        entry = entry_for(call)
+        entry: Entry = programs.entry(call.key, lambda: Entry(call))
         trace = current.trace
         if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
             return entry.apply(call.values, trace)
@@ -149,7 +134,7 @@ def pmap(
         Anything with a shape and a dtype does for an argument.
         """
         call = Call(options, args, kwargs, abstract=True)
-        entry = entry_for(call)
+        entry: Entry = programs.entry(call.key, lambda: Entry(call))
         if entry.open or entry.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
@@ -305,25 +290,12 @@ class Entry:
     def program(self) -> Program:
         """The program for all devices, made when it is first needed."""
         if self._program is None:
-            whole = self.jaxpr.without_consts()
-            specs = [*[((),) * c.aval.ndim for c in self.jaxpr.consts], *self.in_specs]
-            params = {
-                "jaxpr": whole, "mesh": self.mesh, "axes": self.axes,
-                "in_specs": tuple(specs), "out_specs": tuple(self.out_specs),
-            }  # fmt: skip
             avals = [
-                whole_aval(a, s, self.axes) for a, s in zip(whole.in_avals, specs, strict=True)
-            ]
-            outs = [
                 whole_aval(a, s, self.axes)
-                for a, s in zip(whole.out_avals, self.out_specs, strict=True)
+                for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
             ]
-            invars, outvars = [Var(a) for a in avals], [Var(o) for o in outs]
-            equation = Equation(shard_map, invars, tuple(params.items()), outvars)
-            n = len(self.jaxpr.consts)
-            jaxpr = Jaxpr(
-                invars[:n], self.jaxpr.consts, invars[n:], [equation], outvars, self.jaxpr.name
-            )
+            where = {"mesh": self.mesh, "axes": self.axes}
+            jaxpr = map_program(self.jaxpr, avals, self.in_specs, self.out_specs, where)
             self._program = Program(jaxpr, self.donated)
             self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
             self.inputs = [self.sharding(s) for s in self.in_specs]

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import Layout, layout_of
+from ..compiler.layout import Layout, layout_of, put
 from ..config import thread
 from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.sharded_array import ShardedArray
-from ..runtime import transfers
-from ..runtime.parts import put_parts
 
 LARGE = 1 << 16  # bytes
 _buffer, _layout = attrgetter("_buffer"), attrgetter("layout")
@@ -189,6 +187,4 @@ def put_host(x: Any, to: Layout) -> Any:
     # here, as a whole.
     theirs = x.__class__ is np.ndarray and x.nbytes >= LARGE
     host = x if theirs else x.copy() if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)
-    transfers.sending(to.aval, to.group)
-    mine = [host[index] for index in to.mine]
-    return put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=not theirs)
+    return put(host, to, alias=not theirs)

@@ -245,13 +245,3 @@ def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
                 )
             ) from None
     return values
-
-
-@located
-def check_empty(transform: str, **options: Any) -> None:
-    """Refuses options that are known, and not implemented, unless they ask for nothing."""
-    for name, option in options.items():
-        if option:
-            raise noted(
-                NotImplementedError(f"{transform}: {name} is not implemented; got {option!r}")
-            )
