@@ -60,7 +60,13 @@ if TYPE_CHECKING:
         custom_vjp,
     )
     from .transforms.derivatives import grad, hessian, jacfwd, jacrev, value_and_grad
-    from .transforms.devices import (
+    from .transforms.devices.making import (
+        make_array_from_callback,
+        make_array_from_process_local_data,
+        make_array_from_single_device_arrays,
+    )
+    from .transforms.devices.meshes import make_mesh
+    from .transforms.devices.placing import (
         block_until_ready,
         default_backend,
         device_count,
@@ -72,19 +78,13 @@ if TYPE_CHECKING:
         process_count,
         process_index,
     )
+    from .transforms.devices.pmap import pmap
+    from .transforms.devices.shard_map import shard_map
+    from .transforms.devices.sharded import device_put_replicated, device_put_sharded
     from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
-    from .transforms.jit import jit
+    from .transforms.jit.function import jit
     from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
-    from .transforms.meshes import make_mesh
     from .transforms.naming import named_call, named_scope
-    from .transforms.pmap import pmap
-    from .transforms.process_arrays import (
-        make_array_from_callback,
-        make_array_from_process_local_data,
-        make_array_from_single_device_arrays,
-    )
-    from .transforms.shard_map import shard_map
-    from .transforms.sharded import device_put_replicated, device_put_sharded
     from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
@@ -197,7 +197,7 @@ __getattr__, __dir__ = exports(
             "jacrev",
             "value_and_grad",
         ),
-        "transforms.devices": (
+        "transforms.devices.placing": (
             "block_until_ready",
             "default_backend",
             "device_count",
@@ -214,7 +214,7 @@ __getattr__, __dir__ = exports(
             "eval_shape",
             "make_jaxpr",
         ),
-        "transforms.jit": ("jit",),
+        "transforms.jit.function": ("jit",),
         "transforms.linear_maps": (
             "jvp",
             "linear_transpose",
@@ -225,15 +225,15 @@ __getattr__, __dir__ = exports(
             "named_call",
             "named_scope",
         ),
-        "transforms.sharded": ("device_put_replicated", "device_put_sharded"),
-        "transforms.meshes": ("make_mesh",),
-        "transforms.pmap": ("pmap",),
-        "transforms.process_arrays": (
+        "transforms.devices.sharded": ("device_put_replicated", "device_put_sharded"),
+        "transforms.devices.meshes": ("make_mesh",),
+        "transforms.devices.pmap": ("pmap",),
+        "transforms.devices.making": (
             "make_array_from_callback",
             "make_array_from_process_local_data",
             "make_array_from_single_device_arrays",
         ),
-        "transforms.shard_map": ("shard_map",),
+        "transforms.devices.shard_map": ("shard_map",),
         "transforms.vmap": ("vmap",),
     },
     modules=(

@@ -18,7 +18,7 @@ import weft.numpy as np
 from weft import lax
 from weft.higher_order import interning
 from weft.runtime.executable import Executable
-from weft.transforms.owned import MOST_SIGNATURES
+from weft.transforms.jit.cache import MOST_SIGNATURES
 
 X = onp.linspace(0.1, 1.0, 3, dtype=onp.float32)
 

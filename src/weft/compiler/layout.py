@@ -1,7 +1,7 @@
 """Arrays on several devices: how they lie, how they get there and back.
 
 A `Layout` is an array's aval and its division among devices. There is one object for equal ones, so
-that a compiled program can be looked up by those of its arguments (`transforms/dispatch.py`).
+that a compiled program can be looked up by those of its arguments (`transforms/jit/dispatch.py`).
 """
 
 import functools

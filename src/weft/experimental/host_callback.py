@@ -15,8 +15,8 @@ from ..primitives.callbacks import Batching, HostFunction, io_callback
 from ..runtime import client
 from ..runtime.callback import flush
 from ..transforms import callbacks
+from ..transforms.arguments import check_callable, name_of
 from ..transforms.callbacks import check_arrays
-from ..transforms.signature import check_callable, name_of
 from ..tree_util import tree_flatten
 
 __all__ = ["barrier_wait", "call", "id_print", "id_tap"]

@@ -19,8 +19,8 @@ from ..core.source import located
 from ..lax import all_gather, psum
 from ..runtime import client, distributed
 from ..sharding import NamedSharding, PartitionSpec
-from ..transforms.jit import jit
-from ..transforms.pmap import pmap
+from ..transforms.devices.pmap import pmap
+from ..transforms.jit.function import jit
 from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
 
 __all__ = ["assert_equal", "broadcast_one_to_all", "process_allgather", "sync_global_devices"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..transforms.jit import jit
+from ..transforms.jit.function import jit
 
 __all__ = ["pjit"]
 

@@ -24,8 +24,8 @@ from ..core.source import located, noted
 from ..runtime import client, transfers
 from ..runtime.client import Device
 from ..sharding import Mesh, NamedSharding, PartitionSpec
-from ..transforms.devices import device_put
-from ..transforms.sharded import checked_devices
+from ..transforms.devices.placing import device_put
+from ..transforms.devices.sharded import checked_devices
 from ..tree_util import keystr, tree_flatten_with_path, tree_leaves
 
 __all__ = ["prefetch_to_device"]

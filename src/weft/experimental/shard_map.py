@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..sharding import Mesh
-from ..transforms.shard_map import shard_map as map_over_mesh
+from ..transforms.devices.shard_map import shard_map as map_over_mesh
 
 __all__ = ["shard_map"]
 

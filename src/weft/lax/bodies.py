@@ -16,7 +16,7 @@ from ..core.value import Value
 from ..higher_order.interning import interned, is_eager
 from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
-from ..transforms.signature import name_of
+from ..transforms.arguments import name_of
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
 

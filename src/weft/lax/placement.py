@@ -7,7 +7,7 @@ from ..core.array import as_value
 from ..core.source import located
 from ..primitives.placement import constrain
 from ..sharding import NamedSharding
-from ..transforms.jit_shardings import is_entry, named
+from ..transforms.jit.shardings import is_entry, named
 from ..tree_util import flatten_axes, keystr, tree_flatten_with_path
 
 __all__ = ["with_sharding_constraint"]

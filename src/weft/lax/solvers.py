@@ -19,9 +19,9 @@ from ..higher_order.linear_solve import Side, apply
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
+from ..transforms.arguments import check_callable, output_values
 from ..transforms.custom_derivatives import closure_convert, custom_jvp
 from ..transforms.linear_maps import float0_zeros, jvp, linearize
-from ..transforms.signature import check_callable, output_values
 from ..tree_util import PyTreeDef, tree_flatten, tree_map
 from .bodies import values_of
 

@@ -13,7 +13,7 @@ from ..core.aval import aval as aval_of
 from ..core.trace import current
 from ..core.value import Value
 from ..primitives import comparison, selection, slicing, structural
-from ..transforms.devices import device_put
+from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
 from .promotion import SCALARS, cast, keep, noted, plan_cache, value

@@ -28,7 +28,7 @@ from ..primitives import (
     transcendental,
 )
 from ..transforms.custom_derivatives import custom_jvp
-from ..transforms.jit import jit
+from ..transforms.jit.function import jit
 from ..transforms.vmap import vmap
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .continuous import with_parameters

@@ -21,7 +21,7 @@ from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast, composite, noted, value
 from ..primitives import bitwise, random_bits, slicing, structural
-from ..transforms.jit import jit
+from ..transforms.jit.function import jit
 from ..tree_util import register_pytree_node
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 

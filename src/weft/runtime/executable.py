@@ -86,7 +86,7 @@ class Executable:
             device.lib.result_handler(BufferType(shape, dtype), sharding)
             for (shape, dtype), sharding in zip(self.outputs, shardings, strict=True)
         ]
-        # the two C++ calls themselves, for the hot path of jit (transforms/dispatch.py)
+        # the two C++ calls themselves, for the hot path of jit (transforms/jit/dispatch.py)
         self.run, self.handlers = loaded.execute_sharded, handlers
         self.execute = self._executor(calls_python)
 

@@ -26,7 +26,7 @@ from ..primitives.callbacks import (
 from ..runtime import client
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
-from .signature import argument_avals, check_callable, kind_of, leaf_paths, name_of
+from .arguments import argument_avals, check_callable, kind_of, leaf_paths, name_of
 
 __all__ = ["pure_callback"]
 

@@ -18,7 +18,7 @@ from ..higher_order.interning import interned, is_eager
 from ..interpreters.known_stage import KnownTrace
 from ..interpreters.stage import stage
 from ..tree_util import tree_flatten
-from .signature import (
+from .arguments import (
     argument_values,
     check_callable,
     check_hashable,

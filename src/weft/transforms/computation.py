@@ -16,8 +16,8 @@ from ..core.source import function_line, located
 from ..interpreters.stage import check_open, leaked
 from ..runtime import HloComputation, client
 from ..tree_util import PyTreeDef, flatten_axes, tree_flatten, tree_map
+from .arguments import check_callable, name_of, static_arguments
 from .inspect import TracedFunction, axes_of, traced
-from .signature import check_callable, name_of, static_arguments
 
 __all__ = ["xla_computation"]
 

@@ -19,8 +19,7 @@ from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
 from ..interpreters.stage import stage
 from ..primitives.structural import zeros
 from ..tree_util import register_pytree_node, tree_flatten
-from .linear_maps import float0_zeros, is_float0
-from .signature import (
+from .arguments import (
     argument_values,
     as_tuple,
     check_callable,
@@ -29,6 +28,7 @@ from .signature import (
     output_values,
     parameters,
 )
+from .linear_maps import float0_zeros, is_float0
 from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, symbolic
 
 __all__ = ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]

@@ -17,6 +17,7 @@ from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
+from .arguments import argument_values, check_callable, leaf_paths, parameters
 from .linear_maps import (
     aux_of,
     flat_function,
@@ -26,7 +27,6 @@ from .linear_maps import (
     pulled,
     reduction,
 )
-from .signature import argument_values, check_callable, leaf_paths, parameters
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]

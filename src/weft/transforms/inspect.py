@@ -16,7 +16,7 @@ from ..higher_order.jaxprs import batch_partly
 from ..interpreters.stage import stage
 from ..scope import named_axis
 from ..tree_util import PyTreeDef, tree_flatten
-from .signature import (
+from .arguments import (
     argument_avals,
     check_callable,
     check_hashable,
@@ -25,7 +25,7 @@ from .signature import (
     output_values,
     static_arguments,
 )
-from .stages import ShapeDtypeStruct, struct_of
+from .jit.stages import ShapeDtypeStruct, struct_of
 
 __all__ = ["ShapeDtypeStruct", "eval_shape", "make_jaxpr"]
 

@@ -23,7 +23,7 @@ from ..interpreters.transpose import backward
 from ..primitives.collectives import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .signature import (
+from .arguments import (
     argument_avals,
     argument_values,
     check_callable,

@@ -16,7 +16,7 @@ from ..higher_order.call import call_jaxpr, named_block
 from ..higher_order.interning import interned, is_eager
 from ..interpreters.stage import StageTrace, stage
 from ..tree_util import tree_flatten
-from .signature import check_callable, kind_of, name_of
+from .arguments import check_callable, kind_of, name_of
 
 __all__ = ["named_call", "named_scope"]
 

@@ -10,9 +10,9 @@ from ..higher_order.call import call
 from ..higher_order.checkpoint import checkpoint_call
 from ..higher_order.jaxprs import linearize_jaxpr
 from ..primitives.selection import name as name_primitive
+from .arguments import check_callable, leaf_paths
 from .inspect import traced
-from .signature import check_callable, leaf_paths
-from .stages import ShapeDtypeStruct, struct_of
+from .jit.stages import ShapeDtypeStruct, struct_of
 
 __all__ = ["print_saved_residuals", "saved_residuals"]
 

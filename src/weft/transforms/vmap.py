@@ -14,7 +14,7 @@ from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
 from ..tree_util import flatten_axes, tree_flatten
-from .signature import argument_values, check_callable, leaf_paths, output_values
+from .arguments import argument_values, check_callable, leaf_paths, output_values
 
 __all__ = ["vmap"]
 

@@ -11,37 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import from_processes, layout_of, spread_array, to_process
-from ..compiler.program import Program
-from ..compiler.spmd import relaid
-from ..config import thread
-from ..core.array import Array
-from ..core.jaxpr import Jaxpr, subjaxprs
-from ..core.primitive import Axis
-from ..core.sharded_array import ShardedArray
-from ..core.source import function_line, located
-from ..core.trace import current, is_bottom, looked_at
-from ..higher_order.jaxprs import batch_partly
-from ..higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
-from ..higher_order.variation import settled
-from ..interpreters.stage import stage
-from ..primitives.structural import reshape
-from ..runtime import client
-from ..runtime.group import group_of
-from ..scope import DEVICES, in_scope, on_devices
-from ..sharding import Mesh, NamedSharding, PartitionSpec
-from ..tree_util import flatten_axes, tree_flatten
-from .jit import check_donated, release
-from .owned import programs_of
-from .pmap_arguments import Call, Options
-from .sharded_dispatch import NOT_READY, ShardedCache
-from .signature import (
+from ...compiler.layout import from_processes, layout_of, spread_array, to_process
+from ...compiler.program import Program
+from ...compiler.spmd import relaid
+from ...config import thread
+from ...core.array import Array
+from ...core.jaxpr import Jaxpr, subjaxprs
+from ...core.primitive import Axis
+from ...core.sharded_array import ShardedArray
+from ...core.source import function_line, located
+from ...core.trace import current, is_bottom, looked_at
+from ...higher_order.jaxprs import batch_partly
+from ...higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
+from ...higher_order.variation import settled
+from ...interpreters.stage import stage
+from ...primitives.structural import reshape
+from ...runtime import client
+from ...runtime.group import group_of
+from ...scope import DEVICES, in_scope, on_devices
+from ...sharding import Mesh, NamedSharding, PartitionSpec
+from ...tree_util import flatten_axes, tree_flatten
+from ..arguments import (
     check_callable,
     kind_of,
     name_of,
     output_values,
 )
-from .stages import Lowered, Traced
+from ..jit.cache import programs_of
+from ..jit.function import check_donated, release
+from ..jit.sharded_dispatch import NOT_READY, ShardedCache
+from ..jit.stages import Lowered, Traced
+from .pmap_arguments import Call, Options
 
 __all__ = ["pmap"]
 

@@ -5,17 +5,17 @@ Knows programs; knows nothing of caching.
 
 from typing import Any
 
-from .. import dtypes
-from ..core.array import Array
-from ..core.aval import Aval, aval
-from ..core.jaxpr import Jaxpr
-from ..core.source import located
-from ..core.trace import current, looked_at
-from ..runtime import client, executable as runtime
-from ..runtime.group import Group
-from ..sharding import SingleDeviceSharding
-from ..tree_util import PyTreeDef, tree_flatten
-from .signature import argument_values
+from ... import dtypes
+from ...core.array import Array
+from ...core.aval import Aval, aval
+from ...core.jaxpr import Jaxpr
+from ...core.source import located
+from ...core.trace import current, looked_at
+from ...runtime import client, executable as runtime
+from ...runtime.group import Group
+from ...sharding import SingleDeviceSharding
+from ...tree_util import PyTreeDef, tree_flatten
+from ..arguments import argument_values
 
 
 class ShapeDtypeStruct:

@@ -6,13 +6,13 @@ Knows trees and shardings; knows nothing of programs.
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from ..compiler.layout import layout_of
-from ..core.aval import Aval
-from ..core.source import noted
-from ..runtime.group import Group, group_of
-from ..scope import MESH, in_scope
-from ..sharding import NamedSharding, PartitionSpec, Sharding
-from ..tree_util import PyTreeDef, flatten_axes, tree_flatten
+from ...compiler.layout import layout_of
+from ...core.aval import Aval
+from ...core.source import noted
+from ...runtime.group import Group, group_of
+from ...scope import MESH, in_scope
+from ...sharding import NamedSharding, PartitionSpec, Sharding
+from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
 
 
 def is_entry(x: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, errors
-from ..compiler.program import (
+from ... import dtypes, errors
+from ...compiler.program import (
     Program,
     buffer_on,
     committed_device,
@@ -19,24 +19,24 @@ from ..compiler.program import (
     one_device,
     program_of,
 )
-from ..compiler.spmd import replicated
-from ..config import thread
-from ..core.array import Array, PlacedArray, Tracer, as_value
-from ..core.aval import aval
-from ..core.jaxpr import Jaxpr, run
-from ..core.place import places_wanted
-from ..core.sharded_array import ShardedArray
-from ..core.source import function_line, located, noted
-from ..core.trace import current, is_bottom, looked_at
-from ..higher_order.call import call_jaxpr
-from ..higher_order.interning import is_eager
-from ..interpreters.stage import is_open, stage
-from ..primitives.placement import constrain
-from ..runtime import buffer as buffers, client
-from ..runtime.executors import explain
-from ..runtime.group import Group
-from ..sharding import Sharding
-from ..tree_util import (
+from ...compiler.spmd import replicated
+from ...config import thread
+from ...core.array import Array, PlacedArray, Tracer, as_value
+from ...core.aval import aval
+from ...core.jaxpr import Jaxpr, run
+from ...core.place import places_wanted
+from ...core.sharded_array import ShardedArray
+from ...core.source import function_line, located, noted
+from ...core.trace import current, is_bottom, looked_at
+from ...higher_order.call import call_jaxpr
+from ...higher_order.interning import is_eager
+from ...interpreters.stage import is_open, stage
+from ...primitives.placement import constrain
+from ...runtime import buffer as buffers, client
+from ...runtime.executors import explain
+from ...runtime.group import Group
+from ...sharding import Sharding
+from ...tree_util import (
     PyTreeDef,
     keystr,
     register_leaf_types,
@@ -44,10 +44,7 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_leaves,
 )
-from .dispatch import dispatcher
-from .jit_shardings import checked, group_for, key_of, of_leaves
-from .owned import programs_of
-from .signature import (
+from ..arguments import (
     argument_avals,
     argument_values,
     check_callable,
@@ -58,6 +55,9 @@ from .signature import (
     output_values,
     static_arguments,
 )
+from .cache import programs_of
+from .dispatch import dispatcher
+from .shardings import checked, group_for, key_of, of_leaves
 from .stages import Lowered, ShapeDtypeStruct, Traced
 
 __all__ = ["jit"]

@@ -10,11 +10,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..config import thread
-from ..core.array import Array, PlacedArray
-from ..core.sharded_array import ShardedArray
-from ..core.trace import current
-from ..core.tracebacks import fold
+from ...config import thread
+from ...core.array import Array, PlacedArray
+from ...core.sharded_array import ShardedArray
+from ...core.trace import current
+from ...core.tracebacks import fold
 from .sharded_dispatch import NOT_READY, ShardedCache
 
 _base = current.base

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import layout_of, spread
-from ..compiler.program import moved, settled
-from ..compiler.spmd import put_on as put_on_group
-from ..core.array import Array, PlacedArray, Tracer, as_value
-from ..core.aval import aval
-from ..core.primitive import Primitive
-from ..core.sharded_array import ShardedArray
-from ..core.source import located
-from ..dtypes import canonicalize_dtype
-from ..primitives.placement import constrain
-from ..runtime import buffer as buffers, client, transfers
-from ..runtime.client import Device
-from ..sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
-from ..tree_util import (
+from ...compiler.layout import layout_of, spread
+from ...compiler.program import moved, settled
+from ...compiler.spmd import put_on as put_on_group
+from ...core.array import Array, PlacedArray, Tracer, as_value
+from ...core.aval import aval
+from ...core.primitive import Primitive
+from ...core.sharded_array import ShardedArray
+from ...core.source import located
+from ...dtypes import canonicalize_dtype
+from ...primitives.placement import constrain
+from ...runtime import buffer as buffers, client, transfers
+from ...runtime.client import Device
+from ...sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from ...tree_util import (
     flatten_axes,
     keystr,
     tree_flatten_with_path,
@@ -33,7 +33,7 @@ from ..tree_util import (
     tree_map,
     tree_map_with_path,
 )
-from .jit_shardings import is_entry, named
+from ..jit.shardings import is_entry, named
 
 __all__ = [
     "block_until_ready",

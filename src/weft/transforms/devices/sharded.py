@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import layout_of, spread
-from ..core.array import Array, Tracer, as_value
-from ..core.aval import aval
-from ..core.sharded_array import ShardedArray
-from ..core.source import located
-from ..runtime import transfers
-from ..runtime.client import Device
-from ..sharding import Mesh, NamedSharding, PartitionSpec
-from ..tree_util import keystr, tree_flatten_with_path, tree_map_with_path
+from ...compiler.layout import layout_of, spread
+from ...core.array import Array, Tracer, as_value
+from ...core.aval import aval
+from ...core.sharded_array import ShardedArray
+from ...core.source import located
+from ...runtime import transfers
+from ...runtime.client import Device
+from ...sharding import Mesh, NamedSharding, PartitionSpec
+from ...tree_util import keystr, tree_flatten_with_path, tree_map_with_path
 
 __all__ = ["device_put_replicated", "device_put_sharded"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import Layout, layout_of, put
-from ..config import thread
-from ..core.array import Array, as_value
-from ..core.aval import Aval
-from ..core.sharded_array import ShardedArray
+from ...compiler.layout import Layout, layout_of, put
+from ...config import thread
+from ...core.array import Array, as_value
+from ...core.aval import Aval
+from ...core.sharded_array import ShardedArray
 
 LARGE = 1 << 16  # bytes
 _buffer, _layout = attrgetter("_buffer"), attrgetter("layout")

@@ -8,20 +8,20 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..core.primitive import Axis
-from ..core.source import function_line, located, noted
-from ..core.trace import current
-from ..higher_order.jaxprs import batch_partly
-from ..higher_order.shard_map import map_jaxpr
-from ..higher_order.variation import settled
-from ..interpreters.stage import stage
-from ..scope import MESH, in_scope, on_devices
-from ..sharding import Mesh, NamedSharding, PartitionSpec
-from ..tree_util import flatten_axes, tree_flatten
-from .jit import jit
-from .jit_shardings import key_of
-from .owned import programs_of
-from .signature import argument_values, check_callable, leaf_paths, name_of, output_values
+from ...core.primitive import Axis
+from ...core.source import function_line, located, noted
+from ...core.trace import current
+from ...higher_order.jaxprs import batch_partly
+from ...higher_order.shard_map import map_jaxpr
+from ...higher_order.variation import settled
+from ...interpreters.stage import stage
+from ...scope import MESH, in_scope, on_devices
+from ...sharding import Mesh, NamedSharding, PartitionSpec
+from ...tree_util import flatten_axes, tree_flatten
+from ..arguments import argument_values, check_callable, leaf_paths, name_of, output_values
+from ..jit.cache import programs_of
+from ..jit.function import jit
+from ..jit.shardings import key_of
 
 __all__ = ["shard_map"]
 

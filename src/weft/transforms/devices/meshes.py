@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.source import located
-from ..runtime import client
-from ..runtime.client import Device
-from ..sharding import Mesh
+from ...core.source import located
+from ...runtime import client
+from ...runtime.client import Device
+from ...sharding import Mesh
 
 __all__ = ["make_mesh"]
 

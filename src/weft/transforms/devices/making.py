@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.layout import layout_of
-from ..compiler.program import buffer_on
-from ..core.array import Array, PlacedArray, Tracer
-from ..core.aval import Aval, aval
-from ..core.sharded_array import ShardedArray
-from ..core.source import located
-from ..dtypes import canonicalize_dtype
-from ..runtime import client, transfers
-from ..runtime.group import group_of
-from ..runtime.parts import joined, put_parts
-from ..sharding import Sharding, SingleDeviceSharding
-from .jit_shardings import named
+from ...compiler.layout import layout_of
+from ...compiler.program import buffer_on
+from ...core.array import Array, PlacedArray, Tracer
+from ...core.aval import Aval, aval
+from ...core.sharded_array import ShardedArray
+from ...core.source import located
+from ...dtypes import canonicalize_dtype
+from ...runtime import client, transfers
+from ...runtime.group import group_of
+from ...runtime.parts import joined, put_parts
+from ...sharding import Sharding, SingleDeviceSharding
+from ..jit.shardings import named
 from .sharded import array_of
 
 __all__ = [

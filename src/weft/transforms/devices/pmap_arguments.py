@@ -6,21 +6,21 @@ Knows trees and signatures; knows nothing of devices' programs.
 from collections.abc import Callable
 from typing import Any
 
-from ..config import thread
-from ..core.aval import Aval
-from ..core.source import function_line, noted
-from ..runtime import client
-from ..tree_util import flatten_axes, tree_flatten
-from .jit import check_target
-from .jit_shardings import key_of
-from .signature import (
+from ...config import thread
+from ...core.aval import Aval
+from ...core.source import function_line, noted
+from ...runtime import client
+from ...tree_util import flatten_axes, tree_flatten
+from ..arguments import (
     argument_avals,
     argument_values,
     as_tuple,
     check_hashable,
     leaf_paths,
 )
-from .vmap import mapped_size, vmap
+from ..jit.function import check_target
+from ..jit.shardings import key_of
+from ..vmap import mapped_size, vmap
 
 
 class Options:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
-from ..config import AXES, key_differences, thread
-from ..core.messages import tell
-from ..core.source import function_line, user_line
-from .signature import leaf_paths
+from ...config import AXES, key_differences, thread
+from ...core.messages import tell
+from ...core.source import function_line, user_line
+from ..arguments import leaf_paths
 
 MOST_FUNCTIONS = 1024  # of which it is known that they were made before
 
