@@ -71,7 +71,7 @@ def test_a_closed_trace_refuses_operations():
     trace.finish([x])
     assert not is_open(trace)
     with pytest.raises(weft.errors.UnexpectedTracerError):
-        trace.process(sin, [x], ())
+        trace.bind(sin, [x], ())
 
 
 def test_a_value_of_an_inner_trace_is_refused_by_the_outer_one():

@@ -139,17 +139,15 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
         return run_in_places(jaxpr, env, trace)
-    process = trace.process
+    bind = trace.bind
     for equation in jaxpr.equations:
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:
-            outs = process(
-                equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars)
-            )
+            outs = bind(equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars))
             env.update(zip(outvars, outs, strict=True))
         else:
-            env[outvars[0]] = process(equation.primitive, inputs, equation.params, outvars[0].aval)
+            env[outvars[0]] = bind(equation.primitive, inputs, equation.params, outvars[0].aval)
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 
 
@@ -160,9 +158,9 @@ def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
         avals = [v.aval for v in e.outvars]
         with placed(e.source):
             if e.primitive.multiple:
-                outs = trace.process(e.primitive, inputs, e.params, tuple(avals))
+                outs = trace.bind(e.primitive, inputs, e.params, tuple(avals))
             else:
-                outs = [trace.process(e.primitive, inputs, e.params, avals[0])]
+                outs = [trace.bind(e.primitive, inputs, e.params, avals[0])]
         env.update(zip(e.outvars, outs, strict=True))
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 

@@ -128,7 +128,7 @@ class Primitive:
                 if not isinstance(a, Value):
                     args = tuple([as_value(x) for x in args])
                     break
-            return current.trace.process(self, args, tuple(params.items()) if params else ())
+            return current.trace.bind(self, args, tuple(params.items()) if params else ())
         except NOTED as error:
             note_user_line(error)
             raise

@@ -14,11 +14,11 @@ from ..lazy import Deferred
 
 
 class Trace:
-    """One interpretation of primitives. `process` is all there is to implement."""
+    """One interpretation of primitives. `bind` is all there is to implement."""
 
     __slots__ = ()
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         """Applies `primitive` to values.
 
         Args:
@@ -27,7 +27,7 @@ class Trace:
           out: the output's aval (a tuple of them for several outputs) if the caller knows it.
         Returns: a value, or a list of them for a primitive of several outputs.
         """
-        raise NotImplementedError(f"{type(self).__name__}.process")
+        raise NotImplementedError(f"{type(self).__name__}.bind")
 
     def origin(self, tracer: Any) -> str:
         """How and where a tracer was made, if that is known: `by sin at model.py:3, in f`."""
@@ -44,11 +44,11 @@ class _Unloaded(Trace):
     __slots__ = ()
     _evaluate = Deferred("weft.interpreters.evaluate")
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         trace = self._evaluate.base
         if is_bottom(current.trace):  # a switch in the environment may want another one
             trace = current.trace
-        return trace.process(primitive, args, params, out)
+        return trace.bind(primitive, args, params, out)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evaluate.base, name)

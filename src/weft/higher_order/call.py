@@ -32,7 +32,7 @@ def call_jaxpr(jaxpr: Jaxpr, args: Sequence[Any], trace: Any = None, **options: 
     trace = trace or current.trace
     whole = jaxpr.without_consts()
     params = (("jaxpr", whole), *options.items())
-    return trace.process(call, [*jaxpr.consts, *args], params, whole.out_avals)
+    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)
 
 
 def wrapped(jaxpr: Jaxpr, options: dict[str, Any]) -> Jaxpr:

@@ -51,7 +51,7 @@ def apply(
         ("prevent_cse", prevent_cse),
         ("again", again),
     )
-    return current.trace.process(
+    return current.trace.bind(
         checkpoint_call, [*jaxpr.consts, *args], params, tuple(whole.out_avals)
     )
 

@@ -46,7 +46,7 @@ def apply_cond(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -
     if consts:
         branches = with_common_inputs(branches)
     params = (("branches", tuple(branches)),)
-    return current.trace.process(cond, [index, *consts, *operands], params)  # type: ignore[no-any-return]
+    return current.trace.bind(cond, [index, *consts, *operands], params)  # type: ignore[no-any-return]
 
 
 def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:

@@ -1,6 +1,6 @@
 """Functions with a forward-mode rule of their own, staged: the equation keeps function and rule.
 
-Outside jit such a function simply runs; see `process_custom` of each trace.
+Outside jit such a function simply runs; see `bind_custom` of each trace.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,7 +81,7 @@ def stage_custom_jvp(trace: Any, function: Any, rules: CustomJvp, args: Sequence
     program, _ = interned(jaxpr.without_consts(), table=rules.programs)
     params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
     # not `trace`: what the function closes over may belong to transformations inside it
-    return current.trace.process(custom_jvp_call, [*jaxpr.consts, *args], params)
+    return current.trace.bind(custom_jvp_call, [*jaxpr.consts, *args], params)
 
 
 custom_jvp_call.stage_rule = stage_custom_jvp  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """Functions with a reverse-mode rule of their own, staged: the equation keeps function and rules.
 
-Outside jit such a function simply runs; see `process_custom` of each trace.
+Outside jit such a function simply runs; see `bind_custom` of each trace.
 """
 
 from collections.abc import Callable, Sequence
@@ -109,7 +109,7 @@ def stage_custom_vjp(trace: Any, function: Any, rules: CustomVjp, args: Sequence
     # one program for the function, so that programs around it can be told to be equal
     program, _ = interned(jaxpr.without_consts(), table=rules.programs)
     params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
-    return current.trace.process(custom_vjp_call, [*jaxpr.consts, *args], params)
+    return current.trace.bind(custom_vjp_call, [*jaxpr.consts, *args], params)
 
 
 custom_vjp_call.stage_rule = stage_custom_vjp  # type: ignore[attr-defined]

@@ -73,7 +73,7 @@ def apply_scan(
         ("num_carry", nk - sum(steady)),
     )
     operands = [*consts, *active(carry, steady), *inactive(carry, steady), *xs]
-    outs = current.trace.process(scan, operands, params)
+    outs = current.trace.bind(scan, operands, params)
     if body is jaxpr:
         return outs  # type: ignore[no-any-return]
     computed = iter(outs)

@@ -66,7 +66,7 @@ def map_jaxpr(
     whole = jaxpr.without_consts()
     specs = (*[((),) * c.aval.ndim for c in jaxpr.consts], *in_specs)
     params = {"jaxpr": whole, **where, "in_specs": specs, "out_specs": tuple(out_specs)}
-    return trace.process(shard_map, [*jaxpr.consts, *args], tuple(params.items()))
+    return trace.bind(shard_map, [*jaxpr.consts, *args], tuple(params.items()))
 
 
 def whole_aval(a: Aval, spec: Spec, axes: Any) -> Aval:

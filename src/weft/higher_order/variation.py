@@ -78,7 +78,7 @@ def walked(jaxpr: Jaxpr, args: Sequence[Any], answers: Any, axis: Axis) -> list[
         else:
             if answers and e.primitive is shard_map:
                 params["jaxpr"] = settled(params["jaxpr"], answers[id(e)], axis)
-            result = current.trace.process(e.primitive, inputs, tuple(params.items()))
+            result = current.trace.bind(e.primitive, inputs, tuple(params.items()))
             outs = result if e.primitive.multiple else [result]
         env.update(zip(e.outvars, outs, strict=True))
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]

@@ -53,7 +53,7 @@ def apply_while(
         ("cond_nconsts", len(cond_consts)),
         ("body_nconsts", len(body_consts)),
     )
-    return current.trace.process(  # type: ignore[no-any-return]
+    return current.trace.bind(  # type: ignore[no-any-return]
         while_loop, [*cond_consts, *body_consts, *carry], params
     )
 

@@ -61,7 +61,7 @@ class BatchTrace(Trace):
         self.size, self.name = axis
         self.closed, self.transform, self.function = False, "vmap", function
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         values, batched = [], []
         for a in args:
             mine = a.__class__ is BatchTracer and a._trace is self
@@ -69,7 +69,7 @@ class BatchTrace(Trace):
             batched.append(mine)
         own = self.name is not None and uses_axis(primitive, params, self.name)
         if True not in batched and not own:
-            return self.outside.process(primitive, values, params, out)
+            return self.outside.bind(primitive, values, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
         rule = (own and primitive.collective_rule) or primitive.batch_rule
@@ -88,12 +88,12 @@ class BatchTrace(Trace):
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: both are batched."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine) and self.name is None:  # a rule may refer to the axis: nobody knows
-            return self.outside.process_custom(primitive, function, rules, values)
+            return self.outside.bind_custom(primitive, function, rules, values)
 
         same: list[bool] = []  # which results are, for all of the batch
 
@@ -103,7 +103,7 @@ class BatchTrace(Trace):
         before = current.trace
         current.trace = self.outside
         try:
-            outs = self.outside.process_custom(
+            outs = self.outside.bind_custom(
                 primitive, batched_function, rules.batched(mine, self.over), values
             )
             if self.name is None:
@@ -156,8 +156,8 @@ class WatchedTrace(BatchTrace):
         super().__init__(*args)
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        result = super().process(primitive, args, params, out)
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        result = super().bind(primitive, args, params, out)
         outs = result if primitive.multiple else [result]
         if thread.enable_checks:
             said = primitive.out(args, params)

@@ -112,7 +112,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask)
     """The derivative of a first-order primitive, from its jvp rule."""
 
     def pushed(trace: StageTrace, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        out = trace.process(primitive, primals, params)
+        out = trace.bind(primitive, primals, params)
         if primitive.jvp_rule is None:
             outs = out if primitive.multiple else [out]
             if any(dtypes.is_inexact(o.aval.dtype) for o in outs):

@@ -28,7 +28,7 @@ class EvaluateTrace(Trace):
 
     __slots__ = ()
 
-    def process(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
             kernel, out = primitive.kernels[(params, *[a.aval for a in args])]
         except KeyError:
@@ -70,7 +70,7 @@ class EvaluateTrace(Trace):
         outs = program.one_operation(primitive, params, [a.aval for a in args], out).run(args)
         return outs if primitive.multiple else outs[0]
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: nothing is differentiated here."""
         return function(*args)
 

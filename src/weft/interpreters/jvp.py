@@ -50,11 +50,11 @@ class JvpTrace(Trace):
         self.outside, self.closed = outside, False
         self.transform, self.function = transform, function
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         primals, tangents, mask = self.split(args)
         outside = self.outside
         if not tangents:
-            return outside.process(primitive, primals, params, out)
+            return outside.bind(primitive, primals, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
         rule = getattr(primitive, "pushforward_rule", None)
@@ -72,7 +72,7 @@ class JvpTrace(Trace):
         else:
             d = derivative(primitive, args, params, mask)
             if d is None:
-                return outside.process(primitive, primals, params, out)
+                return outside.bind(primitive, primals, params, out)
             results = d.forward.run(primals, outside)
             n, out_mask = d.outs, d.out_mask
             outs = results[:n]
@@ -100,11 +100,11 @@ class JvpTrace(Trace):
                 mask.append(False)
         return primals, tangents, tuple(mask)
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own."""
         primals, tangents, mask = self.split(args)
         if not tangents:
-            return self.outside.process_custom(primitive, function, rules, primals)
+            return self.outside.bind_custom(primitive, function, rules, primals)
         if rules.jvp is None:
             raise TypeError(
                 f"{rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
@@ -132,9 +132,9 @@ class PlacedTrace(JvpTrace):
         super().__init__(*args)
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         with placed(place := here(primitive.name)):
-            result = super().process(primitive, args, params, out)
+            result = super().bind(primitive, args, params, out)
         for x in result if primitive.multiple else [result]:
             self.made[id(x)] = f"by {place.operation} at {place.line}"
         return result

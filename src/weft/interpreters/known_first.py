@@ -24,12 +24,12 @@ class KnownFirstTrace(Trace):
             return self.outside
         return watching if watched() else current.base
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        return self.for_(args).process(primitive, args, params, out)
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        return self.for_(args).bind(primitive, args, params, out)
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: nothing known is differentiated."""
         trace = self.for_(args)
         if trace is self.outside:
-            return trace.process_custom(primitive, function, rules, args)
+            return trace.bind_custom(primitive, function, rules, args)
         return function(*args)

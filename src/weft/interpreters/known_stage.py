@@ -49,7 +49,7 @@ class KnownTrace(StageTrace):
                 )
             inputs = [known[v] if type(v) is Var else v for v in e.inputs]
             with tracing(current.base) as base:
-                outs = base.process(e.primitive, inputs, e.params)
+                outs = base.bind(e.primitive, inputs, e.params)
             known.update(zip(e.outvars, outs if e.primitive.multiple else [outs], strict=True))
         return known[tracer._var]
 

@@ -80,7 +80,7 @@ class LinearizeTrace(Trace):
         self.tape: list[Node] = []
         self.transform, self.function = transform, function
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         if len(args) == 2:  # written out, as nearly all are of two or one
             x, y = args
             if x.__class__ is LinearizeTracer and x._trace is self:
@@ -97,12 +97,12 @@ class LinearizeTrace(Trace):
                 pure = yp is None
                 primals, inputs, mask = [x, yp], [y.place], _RIGHT
             else:
-                return self.outside.process(primitive, args, params, out)
+                return self.outside.bind(primitive, args, params, out)
             key: Any = (params, mask, x.aval, y.aval)
         elif len(args) == 1:
             (x,) = args
             if x.__class__ is not LinearizeTracer or x._trace is not self:
-                return self.outside.process(primitive, args, params, out)
+                return self.outside.bind(primitive, args, params, out)
             xp = x.primal
             pure = xp is None
             primals, inputs, mask = [xp], [x.place], _ONE
@@ -110,7 +110,7 @@ class LinearizeTrace(Trace):
         else:
             mask = tuple([a.__class__ is LinearizeTracer and a._trace is self for a in args])
             if True not in mask:
-                return self.outside.process(primitive, args, params, out)
+                return self.outside.bind(primitive, args, params, out)
             mine = [a for a, m in zip(args, mask, strict=True) if m]
             pure = any([a.primal is None for a in mine])
             inputs = [a.place for a in mine]
@@ -125,7 +125,7 @@ class LinearizeTrace(Trace):
         if pure:
             return self.record_pure(primitive, d, args, primals, mask, inputs, params)
         if d is None:
-            return self.outside.process(primitive, primals, params, out)
+            return self.outside.bind(primitive, primals, params, out)
         results = d.forward.run(primals, self.outside)
         n = d.outs
         if not primitive.multiple:
@@ -174,7 +174,7 @@ class LinearizeTrace(Trace):
                     "primals and other linear functions"
                 )
             full = [zeros(a.aval) if m else p for a, m, p in zip(args, mask, primals, strict=True)]
-            return self.outside.process(primitive, full, params, out)
+            return self.outside.bind(primitive, full, params, out)
         rest = [p for p, m in zip(primals, mask, strict=True) if not m]
         values = residual_plan(d, primitive.name).run(rest, self.outside)
         n_known = d.out_mask.count(False)
@@ -188,12 +188,12 @@ class LinearizeTrace(Trace):
 
     # --- custom derivatives ---
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own."""
         mine = [a.__class__ is LinearizeTracer and a._trace is self for a in args]
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
-            return self.outside.process_custom(primitive, function, rules, primals)
+            return self.outside.bind_custom(primitive, function, rules, primals)
         inputs = [a.place if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
@@ -227,13 +227,11 @@ class PlacedTrace(LinearizeTrace):
 
     __slots__ = ()
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        return self.noting(here(primitive.name), super().process, primitive, args, params, out)
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        return self.noting(here(primitive.name), super().bind, primitive, args, params, out)
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
-        return self.noting(
-            here(rules.name), super().process_custom, primitive, function, rules, args
-        )
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        return self.noting(here(rules.name), super().bind_custom, primitive, function, rules, args)
 
     def origin(self, tracer: Any) -> str:
         linear = tracer.place[0].linear
@@ -345,7 +343,7 @@ def accumulate(
         if slots is None:
             pending[node] = slots = [None] * len(node.avals)
         before = slots[index]
-        slots[index] = ct if before is None else trace.process(add, (before, ct), (), ct.aval)
+        slots[index] = ct if before is None else trace.bind(add, (before, ct), (), ct.aval)
 
 
 def linearize(

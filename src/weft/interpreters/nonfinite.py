@@ -120,7 +120,7 @@ def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[l
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
         with placed(e.source):
             place = here(e.primitive.name)
-            outs = current.base.process(e.primitive, inputs, e.params)
+            outs = current.base.bind(e.primitive, inputs, e.params)
         outs = outs if e.primitive.multiple else [outs]
         env.update(zip(e.outvars, outs, strict=True))
         made_by.update((v, (e, place)) for v in e.outvars)

@@ -67,7 +67,7 @@ class StageTrace(Trace):
         self.inputs.append(tracer)
         return tracer
 
-    def process(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         equations = self.equations
         if equations is None:
             raise leaked(self, primitive.name)
@@ -118,7 +118,7 @@ class StageTrace(Trace):
                 )
         return results
 
-    def process_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
         return primitive.stage_rule(self, function, rules, args)
 

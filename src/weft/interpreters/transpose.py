@@ -77,7 +77,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
     def accumulate(v: Any, ct: Any) -> None:
         if ct is not None and type(v) is Var and v in linear:
             before = pending.get(v)
-            pending[v] = ct if before is None else trace.process(add, (before, ct), (), ct.aval)
+            pending[v] = ct if before is None else trace.bind(add, (before, ct), (), ct.aval)
 
     for v, ct in zip(jaxpr.outvars, cts, strict=True):
         accumulate(v, ct)
@@ -113,7 +113,7 @@ def _forward(e: Equation, env: dict[Var, Any], trace: Any) -> None:
     values = [env[v] if type(v) is Var else v for v in e.inputs]
     with placed(e.source) if e.source is not None else _NOWHERE:
         if e.primitive.multiple:
-            outs = trace.process(e.primitive, values, e.params, tuple(v.aval for v in e.outvars))
+            outs = trace.bind(e.primitive, values, e.params, tuple(v.aval for v in e.outvars))
             env.update(zip(e.outvars, outs, strict=True))
         else:
-            env[e.outvars[0]] = trace.process(e.primitive, values, e.params, e.outvars[0].aval)
+            env[e.outvars[0]] = trace.bind(e.primitive, values, e.params, e.outvars[0].aval)

@@ -29,10 +29,10 @@ class WatchTrace(EvaluateTrace):
     __slots__ = ()
     watches = True
 
-    def process(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         base = current.base
         if client.chosen_device() is None or not compiles(primitive):
-            result = base.process(primitive, args, params, out)
+            result = base.bind(primitive, args, params, out)
         else:  # results on the host would be on no device: `Program.run` knows where to
             result = base.execute(primitive, args, params, primitive.out(args, params))
         if not watched():  # turned off for all threads, by another one

@@ -104,7 +104,7 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
                 own = literal(x, dtype)
             x = own
         elif x.aval.dtype != dtype and x.aval.weak_type and _same_kind(x.aval.dtype, dtype):
-            x = current.trace.process(
+            x = current.trace.bind(
                 convert_element_type, (x,), (("dtype", dtype), ("weak_type", True))
             )
         converted.append(x)

@@ -348,7 +348,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 
 
 def copied(x: Any) -> Any:
-    return current.trace.process(selection.copy, (x,), (), x.aval)
+    return current.trace.bind(selection.copy, (x,), (), x.aval)
 
 
 def astype(

@@ -56,7 +56,7 @@ def contracted(
         ("dtype", None if lesser else wanted),
         ("precision", canonical_precision(name, precision)),
     )
-    out = current.trace.process(dot_general, (x, y), params)
+    out = current.trace.bind(dot_general, (x, y), params)
     return cast(out, wanted) if lesser else out
 
 

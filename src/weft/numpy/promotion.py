@@ -72,7 +72,7 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
-    return current.trace.process(
+    return current.trace.bind(
         convert_element_type,
         (x,),
         (("dtype", dtype), ("weak_type", weak_type)),
@@ -208,7 +208,7 @@ def binary(
     @composite
     def promoted(x: Any, y: Any) -> Any:
         values = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
-        return current.trace.process(primitive, values, ())
+        return current.trace.bind(primitive, values, ())
 
     pairs, rights, lefts, mixed = plan_cache(), plan_cache(), plan_cache(), plan_cache()
 
@@ -224,7 +224,7 @@ def binary(
                     if hy is None:
                         hy = _base.fetch(x2)
                     return Array((current.quiet or quietly())(kernel, hx, hy), out)
-                return trace.process(primitive, (x1, x2), (), out)
+                return trace.bind(primitive, (x1, x2), (), out)
             if x2.__class__ in SCALARS:
                 kernel, out, dtype, known = rights[x1.aval, x2.__class__]
                 y = known.get(x2)
@@ -235,7 +235,7 @@ def binary(
                     if host is None:
                         host = _base.fetch(x1)
                     return Array((current.quiet or quietly())(kernel, host, y._host), out)
-                return trace.process(primitive, (x1, y), (), out)
+                return trace.bind(primitive, (x1, y), (), out)
             if x1.__class__ in SCALARS:
                 kernel, out, dtype, known = lefts[x1.__class__, x2.aval]
                 x = known.get(x1)
@@ -246,9 +246,9 @@ def binary(
                     if host is None:
                         host = _base.fetch(x2)
                     return Array((current.quiet or quietly())(kernel, x._host, host), out)
-                return trace.process(primitive, (x, x2), (), out)
+                return trace.bind(primitive, (x, x2), (), out)
             _, out = pairs[x1.aval, x2.aval]
-            return trace.process(primitive, (x1, x2), (), out)
+            return trace.bind(primitive, (x1, x2), (), out)
         except (AttributeError, KeyError):
             pass
         except (TypeError, ValueError) as error:
@@ -274,7 +274,7 @@ def binary(
                 return of_complex(vx, vy)
             out = primitive.out((vx, vy), ())
             if anywhere("numpy_rank_promotion", "allow"):  # plans are all threads'
-                return current.trace.process(primitive, (vx, vy), (), out)
+                return current.trace.bind(primitive, (vx, vy), (), out)
             if vx is x and vy is y:
                 keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
             elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
@@ -287,7 +287,7 @@ def binary(
                 x, y = as_value(x), as_value(y)
                 keep(mixed, (x.aval, y.aval, thread.x64), True)
                 return promoted(x, y)  # with the casts in its plan
-            return current.trace.process(primitive, (vx, vy), (), out)
+            return current.trace.bind(primitive, (vx, vy), (), out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -353,7 +353,7 @@ def unary(
             if host is None:
                 host = _base.fetch(x)
             return Array((current.quiet or quietly())(kernel, host), out)
-        return trace.process(primitive, (x,), params, out)
+        return trace.bind(primitive, (x,), params, out)
 
     def planned(x: Any) -> Any:
         try:
@@ -363,7 +363,7 @@ def unary(
             if v is x:
                 kernel = _base.prepare(primitive, (x,), params)[0] if x.__class__ is Array else None
                 keep(plans, x.aval, (kernel, out))
-            return current.trace.process(primitive, (v,), params, out)
+            return current.trace.bind(primitive, (v,), params, out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise

@@ -74,7 +74,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
                 if host is None:
                     host = _base.fetch(a)
                 return Array(kernel(host), out)
-            return trace.process(structural.reshape, (a,), (("shape", out.shape),), out)  # type: ignore[no-any-return]
+            return trace.bind(structural.reshape, (a,), (("shape", out.shape),), out)  # type: ignore[no-any-return]
     x = value("reshape", a, "a")
     target = _target("reshape", x.aval, shape)
     if order == "C":
@@ -85,7 +85,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
         if x.__class__ is Array and isinstance(shape, (tuple, int)):
             kernel, _ = _base.prepare(structural.reshape, (x,), params)
             keep(_reshapes, (x.aval, shape), (kernel, out))
-        return current.trace.process(structural.reshape, (x,), params, out)  # type: ignore[no-any-return]
+        return current.trace.bind(structural.reshape, (x,), params, out)  # type: ignore[no-any-return]
     if order == "F":
         x = reshape(transpose(x), target[::-1])
         return transpose(x)
@@ -164,7 +164,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
             if host is None:
                 host = _base.fetch(a)
             return Array(kernel(host), out)
-        return trace.process(structural.transpose, (a,), params, out)  # type: ignore[no-any-return]
+        return trace.bind(structural.transpose, (a,), params, out)  # type: ignore[no-any-return]
     x = value("transpose", a, "a")
     n = x.aval.ndim
     if axes is None:
@@ -184,7 +184,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     if x.__class__ is Array and not isinstance(axes, list):
         kernel, _ = _base.prepare(structural.transpose, (x,), params)
         keep(_transposes, (x.aval, axes), (kernel, out, params))
-    return current.trace.process(structural.transpose, (x,), params, out)  # type: ignore[no-any-return]
+    return current.trace.bind(structural.transpose, (x,), params, out)  # type: ignore[no-any-return]
 
 
 permute_dims = transpose

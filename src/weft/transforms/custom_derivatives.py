@@ -210,7 +210,7 @@ class custom_jvp(_Custom):
             out_leaves, found["out_tree"] = tree_flatten(result)
             return output_values("custom_jvp", self.fun, out_leaves)
 
-        outs = current.trace.process_custom(custom_jvp_call, flat, rules, values)
+        outs = current.trace.bind_custom(custom_jvp_call, flat, rules, values)
         return found["out_tree"].unflatten(outs)
 
     def apply_rule(
@@ -360,7 +360,7 @@ class custom_vjp(_Custom):
             out_leaves, found["out_tree"] = tree_flatten(result)
             return output_values("custom_vjp", self.fun, out_leaves)
 
-        outs = current.trace.process_custom(custom_vjp_call, flat, rules, values)
+        outs = current.trace.bind_custom(custom_vjp_call, flat, rules, values)
         return found["out_tree"].unflatten(outs)
 
     def apply_forward(
