@@ -64,6 +64,15 @@ def test_static_keywords_stay_as_they_are():
     assert flat.statics == (("n", 1), ("kind", str, "double"))
 
 
+def test_the_structure_of_all_arguments_is_that_of_a_pair():
+    flat = flattened()
+    args = ({"w": 0, "b": 0}, 0)
+    assert flat.args_tree == weft.tree_util.tree_structure(args)
+    assert flat.in_tree == weft.tree_util.tree_structure((args, {"scale": 0, "shift": 0}))
+    plain = FlatFunction("test", np.sin, (1.0,))
+    assert plain.in_tree == weft.tree_util.tree_structure(((0,), {}))
+
+
 def test_the_key_tells_apart_what_a_trace_depends_on():
     def key(*args, static=()):
         return FlatFunction("test", lambda *xs: xs, args, static=static).key
@@ -145,7 +154,7 @@ def test_names_for_messages_keep_no_array_alive():
     held = Held()
     seen = weakref.ref(held)
     flat = FlatFunction("test", lambda x: x, (held,), abstract=True)
-    names = flat.names(flat.avals)
+    names = flat.names
     del held, flat
     gc.collect()
     assert seen() is None

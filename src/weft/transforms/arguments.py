@@ -6,7 +6,7 @@ signatures, pytrees and tracing; knows nothing of what a transformation does.
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from .. import dtypes
@@ -19,11 +19,14 @@ from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..treedef import Kind, kind_of as node_kind
 
 Function = Callable[..., Any]
 """A user's function: its arguments and results are trees."""
 
 _NO_KEYWORDS: dict[str, Any] = {}
+_TUPLE: Kind = node_kind(())  # type: ignore[assignment]
+_NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
 
 
 class FlatFunction:
@@ -42,18 +45,19 @@ class FlatFunction:
         goes on with those of the auxiliary data.
       abstract: whether anything with a shape and a dtype will do for an array.
     Attributes:
-      leaves: of the arguments that aren't static.
+      leaves: of the arguments that aren't static: positional ones, then those by keyword, sorted.
       values: the leaves as values; empty if `abstract`.
       avals: their avals.
-      in_tree: the structure of the pair (positional arguments, keyword arguments), static ones
-        left out.
+      args_tree: the structure of the tuple of positional arguments that aren't static.
+      kwargs_tree: the structure of the dict of the others; None if there are none.
       positions: of the positional arguments that aren't static.
       out_tree: the structure of the result, or of the output without the auxiliary data.
     """
 
     __slots__ = (
-        "aux_mask", "aux_rest", "aux_tree", "avals", "fixed", "fixed_names", "function", "has_aux",
-        "in_tree", "is_traced", "leaves", "n_outs", "out_tree", "positions", "transform", "values",
+        "args_tree", "aux_mask", "aux_rest", "aux_tree", "avals", "fixed", "fixed_names",
+        "function", "has_aux", "is_traced", "kwargs_tree", "leaves", "n_outs", "out_tree",
+        "positions", "transform", "values",
     )  # fmt: skip
 
     out_tree: PyTreeDef
@@ -68,8 +72,8 @@ class FlatFunction:
         function: Function,
         args: Sequence[Any],
         kwargs: dict[str, Any] = _NO_KEYWORDS,
-        static: Iterable[int] = (),
-        static_names: Iterable[str] = (),
+        static: Collection[int] = (),
+        static_names: Collection[str] = (),
         *,
         has_aux: bool = False,
         abstract: bool = False,
@@ -88,7 +92,11 @@ class FlatFunction:
         if static_names and kwargs:
             self.fixed_names = {k: kwargs[k] for k in static_names if k in kwargs}
             kwargs = {k: x for k, x in kwargs.items() if k not in self.fixed_names}
-        self.leaves, self.in_tree = tree_flatten((tuple(args), kwargs))
+        self.leaves, self.args_tree = tree_flatten(tuple(args))
+        self.kwargs_tree: PyTreeDef | None = None
+        if kwargs:
+            named, self.kwargs_tree = tree_flatten(kwargs)
+            self.leaves = self.leaves + named
         self.n_outs: int | None = None
         if abstract:
             self.values = []
@@ -98,12 +106,7 @@ class FlatFunction:
             self.avals = tuple([v.aval for v in self.values])
 
     def __call__(self, *leaves: Any) -> list[Value]:
-        args, kwargs = self.in_tree.unflatten(leaves)
-        if self.fixed:
-            args = merge_lists(args, self.fixed, self.is_traced)
-        if self.fixed_names:
-            kwargs = {**kwargs, **self.fixed_names}
-        result = self.function(*args, **kwargs)
+        result = self.apply(leaves)
         if not self.has_aux:
             outs, self.out_tree = tree_flatten(result)
             return output_values(self.transform, self.function, outs)
@@ -121,6 +124,13 @@ class FlatFunction:
         aux_values, self.aux_rest = partition_list(aux, self.aux_mask)
         return values + aux_values
 
+    def apply(self, leaves: Sequence[Any]) -> Any:
+        """The function's result, a tree, for leaves in the place of the arguments'."""
+        args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+        if self.fixed:
+            args = merge_lists(args, self.fixed, self.is_traced)
+        return self.function(*args, **kwargs, **self.fixed_names)
+
     def unflatten(self, outs: Sequence[Any]) -> Any:
         """The function's output, without auxiliary data, for what a call returned."""
         return self.out_tree.unflatten(outs if self.n_outs is None else outs[: self.n_outs])
@@ -136,22 +146,26 @@ class FlatFunction:
             "name": name_of(self.function),
             "transform": self.transform,
             "about": self.function,
-            "names": self.names(self.avals),
+            "names": self.names,
         }
         return stage(self, self.avals, **(known | options))
 
-    def names(self, leaves: Sequence[Any]) -> Callable[[], list[str]]:
-        """A function that returns the paths, and refers to `leaves` only."""
-        return functools.partial(tree_paths, self.function, self.in_tree, leaves, self.positions)
-
     def paths(self) -> list[str]:
         """The name of each leaf, for messages: `x`, `params['w'][0]`."""
-        return tree_paths(self.function, self.in_tree, self.leaves, self.positions)
+        args, kwargs = unflattened(self.args_tree, self.kwargs_tree, self.leaves)
+        return leaf_paths(self.function, args, kwargs, self.positions)
 
     @property
-    def args_tree(self) -> PyTreeDef:
-        """The structure of the tuple of positional arguments that aren't static."""
-        return self.in_tree.children()[0]
+    def names(self) -> Callable[[], list[str]]:
+        """A function that returns the paths and refers to no argument: a trace may keep it."""
+        return functools.partial(
+            tree_paths, self.function, self.args_tree, self.kwargs_tree, self.avals, self.positions
+        )
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of the pair (positional arguments, keyword arguments)."""
+        return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
 
     @property
     def statics(self) -> tuple[Any, ...]:
@@ -169,7 +183,7 @@ class FlatFunction:
     @property
     def key(self) -> tuple[Any, ...]:
         """All that a trace of the function at these arguments depends on."""
-        return self.in_tree, self.avals, self.statics, thread.key
+        return self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
 
     def leaves_of(self, argnums: Iterable[int], argnames: Iterable[str] = ()) -> list[int]:
         """The numbers of the leaves of some arguments, by position and by keyword.
@@ -178,19 +192,39 @@ class FlatFunction:
         """
         count = len(self.positions) + len(self.fixed)
         chosen = {n % count for n in argnums if -count <= n < count} | set(argnames)
-        args, kwargs = self.in_tree.children()
-        node = kwargs.node_data()
-        names = [*self.positions, *(node[1] if node else ())]
-        trees = [*args.children(), *kwargs.children()]
+        names: list[int | str] = [*self.positions]
+        trees = self.args_tree.children()
+        if self.kwargs_tree is not None:
+            names += self.kwargs_tree.data
+            trees += self.kwargs_tree.children()
         owners = [n for n, tree in zip(names, trees, strict=True) for _ in range(tree.num_leaves)]
         return [leaf for leaf, owner in enumerate(owners) if owner in chosen]
 
 
+def pair_of(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:
+    """The structure of a pair of trees of these structures."""
+    return _TUPLE.node(None, (first, second))
+
+
+def unflattened(
+    args_tree: PyTreeDef, kwargs_tree: PyTreeDef | None, leaves: Sequence[Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Positional and keyword arguments of these structures."""
+    if kwargs_tree is None:
+        return args_tree.unflatten(leaves), _NO_KEYWORDS
+    count = args_tree.num_leaves
+    return args_tree.unflatten(leaves[:count]), kwargs_tree.unflatten(leaves[count:])
+
+
 def tree_paths(
-    function: Function, in_tree: PyTreeDef, leaves: Sequence[Any], positions: Iterable[int]
+    function: Function,
+    args_tree: PyTreeDef,
+    kwargs_tree: PyTreeDef | None,
+    leaves: Sequence[Any],
+    positions: Iterable[int],
 ) -> list[str]:
-    """The names of the leaves of a pair (positional arguments, keyword arguments)."""
-    args, kwargs = in_tree.unflatten(leaves)
+    """The names of the leaves of arguments of these structures."""
+    args, kwargs = unflattened(args_tree, kwargs_tree, leaves)
     return leaf_paths(function, args, kwargs, positions)
 
 
