@@ -21,7 +21,7 @@ from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..treedef import Kind, kind_of as node_kind
 
-Function = Callable[..., Any]
+TreeFunction = Callable[..., Any]
 """A user's function: its arguments and results are trees."""
 
 _NO_KEYWORDS: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class FlatFunction:
     def __init__(
         self,
         transform: str,
-        function: Function,
+        function: TreeFunction,
         args: Sequence[Any],
         kwargs: dict[str, Any] = _NO_KEYWORDS,
         static: Collection[int] = (),
@@ -217,7 +217,7 @@ def unflattened(
 
 
 def tree_paths(
-    function: Function,
+    function: TreeFunction,
     args_tree: PyTreeDef,
     kwargs_tree: PyTreeDef | None,
     leaves: Sequence[Any],
