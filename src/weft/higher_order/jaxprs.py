@@ -159,7 +159,7 @@ def batch_partly(
     """
     wanted = tuple(wanted)
     if axis.name is not None and axis.name not in named_axes(jaxpr):
-        axis = Axis(axis.size)
+        axis = axis.unnamed()
     size = axis.size
     key = ("batch", tuple(batched), axis, wanted)
     if key not in jaxpr.cache:

@@ -21,7 +21,7 @@ from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import program_of
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, run
+from ..core.jaxpr import Jaxpr, named_axes, run
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..dtypes import int32, uint32
@@ -328,12 +328,41 @@ def _(
     **where: Any,
 ) -> Any:
     if any(axis.name == own for _, own, _ in where["axes"]):
-        axis = Axis(axis.size)  # inside, the name is that of another axis
+        axis = axis.unnamed()  # inside, the name is that of another axis
+    axis, first = divided_batch(axis, jaxpr, in_specs, out_specs, where["axes"])
     inside, out_batched = batch_partly(jaxpr, batched, axis)
-    ins = [((), *s) if b else s for s, b in zip(in_specs, batched, strict=True)]
-    outs = [((), *s) if b else s for s, b in zip(out_specs, out_batched, strict=True)]
+    ins = [(first, *s) if b else s for s, b in zip(in_specs, batched, strict=True)]
+    outs = [(first, *s) if b else s for s, b in zip(out_specs, out_batched, strict=True)]
     results = map_jaxpr(inside, args, ins, outs, **where)
     return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
+
+
+def divided_batch(
+    axis: Axis, jaxpr: Jaxpr, in_specs: Any, out_specs: Any, axes: Any
+) -> tuple[Axis, tuple[Any, ...]]:
+    """The part of a batch that each device has, and the axes of the mesh that divide it.
+
+    Where the program communicates along those axes, each device has all of the batch.
+    """
+    names = axis.mesh_axes
+    known = {name: (own, size) for name, own, size in axes}
+    if not names or not all(name in known for name in names):
+        return axis, ()
+    for spec in (*in_specs, *out_specs):
+        if both := [n for part in spec for n in part if n in names]:
+            raise ValueError(
+                f"vmap: spmd_axis_name={names} divides the batch over {both[0]!r}, and a spec of "
+                "the shard_map inside divides another axis\n  fix: another axis of the mesh"
+            )
+    if {axis.name, *[known[name][0] for name in names]} & named_axes(jaxpr):
+        return axis, ()
+    count = math.prod(known[name][1] for name in names)
+    if axis.size % count:
+        raise ValueError(
+            f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "
+            f"{count} parts: it must be a multiple"
+        )
+    return axis._replace(size=axis.size // count), names
 
 
 @shard_map.depends

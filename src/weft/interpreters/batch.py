@@ -58,7 +58,7 @@ class BatchTrace(Trace):
 
     def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
         self.outside, self.axis = outside, axis
-        self.size, self.name = axis
+        self.size, self.name = axis.size, axis.name
         self.closed, self.transform, self.function = False, "vmap", function
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:

@@ -1,9 +1,10 @@
 """The operation that says where the parts of a value are to be, within a compiled program."""
 
+import math
 from typing import Any
 
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Axis, Primitive
 
 constrain = Primitive(
     "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
@@ -39,6 +40,20 @@ def _(ct: Any, x: Any, *, sharding: Any) -> Any:
     return (constrain(ct, sharding=sharding),)
 
 
+constrain.takes_axis = True
+
+
 @constrain.batch
-def _(args: Any, batched: Any, size: Any, *, sharding: Any) -> Any:
-    return constrain(args[0], sharding=sharding.of_batch())
+def _(args: Any, batched: Any, axis: Axis, *, sharding: Any) -> Any:
+    names = axis.mesh_axes
+    try:
+        divided = sharding.of_batch(names)
+    except ValueError as error:
+        raise ValueError(f"vmap: spmd_axis_name={names} can't divide {sharding}: {error}") from None
+    count = math.prod(sharding.mesh.shape[name] for name in names)
+    if axis.size % count:
+        raise ValueError(
+            f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "
+            f"{count} parts: it must be a multiple"
+        )
+    return constrain(args[0], sharding=divided)
