@@ -167,6 +167,10 @@ class FlatFunction:
         """The structure of the pair (positional arguments, keyword arguments)."""
         return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
 
+    def check_static(self) -> None:
+        """Refuses static arguments that have no hash."""
+        _ = self.statics
+
     @property
     def statics(self) -> tuple[Any, ...]:
         """The static arguments as a part of a key; what has no hash is refused."""
