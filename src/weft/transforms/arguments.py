@@ -109,14 +109,14 @@ class FlatFunction:
         result = self.apply(leaves)
         if not self.has_aux:
             outs, self.out_tree = tree_flatten(result)
-            return output_values(self.transform, self.function, outs)
+            return self.result_values(outs)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
                 f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
                 f"pair (output, auxiliary data); got {kind_of(result)}"
             )
         outs, self.out_tree = tree_flatten(result[0])
-        values = output_values(self.transform, self.function, outs)
+        values = self.result_values(outs)
         self.n_outs = len(values)
         # only what isn't a value stays here: a pullback may be kept for long
         aux, self.aux_tree = tree_flatten(result[1])
@@ -130,6 +130,10 @@ class FlatFunction:
         if self.fixed:
             args = merge_lists(args, self.fixed, self.is_traced)
         return self.function(*args, **kwargs, **self.fixed_names)
+
+    def result_values(self, leaves: Sequence[Any]) -> list[Value]:
+        """The leaves of the result as values; anything else is an error."""
+        return output_values(self.transform, self.function, leaves)
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
         """The function's output, without auxiliary data, for what a call returned."""
