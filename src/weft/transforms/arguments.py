@@ -60,6 +60,8 @@ class FlatFunction:
         "positions", "transform", "values",
     )  # fmt: skip
 
+    fixed: list[Any]
+    is_traced: list[bool]
     out_tree: PyTreeDef
     aux_tree: PyTreeDef
     values: list[Value]
@@ -81,8 +83,8 @@ class FlatFunction:
         self.transform, self.function, self.has_aux = transform, function, has_aux
         count = len(args)
         self.positions = range(count)
-        self.fixed: list[Any] = []
-        self.is_traced: list[bool] = []
+        self.fixed = []
+        self.is_traced = []
         self.fixed_names: dict[str, Any] = {}
         if static:
             numbers = {n % count for n in static if -count <= n < count}
@@ -146,7 +148,7 @@ class FlatFunction:
 
     def stage(self, **options: Any) -> Jaxpr:
         """The function traced on the arguments' avals; `options` are those of `stage`."""
-        known = {
+        known: dict[str, Any] = {
             "name": name_of(self.function),
             "transform": self.transform,
             "about": self.function,

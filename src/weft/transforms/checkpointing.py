@@ -309,6 +309,8 @@ def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
     Args:
       sources: the origins of the program's inputs.
     """
+    if not isinstance(atom, Var):
+        return "from a literal"
     if atom in jaxpr.invars:
         return sources[jaxpr.invars.index(atom)]
     for e in jaxpr.equations:
@@ -319,9 +321,7 @@ def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
             return f"named {params['name']!r}"
         if e.primitive not in (call, checkpoint_call):
             return f"output of {e.primitive}"
-        outer = [
-            origin(jaxpr, v, sources) if type(v) is Var else "from a literal" for v in e.inputs
-        ]
+        outer = [origin(jaxpr, v, sources) for v in e.inputs]
         inner = params["jaxpr"]
         return origin(inner, inner.outvars[e.outvars.index(atom)], outer)
     return "from a constant"

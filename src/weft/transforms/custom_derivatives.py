@@ -82,7 +82,9 @@ class Signature:
     __slots__ = ("args_tree", "fixed", "is_traced", "out_tree", "rules")
 
     def __init__(self, flat: FlatFunction) -> None:
-        self.args_tree, self.fixed, self.is_traced = flat.args_tree, flat.fixed, flat.is_traced
+        self.args_tree = flat.args_tree
+        self.fixed: list[Any] = flat.fixed
+        self.is_traced: list[bool] = flat.is_traced
         self.out_tree: PyTreeDef | None = None
         self.rules: Any = None
 
@@ -163,18 +165,26 @@ class _Custom:
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
         """What is known of calls of this kind, which depends on the named axes in scope, too."""
-        fixed = [(type(x), x) for x in flat.fixed]
+        statics = [(type(x), x) for x in flat.fixed]
+        key = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
+        known: Signature | None
         try:
-            key = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *fixed)
             known = self.signatures.get(key)
         except TypeError:  # a fixed argument that has no hash
-            key = known = None
-        if known is None:
-            known = Signature(flat)
-            known.rules = rules_of(known)
-            if key is not None:
-                known = remember(self.signatures, key, known, _MOST_KINDS)
-        return known
+            return self.new_signature(flat, rules_of)
+        if known is not None:
+            return known
+        new = self.new_signature(flat, rules_of)
+        first: Signature = remember(self.signatures, key, new, _MOST_KINDS)
+        return first
+
+    def new_signature(
+        self, flat: FlatFunction, rules_of: Callable[[Signature], Rules]
+    ) -> Signature:
+        """A new signature with its rules."""
+        signature = Signature(flat)
+        signature.rules = rules_of(signature)
+        return signature
 
 
 class custom_jvp(_Custom):
@@ -289,11 +299,11 @@ def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
     """An output tangent of a user's rule: checked, `None` where there is none."""
     if isinstance(t, SymbolicZero) or is_float0(t) or not dtypes.is_inexact(out.dtype):
         return None
-    value = as_value(t)
+    value: Value = as_value(t)
+    if value.shape == out.shape and value.dtype != out.dtype and value.weak_type:
+        value = value.astype(out.dtype)
     if value.shape == out.shape and value.dtype == out.dtype:
         return value
-    if value.shape == out.shape and value.weak_type:
-        return value.astype(out.dtype)
     raise noted(
         TypeError(f"{where} must return a tangent like the output, {out}; got {value.aval}")
     )
@@ -457,13 +467,15 @@ def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
         return None
     if not dtypes.is_inexact(primal.dtype):
         return None
-    value = as_value(ct)
+    value: Value = as_value(ct)
     if value.shape != primal.shape:
         raise TypeError(
             f"{where} must return cotangents of the arguments' shapes; got {value.aval} for "
             f"{primal}"
         )
-    return value if value.dtype == primal.dtype else value.astype(primal.dtype)
+    if value.dtype != primal.dtype:
+        value = value.astype(primal.dtype)
+    return value
 
 
 def custom_gradient(fun: TreeFunction) -> TreeFunction:

@@ -58,7 +58,7 @@ def tangent_value(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
-    value = as_value(t)
+    value: Value = as_value(t)
     if not dtypes.is_inexact(primal.dtype):
         raise TypeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
@@ -66,14 +66,14 @@ def tangent_value(
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
-        if value.shape == primal.shape and value.weak_type:
-            return value.astype(primal.dtype)
-        raise TypeError(
-            f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got "
-            f"{value.aval}"
-        )
-    if value.aval.weak_type:
-        return convert_element_type(value, dtype=primal.dtype)
+        if value.shape != primal.shape or not value.weak_type:
+            raise TypeError(
+                f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; "
+                f"got {value.aval}"
+            )
+        value = value.astype(primal.dtype)
+    elif value.aval.weak_type:
+        value = convert_element_type(value, dtype=primal.dtype)
     return value
 
 

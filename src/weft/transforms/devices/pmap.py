@@ -345,7 +345,7 @@ class Entry:
         )
         return self.out_tree.unflatten(outs)
 
-    def run(self, values: Sequence[Array], program: Program | None = None) -> PyTree:
+    def run(self, values: Sequence[Any], program: Program | None = None) -> PyTree:
         """The result for arrays; of the program compiled with other options, if one is given."""
         program = program or self.program
         if self.donated:
@@ -373,7 +373,7 @@ class Entry:
                 return relaid(x, sharding)
         return spread_array(x, sharding)
 
-    def leave(self, x: Array, axis: MapAxis) -> Array:
+    def leave(self, x: Any, axis: MapAxis) -> Any:
         """A result, as this process sees it."""
         return x if self.processes == 1 else to_process(x, axis, self.processes)
 
