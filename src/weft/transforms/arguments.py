@@ -128,10 +128,14 @@ class FlatFunction:
 
     def apply(self, leaves: Sequence[Any]) -> Any:
         """The function's result, a tree, for leaves in the place of the arguments'."""
-        args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+        if self.kwargs_tree is None:
+            args, kwargs = self.args_tree.unflatten(leaves), self.fixed_names
+        else:
+            args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+            kwargs = {**kwargs, **self.fixed_names}
         if self.fixed:
             args = merge_lists(args, self.fixed, self.is_traced)
-        return self.function(*args, **kwargs, **self.fixed_names)
+        return self.function(*args, **kwargs)
 
     def result_values(self, leaves: Sequence[Any]) -> list[Value]:
         """The leaves of the result as values; anything else is an error."""
@@ -247,7 +251,7 @@ def name_of(function: Any) -> str:
 
 
 def kind_of(x: Any) -> str:
-    """What something is, for messages: an aval, or a type and how many items it has."""
+    """A short description for messages: an aval, or a type and its number of items."""
     if isinstance(x, Value):
         return str(x.aval)
     if isinstance(x, (tuple, list, dict)):
@@ -315,7 +319,7 @@ def static_arguments(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names of the static arguments; the one is inferred from the other.
 
-    If both are given, neither is inferred (seed 002, `jit`).
+    If both are passed, neither is inferred (JAX documentation, `jax.jit`).
     """
     nums = None if argnums is None else as_tuple(argnums, int, f"{transform}: {word}_argnums")
     names = None if argnames is None else as_tuple(argnames, str, f"{transform}: {word}_argnames")
@@ -352,7 +356,7 @@ def static_arguments(
 
 
 def argument_name(function: Any, which: int | str) -> str:
-    """What an argument, named by position or keyword, is called in messages."""
+    """The name of an argument in messages, for its position or keyword."""
     if isinstance(which, str):
         return repr(which)
     names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
@@ -379,7 +383,7 @@ def leaf_paths(
     kwargs: dict[str, Any],
     positions: Iterable[int] | None = None,
 ) -> list[str]:
-    """What each leaf of the arguments is called: `x`, `params['w'][0]`."""
+    """The name of each leaf of the arguments: `x`, `params['w'][0]`."""
     known = [p for p in parameters(function)]
     names = [p.name for p in known if p.kind in _POSITIONAL]
     rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "args")

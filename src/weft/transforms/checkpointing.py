@@ -110,7 +110,7 @@ class Checkpointed:
         self.programs: dict[Any, tuple[Jaxpr, PyTreeDef]] = {}
 
     def dispatcher(self) -> TreeFunction:
-        """What the user calls."""
+        """The function that the user calls."""
 
         @functools.wraps(self.function)
         @located

@@ -119,8 +119,8 @@ def computation(
         donated=donated,
         platform=device.platform,
         axes=axes,
-        marks=[] if in_parts is None else [mark(s) for s in inputs],
-        result_marks=[] if out_parts is None else [mark(s) for s in outputs],
+        marks=[] if in_parts is None else [sharding_attribute(s) for s in inputs],
+        result_marks=[] if out_parts is None else [sharding_attribute(s) for s in outputs],
     )
     if tuple_args is None:
         tuple_args = len(jaxpr.invars) > _MOST_ARGUMENTS
@@ -164,7 +164,7 @@ def _is_parts(x: Any) -> bool:
     return isinstance(x, tuple) and bool(x) and all(type(n) is int and n > 0 for n in x)
 
 
-def mark(parts: tuple[int, ...] | None) -> str:
+def sharding_attribute(parts: tuple[int, ...] | None) -> str:
     """The attribute that says how a value is cut."""
     if parts is None or math.prod(parts) == 1:
         return 'mhlo.sharding = "{replicated}"'

@@ -70,7 +70,7 @@ _MOST_KINDS = 256
 
 
 class Signature:
-    """What calls of one kind share: structures, fixed arguments, and the rules on leaves.
+    """The common part of calls of one kind: structures, fixed arguments, and the rules on leaves.
 
     Calls of one kind have one object, so that programs in which its rules are can be told to be
     equal, and are compiled once. It refers to no array among the arguments.
@@ -105,7 +105,7 @@ class Signature:
 
 
 class _Custom:
-    """What custom_jvp and custom_vjp share: the function and its fixed arguments."""
+    """The common part of custom_jvp and custom_vjp: the function and its fixed arguments."""
 
     kind = "custom"
     symbolic_zeros = False
@@ -164,7 +164,7 @@ class _Custom:
         user_rules: tuple[TreeFunction | None, ...],
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
-        """What is known of calls of this kind, which depends on the named axes in scope, too."""
+        """The signature of calls of this kind, which depends on the named axes in scope, too."""
         statics = [(type(x), x) for x in flat.fixed]
         key = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
         known: Signature | None

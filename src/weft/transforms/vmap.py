@@ -57,12 +57,9 @@ def vmap(
     """
     check_callable(fun, "vmap")
     in_axes = checked_in_axes("vmap", in_axes, (int, tuple, dict))
-    check_axis_name("vmap", axis_name)
-    check_axis_name("vmap", spmd_axis_name)
-    if spmd_axis_name is None:
-        mesh_axes: tuple[Hashable, ...] = ()
-    else:
-        mesh_axes = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
+    for name in (axis_name, spmd_axis_name):
+        check_axis_name("vmap", name)
+    mesh_axes = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
 
     @functools.wraps(fun)
     @located
@@ -76,7 +73,7 @@ def vmap(
             for x, axis in zip(flat.values, axes, strict=True)
         ]
         mask = [axis is not None for axis in axes]
-        axis = Axis(size, axis_name, mesh_axes)
+        axis = Axis(size, axis_name, () if spmd_axis_name is None else mesh_axes)
         outs = batch(flat, batched, mask, axis, about=fun, keep=True)
         wanted = flatten_axes("vmap: out_axes", flat.out_tree, out_axes)
         return flat.unflatten(

@@ -40,7 +40,7 @@ from ..jit.function import check_donated, release
 from ..jit.sharded_dispatch import NOT_READY, ShardedCache
 from ..jit.stages import Lowered, Traced
 from ..vmap import MapAxis
-from .pmap_arguments import Call, Options
+from .pmap_arguments import Call, PmapOptions
 
 __all__ = ["pmap"]
 
@@ -99,7 +99,7 @@ def pmap(
     Source: JAX documentation, `jax.pmap`.
     """
     check_callable(fun, "pmap")
-    options = Options(
+    options = PmapOptions(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
@@ -110,12 +110,12 @@ def pmap(
 class MappedFunction:
     """A function with the options of its map, and the programs made for it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: PmapOptions) -> None:
         self.options = options
         self.programs = programs_of(options.fun, options.key)
 
     def dispatcher(self) -> TreeFunction:
-        """What the user calls: the hot path, and the methods."""
+        """The function that the user calls: the hot path, with the methods."""
         hot, general = self.programs.spread, self.general
 
         @functools.wraps(self.options.fun)
@@ -130,9 +130,9 @@ class MappedFunction:
         mapped.clear_cache = self.clear_cache  # type: ignore[attr-defined]
         return mapped
 
-    def entry(self, call: Call) -> "Entry":
-        """What a signature has been traced to."""
-        entry: Entry = self.programs.entry(call.key, lambda: Entry(call))
+    def entry(self, call: Call) -> "PmapEntry":
+        """The program of a signature, traced at the first call."""
+        entry: PmapEntry = self.programs.entry(call.key, lambda: PmapEntry(call))
         return entry
 
     @located
@@ -188,7 +188,7 @@ class InnerAxis:
     size: int
 
 
-class Entry:
+class PmapEntry:
     """One signature of a mapped function: the program of one device, and where it runs."""
 
     def __init__(self, call: Call) -> None:

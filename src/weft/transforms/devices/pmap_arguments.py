@@ -25,7 +25,7 @@ from ..vmap import (
 )
 
 
-class Options:
+class PmapOptions:
     """The options of one `pmap`, checked."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Call(FlatFunction):
 
     def __init__(
         self,
-        options: Options,
+        options: PmapOptions,
         args: Sequence[PyTree],
         kwargs: dict[str, PyTree],
         abstract: bool = False,

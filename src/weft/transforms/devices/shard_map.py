@@ -114,7 +114,7 @@ class ShardMap:
         self.out_specs, self.axis_names = out_specs, tuple(axis_names)
 
     def dispatcher(self) -> TreeFunction:
-        """What the user calls: compiled if nothing traces it, else a part of what does."""
+        """The function that the user calls: compiled on its own unless something traces it."""
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         key = "shard_map", self.mesh, specs, self.axis_names, self.check_vma
