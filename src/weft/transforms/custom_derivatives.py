@@ -165,8 +165,8 @@ class _Custom:
         rules_of: Callable[[Signature], Rules],
     ) -> Signature:
         """The signature of calls of this kind, which depends on the named axes in scope, too."""
-        statics = [(type(x), x) for x in flat.fixed]
-        key = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
+        statics: list[tuple[type, Any]] = [(type(x), x) for x in flat.fixed]
+        key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
         known: Signature | None
         try:
             known = self.signatures.get(key)
