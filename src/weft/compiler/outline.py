@@ -16,20 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.primitive import Primitive
+from .block_call import block_call
+from .lower import operation_numbers
 
 SMALLEST = 30  # equations a block: below, XLA's own sharing of equal kernels does as well
 FEWEST = 3  # repetitions
-
-block_call = Primitive(
-    "block_call", "A call of a repeated block, not to be inlined.", multiple=True
-)
-block_call.may_act = True  # a block may have a callback inside
-
-
-@block_call.type
-def _(*avals: Any, jaxpr: Jaxpr) -> Any:
-    return jaxpr.out_avals
 
 
 def outlined(jaxpr: Jaxpr) -> Jaxpr:
@@ -37,7 +28,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
     equations = jaxpr.equations
     if len(equations) < SMALLEST * FEWEST:
         return jaxpr
-    numbers = jaxpr.cache["numbers"] = signatures(equations)
+    numbers = operation_numbers(jaxpr)
     runs = find_runs(numbers)
     if not runs:
         return jaxpr
@@ -52,7 +43,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
         result += calls(flow, numbers, starts, period, jaxpr)
         done = start + count * period
     result += equations[done:]
-    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, result, jaxpr.outvars, jaxpr.name)
+    return jaxpr.with_equations(result)
 
 
 class Flow:
@@ -88,18 +79,6 @@ class Flow:
         self.last_use[[number[v] for v in jaxpr.outvars if v.__class__ is Var]] = len(
             jaxpr.equations
         )
-
-
-def signatures(equations: Sequence[Equation]) -> list[int]:
-    """A number for each equation; equal for equal operations on equal types."""
-    numbers: dict[Any, int] = {}
-    found = []
-    for e in equations:
-        key = [e.primitive, e.params, len(e.outvars)]
-        for v in e.inputs:
-            key.append(v.aval if v.__class__ is Var else id(v))
-        found.append(numbers.setdefault(tuple(key), len(numbers)))
-    return found
 
 
 def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:

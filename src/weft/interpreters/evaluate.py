@@ -55,14 +55,14 @@ class EvaluateTrace(Trace):
         if "tier" in thread.debug:
             tier = "NumPy" if kernel is not None else "XLA"
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
-        if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
+        if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
             return kernel, out
         return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
         refuse_tracers(primitive, args)
-        rule = getattr(primitive, "execute_rule", None)
+        rule = primitive.execute_rule
         if rule is not None:
             return rule(args, **dict(params))
         if primitive.lower_rule is None:

@@ -8,6 +8,7 @@ from ..core.primitive import Primitive
 constrain = Primitive(
     "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
 )
+constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 

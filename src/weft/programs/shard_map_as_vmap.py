@@ -19,10 +19,10 @@ from ..primitives.structural import reshape, transpose
 Axes = Sequence[tuple[Any, Any, int]]
 
 
-def stacked(
+def shard_map_as_vmap(
     jaxpr: Jaxpr, avals: Sequence[Aval], in_specs: Any, out_specs: Any, axes: Axes
 ) -> Jaxpr:
-    """The program of whole arrays that a map over devices is; see `shard_map.py`.
+    """The program of whole arrays that a map over devices is; see `higher_order/shard_map.py`.
 
     Args:
       avals: of the whole arguments.
