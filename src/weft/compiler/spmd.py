@@ -210,17 +210,13 @@ class _Mover:
         self.types = [(a.shape, a.dtype) for a in jaxpr.out_avals]
 
 
-def execute(args: Sequence[Array], *, sharding: NamedSharding) -> Any:
-    """A constraint on an array that is there: it is put where it says."""
-    (x,) = args
+def constrained(x: Array, sharding: NamedSharding) -> Array:
+    """An array as a sharding constraint says: see `primitives/placement.py`."""
     if not sharding.is_open:
         return put_on(x, sharding)
     if x.__class__ is ShardedArray and x.layout.group is group_of(sharding.devices):
         return relaid(x, sharding)
     return put_on(x, sharding.closed())
-
-
-constrain.execute_rule = execute  # type: ignore[attr-defined]
 
 
 def put_on(x: Array, sharding: Sharding) -> Array:

@@ -1,8 +1,9 @@
 """The rules that primitives have in common that apply their parameter `jaxpr` to their operands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr
 from ..core.masks import Mask
@@ -11,7 +12,8 @@ from ..core.value import Value
 from ..programs.transform import depends
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 
-Run = tuple[Jaxpr, Sequence[Value], Sequence[int], str]  # one that `unfold` yields
+# what `unfold` yields, and is sent
+Unfolding = Generator[tuple[Jaxpr, Sequence[Value], Sequence[int], str], list[Array], None]
 
 
 def applies_jaxpr(primitive: HigherOrder) -> None:
@@ -22,7 +24,7 @@ def applies_jaxpr(primitive: HigherOrder) -> None:
         return jaxpr.out_avals
 
     @primitive.unfold
-    def _(args: Sequence[Value], *, jaxpr: Jaxpr, **params: Any) -> Iterator[Run]:
+    def _(args: Sequence[Value], *, jaxpr: Jaxpr, **params: Any) -> Unfolding:
         yield jaxpr, args, range(len(args)), ""
 
     @primitive.depends

@@ -12,14 +12,21 @@ from ..compiler.program import program_of
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.masks import Mask, active, inactive, scatter_list
+from ..core.masks import Mask, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import StageTrace, stage
 from ..programs.partial_eval import partial_eval_call
-from ..programs.transform import batch_partly, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from ..programs.transform import (
+    batch_partly,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    nonzero,
+    not_linear,
+    transpose_jaxpr,
+)
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import location
 from .applying import applies_jaxpr
@@ -99,9 +106,9 @@ def _(
 ) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
-    results = call_jaxpr(transposed, [*inactive(args, linear), *active(cts, known)], **options)
-    return scatter_list(results, nonzero)
+    transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    results = call_jaxpr(transposed, [*not_linear(args), *nonzero(cts)], **options)
+    return scatter_list(results, there)
 
 
 @call.batch

@@ -10,7 +10,7 @@ from ..compiler.lower import lower_apart, lower_call
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import Mask, active, inactive, scatter_list
+from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..core.value import Value
@@ -21,6 +21,8 @@ from ..programs.transform import (
     batch_partly,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
+    not_linear,
     run_now,
     transpose_jaxpr,
 )
@@ -135,9 +137,9 @@ def _(
 ) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    program, nonzero = transpose_jaxpr(jaxpr, linear, known)
-    results = apply(program, [*inactive(args, linear), *active(cts, known)], **params)
-    return scatter_list(results, nonzero)
+    program, there = transpose_jaxpr(jaxpr, linear, known)
+    results = apply(program, [*not_linear(args), *nonzero(cts)], **params)
+    return scatter_list(results, there)
 
 
 @checkpoint_call.batch

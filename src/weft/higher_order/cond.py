@@ -3,7 +3,8 @@
 `cond` and `switch` are both this. The branches have the same inputs and outputs.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import dtypes
@@ -13,7 +14,7 @@ from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.derived import derived
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
-from ..core.masks import Mask, active, groups_of, inactive, scatter_list
+from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..core.value import Value
@@ -31,12 +32,14 @@ from ..programs.transform import (
     instantiate_zeros,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
+    not_linear,
     run_now,
     transpose_jaxpr,
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
-from .applying import Run
+from .applying import Unfolding
 from .call import as_call, call_jaxpr
 from .sequential import element_program, must_be_sequential, sequential_vmap
 
@@ -77,7 +80,7 @@ def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> list[Array]:
 
 
 @cond.unfold
-def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> Iterator[Run]:
+def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> Unfolding:
     index = int(args[0].host())
     yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
 
@@ -89,12 +92,12 @@ def _(
     calls = any(map(jaxpr_calls_host, branches))
     token = token_of(block) if calls else None
 
-    def write(inner: Block, branch: Jaxpr) -> list[Operand]:
+    def write(branch: Jaxpr, inner: Block, _: Sequence[Operand]) -> list[Operand]:
         inner.token = token
         outs = lower_jaxpr(inner, branch, operands)
-        return [*outs, inner.token] if calls else outs
+        return [*outs, token_of(inner)] if calls else outs
 
-    regions = [block.region((), lambda inner, _, b=b: write(inner, b)) for b in branches]
+    regions = [block.region((), partial(write, b)) for b in branches]
     if not calls:
         return block.op("case", index, out=out, regions=regions)
     *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
@@ -362,10 +365,10 @@ def _(
 ) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    nonzero = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
-    backs = [transpose_jaxpr(b, linear, known, nonzero)[0] for b in branches]
-    results = apply_cond(backs, index, [*inactive(args, linear), *active(cts, known)])
-    return [None, *scatter_list(results, nonzero)]
+    there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
+    backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
+    results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)])
+    return [None, *scatter_list(results, there)]
 
 
 @cond.batch

@@ -19,7 +19,11 @@ from ..interpreters.batch import batch, first, repeated
 from ..interpreters.derivative import Derivative, split
 from ..interpreters.stage import closes_over, stage
 from ..programs.hash_consing import ProgramOwner, consed_with
-from ..programs.transform import batch_jaxpr, batch_partly
+from ..programs.transform import (
+    batch_jaxpr,
+    batch_partly,
+    nonzero,
+)
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
 
@@ -66,10 +70,10 @@ class CustomJvp(ProgramOwner):
             def pushed(*args: Value) -> list[Value]:
                 outs, t_outs = self.jvp(args[:n], scatter_list(args[n:], mask))
                 out_mask[:] = [t is not None for t in t_outs]
-                return [*outs, *active(t_outs, out_mask)]
+                return [*outs, *nonzero(t_outs)]
 
             which = [*batched, *active(batched, mask)]
-            results = over(pushed, [*primals, *active(tangents, mask)], which)
+            results = over(pushed, [*primals, *nonzero(tangents)], which)
             n_outs = len(out_mask)
             return results[:n_outs], scatter_list(results[n_outs:], out_mask)
 
@@ -170,7 +174,7 @@ def _(
         n = len(mask)
         outs, t_outs = rules.jvp(args[consts:n], scatter_list(args[n:], mask)[consts:])
         out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *active(t_outs, out_mask)]
+        return [*outs, *nonzero(t_outs)]
 
     tangents = [a.strong() for a in active(avals, mask)]
     return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask

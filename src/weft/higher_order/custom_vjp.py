@@ -11,7 +11,7 @@ from ..compiler.lower import lower_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import Mask, active, inactive, scatter_list
+from ..core.masks import Mask, active, scatter_list
 from ..core.place import passing_back
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
@@ -21,7 +21,11 @@ from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
 from ..programs.hash_consing import ProgramOwner, consed_with
-from ..programs.transform import batch_jaxpr
+from ..programs.transform import (
+    batch_jaxpr,
+    nonzero,
+    not_linear,
+)
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
 from .call import call_jaxpr
@@ -96,19 +100,19 @@ class CustomVjp(ProgramOwner):
                 a.update(shape=a.shape[1:]) if b else a
                 for a, b in zip(in_avals, batched, strict=True)
             ]
-            nonzero: list[bool] = []
+            there: list[bool] = []
 
             def one(*xs: Value) -> list[Value]:
                 n = len(residuals)
                 results = self.backward(tree, xs[:n], scatter_list(xs[n:], known), inner_avals)
-                nonzero[:] = [r is not None for r in results]
-                return active(results, nonzero)
+                there[:] = [r is not None for r in results]
+                return nonzero(results)
 
-            operands = [*residuals, *active(cts, known)]
+            operands = [*residuals, *nonzero(cts)]
             results = over(one, operands, [True] * len(operands))
             return [
                 ct if ct is None or b else reduce_sum(ct, axes=(0,))
-                for ct, b in zip(scatter_list(results, nonzero), batched, strict=True)
+                for ct, b in zip(scatter_list(results, there), batched, strict=True)
             ]
 
         return CustomVjp(self.name, forward, backward, self.named_axes)
@@ -257,7 +261,7 @@ def _(
 ) -> list[Value | None]:
     linear = [type(a) is Aval for a in args]
     full = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
-    return scatter_list(call_jaxpr(jaxpr, [*inactive(args, linear), *full]), linear)
+    return scatter_list(call_jaxpr(jaxpr, [*not_linear(args), *full]), linear)
 
 
 @custom_pullback.batch

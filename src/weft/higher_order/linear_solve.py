@@ -24,7 +24,11 @@ from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import add, instantiate
-from ..programs.transform import batch_jaxpr
+from ..programs.transform import (
+    batch_jaxpr,
+    nonzero,
+    not_linear,
+)
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
 
@@ -112,7 +116,7 @@ def _(
         n = len(mask)
         outs, t_outs = pushed(args[:n], scatter_list(args[n:], mask), side, other, count)
         out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *active(t_outs, out_mask)]
+        return [*outs, *nonzero(t_outs)]
 
     tangents = [a.strong() for a in active(avals, mask)]
     return stage(rule, [*avals, *tangents], name=jaxpr.name + "_jvp"), out_mask
@@ -136,7 +140,7 @@ def _(
     given = [
         instantiate(ct, v.aval) for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
     ]
-    solved = apply(other, side, count, [*args[:count], *given])
+    solved = apply(other, side, count, [*not_linear(args[:count]), *given])
     return [*[None] * count, *solved[:n_x]]
 
 

@@ -4,8 +4,8 @@ Its jaxpr goes from (constants, carry, slices) to (carry, slices); the operands 
 the initial carry, and arrays with one slice a step along axis 0.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from ..primitives.structural import add, move_axis, zeros
 from ..programs.loop_bodies import (
     ResidualHoisting,
     interleave_tangents,
-    nonzero,
     partition_carry,
     reached_back,
     without_copies,
@@ -38,12 +37,13 @@ from ..programs.transform import (
     instantiate_zeros,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
     transformed_at_fixpoint,
     transpose_jaxpr,
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
-from .applying import Run
+from .applying import Unfolding
 from .scan_lowering import lower_scan
 
 scan = HigherOrder("scan", "A loop of `length` steps over slices: the last carry, and stacks.")
@@ -65,11 +65,16 @@ class ScanParams(NamedTuple):
 
     @property
     def loop(self) -> "Loop":
-        """How the steps follow each other."""
+        """The parameters that aren't about the body."""
         return {"length": self.length, "reverse": self.reverse, "unroll": self.unroll}
 
 
-Loop = dict[str, int]
+class Loop(TypedDict):
+    """The order of the steps."""
+
+    length: int
+    reverse: bool
+    unroll: int
 
 
 def apply_scan(
@@ -136,7 +141,7 @@ def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str
 
 
 @scan.unfold
-def _(args: Sequence[Array], **named: Any) -> Iterator[Run]:
+def _(args: Sequence[Array], **named: Any) -> Unfolding:
     params = ScanParams(**named)
     consts, carry, xs = params.groups(args)
     steps = range(params.length)
@@ -373,8 +378,8 @@ def scan_back(
     linear = (*lin_consts, *[True] * nk, *lin_xs)
 
     def transposed(known: Mask) -> tuple[Jaxpr, Mask, Mask]:
-        found, nonzero = transpose_jaxpr(jaxpr, linear, known)
-        return found, nonzero, nonzero[nc : nc + nk]
+        found, there = transpose_jaxpr(jaxpr, linear, known)
+        return found, there, there[nc : nc + nk]
 
     known, (_, nonzero_mask, _) = transformed_at_fixpoint(
         tuple(ct is not None for ct in cts),

@@ -29,9 +29,12 @@ def lower_scan(
     num_carry: int,
 ) -> list[Operand]:
     """Writes the loop; returns the last carry and the stacks."""
+    carry: Operands
     consts, carry, xs = groups_of(operands, num_consts, num_carry)
     avals = jaxpr.out_avals[num_carry:]
-    stacks = [block.full(0, a.update(shape=(length, *a.shape), weak_type=False)) for a in avals]
+    stacks: Operands = [
+        block.full(0, a.update(shape=(length, *a.shape), weak_type=False)) for a in avals
+    ]
     unroll = max(1, min(unroll, length))
     whole, rest = divmod(length, unroll)
     write = lower_jaxpr if whole * unroll + rest <= 1 or unroll == 1 else lower_call
@@ -49,8 +52,8 @@ def lower_scan(
     def steps(
         inner: Block, at: Operand, count: int, carry: Operands, stacks: Operands
     ) -> tuple[Operand, Operands, Operands]:
-        one = inner.constant(int32.type(1), _INDEX) if count else None
         for _ in range(count):
+            one = inner.constant(int32.type(1), _INDEX)
             carry, stacks = step(inner, at, carry, stacks)
             at = inner.elementwise("add", (at, one), _INDEX)
         return at, carry, stacks
@@ -74,7 +77,7 @@ def lower_scan(
         at, *state = block.op("while", *state, out=avals, regions=regions)
         if calls:
             block.token = state.pop()
-        carry, stacks = groups_of(state, num_carry)
+        carry, stacks = state[:num_carry], state[num_carry:]
     _, carry, stacks = steps(block, at, rest, carry, stacks)
     return [*carry, *stacks]
 

@@ -11,7 +11,7 @@ the devices equally, and those of such an argument are summed.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ from ..programs.transform import (
     depends,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
+    not_linear,
     transpose_jaxpr,
 )
 from ..programs.uniformity import Divergence, Hidden, MappedAxes, Scope, VaryingAxes, with_jaxprs
@@ -50,7 +52,7 @@ from ..scope import on_devices
 from ..sharding import Mesh
 from ..stablehlo import Block, Operand
 from ..stablehlo.shardy import Region
-from .applying import Run
+from .applying import Unfolding
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
 shard_map.communicates = True
@@ -94,7 +96,7 @@ def map_jaxpr(
     mesh: Mesh | None,
     axes: MappedAxes,
 ) -> list[Value]:
-    """Applies a jaxpr of parts under a trace; its constants become arguments that aren't divided."""
+    """Applies a jaxpr of parts under a trace; constants become arguments that aren't divided."""
     mapping = Mapping(mesh, tuple(axes), tuple(in_specs), tuple(out_specs))
     return apply_map(jaxpr, args, mapping, trace)
 
@@ -150,7 +152,7 @@ def mapping_alone(jaxpr: Jaxpr, mapping: Mapping, avals: tuple[Aval, ...]) -> Ja
 
 
 @shard_map.unfold
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> Iterator[Run]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> Unfolding:
     if all(a.is_fully_addressable for a in args):
         mapping = Mapping(**named)
         here = [Array(np.asarray(a.host()), a.aval) for a in args]
@@ -172,16 +174,16 @@ def _(
     mesh = mesh_of_map(jaxpr.name, mapping, region)
     if region is None:
         jaxpr = uniform_program(jaxpr, tuple(mesh.shape.items()), mapping.axes, mapping.in_specs)
-    entered = frozenset(mapping.everywhere) | (
-        region.entered if region is not None else frozenset()
-    )
-    here = Region(mesh, entered)
+    entered = frozenset(mapping.everywhere)
+    here = Region(mesh, entered if region is None else entered | region.entered)
     calls = jaxpr_calls_host(jaxpr)
     token = [TOKEN] if calls else []
     if calls:
         operands = (*operands, token_of(block))
     build = body_builder(jaxpr, calls and not here.rest)
-    sharding = block.module.meshes.sharding
+    meshes = block.module.meshes
+    assert meshes is not None  # of a program for a group of devices
+    sharding = meshes.sharding
     outs: list[Operand] = block.manual(
         operands,
         [*jaxpr.in_avals, *token],
@@ -234,7 +236,7 @@ def names_inside(block: Block, mesh: Mesh, axes: MappedAxes) -> tuple[tuple[Any,
     hides = {new for new, _ in inner.values()}
     before = block.module.axes
     if block.module.region is None:
-        before = [(Hidden(n), s) for n, s in mesh.shape.items()]
+        before = tuple((Hidden(n), s) for n, s in mesh.shape.items())
     return tuple(
         inner.get(name) or (Hidden(name) if old in hides else old, size)
         for name, (old, size) in zip(mesh.axis_names, before, strict=True)
@@ -252,9 +254,9 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
         if not numbered:
             return lower_jaxpr(block, jaxpr, args)
         number = block.convert(block.op("partition_id", out=TOKEN.update(dtype=uint32)), int32)
-        block.token = block.elementwise("add", (block.token, number), TOKEN)
+        block.token = block.elementwise("add", (token_of(block), number), TOKEN)
         outs = lower_jaxpr(block, jaxpr, args)
-        block.token = block.elementwise("subtract", (block.token, number), TOKEN)
+        block.token = block.elementwise("subtract", (token_of(block), number), TOKEN)
         return outs
 
     return build
@@ -316,8 +318,8 @@ def _(
 
 
 def inside(axes: MappedAxes) -> AbstractContextManager[Any]:
-    """The block in which derivatives of a device's program are found: a rule of the user's may refer
-    to the axes, and map over further devices."""
+    """The block in which derivatives of a device's program are found: a rule of the user's may
+    refer to the axes, and map over further devices."""
     return on_devices([(name, size) for _, name, size in axes])
 
 
@@ -420,7 +422,9 @@ def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
         ]
         return run(parts.remat, [*args[:n_used], *inputs], current.trace)
 
-    saved = [a.update(shape=(1, *a.shape)) if n else a for a, n in zip(avals[n_used:], new)]
+    saved = [
+        a.update(shape=(1, *a.shape)) if n else a for a, n in zip(avals[n_used:], new, strict=True)
+    ]
     remat = e.changed(
         [*[e.inputs[i] for i in parts.used], *residuals],
         active(e.outvars, wanted),
@@ -441,11 +445,11 @@ def _(
     mapping = Mapping(**named)
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    back, nonzero = transposed_on_devices(jaxpr, mapping, linear, known)
+    back, there = transposed_on_devices(jaxpr, mapping, linear, known)
     in_specs = (*inactive(mapping.in_specs, linear), *active(mapping.out_specs, known))
-    back_mapping = mapping.specs(in_specs, active(mapping.in_specs, nonzero))
-    results = apply_map(back, [*inactive(args, linear), *active(cts, known)], back_mapping)
-    return scatter_list(results, nonzero)
+    back_mapping = mapping.specs(in_specs, active(mapping.in_specs, there))
+    results = apply_map(back, [*not_linear(args), *nonzero(cts)], back_mapping)
+    return scatter_list(results, there)
 
 
 def transposed_on_devices(
@@ -453,10 +457,10 @@ def transposed_on_devices(
 ) -> tuple[Jaxpr, Mask]:
     """The transposed program of one device, and which inputs get a cotangent."""
     with inside(mapping.axes):
-        transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
+        transposed, there = transpose_jaxpr(jaxpr, linear, known)
     ct_specs = tuple(active(mapping.out_specs, known))
-    sum_specs = tuple(active(mapping.in_specs, nonzero))
-    return sharing_cotangents(transposed, mapping.axes, ct_specs, sum_specs), nonzero
+    sum_specs = tuple(active(mapping.in_specs, there))
+    return sharing_cotangents(transposed, mapping.axes, ct_specs, sum_specs), there
 
 
 @derived

@@ -3,7 +3,7 @@
 The operands are the constants of the condition, those of the body, and the initial carry.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ..compiler.dead_code import jaxpr_calls_host, without_effects
@@ -25,17 +25,18 @@ from ..primitives.callbacks import token_of
 from ..primitives.collectives import pmax
 from ..primitives.selection import select_n
 from ..primitives.structural import broadcast_in_dim, convert_element_type, reduce_sum
-from ..programs.loop_bodies import interleave_tangents, nonzero
+from ..programs.loop_bodies import interleave_tangents
 from ..programs.transform import (
     batch_partly,
     carry_fixpoint,
     depends,
     jvp_jaxpr,
+    nonzero,
     transformed_at_fixpoint,
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
-from .applying import Run
+from .applying import Unfolding
 from .call import as_call
 from .scan import instantiated, one_equation
 from .sequential import element_program, must_be_sequential, sequential_vmap
@@ -97,7 +98,7 @@ def loop_program(body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int) -> Pro
 
 
 @while_loop.unfold
-def _(args: Sequence[Array], **named: Any) -> Iterator[Run]:
+def _(args: Sequence[Array], **named: Any) -> Unfolding:
     params = WhileParams(**named)
     cond_consts, consts, carry = params.groups(args)
     numbers = range(params.cond_nconsts, len(args))

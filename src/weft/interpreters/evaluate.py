@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..compiler import layout, program
+from ..compiler import layout, program, spmd
 from ..config import config, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.messages import tell
@@ -18,7 +18,7 @@ from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
 from ..runtime import buffer as buffers, client, transfers
-from ..sharding import SingleDeviceSharding
+from ..sharding import NamedSharding, SingleDeviceSharding
 from . import eager_tiers
 from .stage import leaked
 
@@ -93,6 +93,10 @@ class EvaluateTrace(Trace):
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host
+
+    def constrained(self, array: Array, sharding: NamedSharding) -> Array:
+        """An array put where a sharding constraint says."""
+        return spmd.constrained(array, sharding)
 
     def parts_of(self, array: ShardedArray) -> list[PlacedArray]:
         """The parts of an array that this process's devices have, in their order."""

@@ -206,10 +206,7 @@ def reducer(
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
         at = axes.index(axis.name)
-        if batched[0]:
-            x = reduce(args[0], axes=(0,))
-        else:
-            x = repeat(args[0], axis.size)
+        x = reduce(args[0], axes=(0,)) if batched[0] else repeat(args[0], axis.size)
         if len(axes) > 1:
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)

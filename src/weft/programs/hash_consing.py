@@ -191,7 +191,7 @@ def code_of(function: Any) -> CodeType | None:
         if inner is None:
             if isinstance(code, CodeType):
                 return code
-            inner = getattr(type(function), "__call__", None)
+            inner = vars(type(function)).get("__call__")
         function = inner
     return None
 

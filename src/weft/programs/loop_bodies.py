@@ -4,7 +4,7 @@ Knows jaxprs; knows no primitive that loops.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..compiler.dead_code import has_effects, live_equations
 from ..core.derived import derived
@@ -13,8 +13,7 @@ from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.dependence import dependents, partition_by_linearity
-
-T = TypeVar("T")
+from .transform import nonzero
 
 
 class LeanBody(NamedTuple):
@@ -45,11 +44,6 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
     outvars = [*inactive(outs, steady), *computed]
     body = Jaxpr([], [], invars, jaxpr.equations, outvars, jaxpr.name)
     return LeanBody(body, steady, passed)
-
-
-def nonzero(items: Sequence[T | None]) -> list[T]:
-    """The items that aren't `None`."""
-    return [x for x in items if x is not None]
 
 
 def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:

@@ -116,9 +116,9 @@ def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
 def saves(e: Equation, policy: Policy | None) -> bool:
     """True if a policy names an equation that has no two parts, or any operation inside it.
 
-    Of the steps of a while loop nothing can be saved, since it isn't known how many there are; nor
-    of a function with derivative rules of its own. So that nothing that the policy names is computed
-    twice, their results are.
+    Nothing inside a while loop can be saved, since the number of steps isn't known; nor anything
+    inside a function with derivative rules of its own. Their results are saved instead, so that
+    nothing that the policy names is computed twice.
     """
     if policy is None:
         return False

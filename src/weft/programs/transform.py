@@ -26,6 +26,7 @@ from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 
 R = TypeVar("R", bound=tuple[Any, ...])
+T = TypeVar("T")
 
 # --- forward mode, linearization, transposition, batching ---
 
@@ -117,30 +118,30 @@ def transpose_jaxpr(
       wanted: inputs that get a cotangent even if it is zero.
     Returns: the program, and which of all inputs get a cotangent.
     """
-    transposed, nonzero = _transpose_jaxpr(jaxpr, tuple(linear), tuple(known))
-    return instantiate_zeros(transposed, 0, nonzero, wanted, jaxpr.in_avals)
+    transposed, there = _transpose_jaxpr(jaxpr, tuple(linear), tuple(known))
+    return instantiate_zeros(transposed, 0, there, wanted, jaxpr.in_avals)
 
 
 @derived
 def _transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, known: Mask) -> tuple[Jaxpr, Mask]:
     n_residuals = len(linear) - sum(linear)
-    nonzero: Mask = ()
+    there: Mask = ()
     invars = [*inactive(jaxpr.invars, linear), *active(jaxpr.invars, linear)]
     ordered = Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
     def back(*args: Value) -> list[Value]:
-        nonlocal nonzero
+        nonlocal there
         cts = scatter_list(args[n_residuals:], known)
         results = backward(ordered, args[:n_residuals], cts, current.trace)
         full = scatter_list(results, linear)
-        nonzero = tuple(r is not None for r in full)
-        return active(full, nonzero)
+        there = tuple(r is not None for r in full)
+        return nonzero(full)
 
     avals = [
         *inactive(jaxpr.in_avals, linear),
         *[a.strong() for a in active(jaxpr.out_avals, known)],
     ]
-    return stage(back, avals, name=jaxpr.name + "_t"), nonzero
+    return stage(back, avals, name=jaxpr.name + "_t"), there
 
 
 def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
@@ -279,6 +280,16 @@ def instantiate_zeros(
             outvars.append(zero_atom(aval, equations))
     made = Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
     return made, either(there, wanted)
+
+
+def nonzero(items: Sequence[T | None]) -> list[T]:
+    """The items that aren't `None`: tangents or cotangents that aren't zero."""
+    return [x for x in items if x is not None]
+
+
+def not_linear(args: Sequence[Value | Aval]) -> list[Value]:
+    """The arguments of a transpose rule that are values: it is not linear in them."""
+    return [a for a in args if not isinstance(a, Aval)]
 
 
 def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:

@@ -1,4 +1,4 @@
-"""Divergence analysis: in a program for each device of a mesh, which branches and loops may diverge.
+"""Divergence analysis: the branches and loops of a program in which devices of a mesh may diverge.
 
 Each device takes its own way through branches and loops. Where a collective is inside one, or a map
 over further devices, all of them have to come to it: those that do would wait for the others for
