@@ -7,7 +7,7 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..stablehlo import Block, Operand
-from .lower import apart, lower_call
+from .lower import lower_call, no_inlining
 
 block_call = Primitive(
     "block_call", "A call of a repeated block, not to be inlined.", multiple=True
@@ -22,4 +22,4 @@ def _(*avals: Aval, jaxpr: Jaxpr) -> Sequence[Aval]:
 
 @block_call.lower
 def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
-    return lower_call(block, jaxpr, operands, apart(block))
+    return lower_call(block, jaxpr, operands, no_inlining(block))

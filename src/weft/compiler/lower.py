@@ -272,20 +272,20 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
 
 # --- functions that stay apart ---
 
-_APART = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
+_NOT_INLINED = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
-def apart(block: Block) -> str:
+def no_inlining(block: Block) -> str:
     """The attribute of a call that is not to be inlined.
 
     None where the program is written for one device along some axes of a mesh: the function may map
     over the others, and XLA doesn't know then in which part of the program it is.
     """
     region = block.module.region
-    return "" if region is not None and region.rest else _APART
+    return "" if region is not None and region.rest else _NOT_INLINED
 
 
-def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
+def lower_isolated(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
     """A call that XLA neither merges with the rest of the program nor begins before it has all
     arguments.
 
@@ -293,7 +293,7 @@ def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     twice after that. There a function that isn't inlined does it (benchmarks/checkpoint.py).
     """
     if block.module.platform == "cpu":
-        return lower_call(block, jaxpr, args, apart(block))
+        return lower_call(block, jaxpr, args, no_inlining(block))
     if args:
         args = block.op("optimization_barrier", *args, out=[a.aval for a in args])
     return lower_call(block, jaxpr, args)

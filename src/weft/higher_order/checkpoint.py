@@ -6,7 +6,7 @@ A policy says which intermediate values are saved all the same: see `programs/pa
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.lower import lower_apart, lower_call
+from ..compiler.lower import lower_call, lower_isolated
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
@@ -36,7 +36,7 @@ applies_jaxpr(checkpoint_call)
 checkpoint_call.partial_eval(partial_eval_call)
 
 
-def apply(
+def apply_checkpoint(
     jaxpr: Jaxpr,
     args: Sequence[Value],
     policy: Policy | None,
@@ -77,13 +77,15 @@ def _(
 ) -> list[Operand]:
     # The cotangents are operands too. So a block is computed again when the backward pass has come
     # to it, and not before: all blocks at once would need the memory that was to be saved.
-    return (lower_apart if again and prevent_cse else lower_call)(block, jaxpr, operands)
+    return (lower_isolated if again and prevent_cse else lower_call)(block, jaxpr, operands)
 
 
 @checkpoint_call.pushforward
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **params: Any) -> tuple[Jaxpr, Mask]:
     pushed, out_mask = jvp_jaxpr(jaxpr, mask)
-    program = stage(lambda *xs: apply(pushed, xs, **params), pushed.in_avals, name=jaxpr.name)
+    program = stage(
+        lambda *xs: apply_checkpoint(pushed, xs, **params), pushed.in_avals, name=jaxpr.name
+    )
     return program, out_mask
 
 
@@ -116,7 +118,7 @@ def _(
 
     def run_known(*args: Value) -> list[Value]:
         inputs = [*consts, *args]
-        outs = apply(known, inputs, policy, prevent_cse, again)
+        outs = apply_checkpoint(known, inputs, policy, prevent_cse, again)
         saved = [outs[numbers.get(i, i)] for i in parts.residuals]
         return [*outs[:n_outs], *[inputs[i] for i in parts.used], *saved]
 
@@ -127,7 +129,9 @@ def _(
     whole = stage(run_known, avals, name=jaxpr.name)
     in_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
     body = stage(compute_and_push, in_avals, name=jaxpr.name + "_again")
-    push = stage(lambda *xs: apply(body, xs, policy, prevent_cse, True), in_avals, name=body.name)
+    push = stage(
+        lambda *xs: apply_checkpoint(body, xs, policy, prevent_cse, True), in_avals, name=body.name
+    )
     return Derivative(mask, whole, n_outs, out_mask, push)
 
 
@@ -138,7 +142,7 @@ def _(
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
     program, there = transpose_jaxpr(jaxpr, linear, known)
-    results = apply(program, [*not_linear(args), *nonzero(cts)], **params)
+    results = apply_checkpoint(program, [*not_linear(args), *nonzero(cts)], **params)
     return scatter_list(results, there)
 
 
@@ -147,5 +151,5 @@ def _(
     args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **params: Any
 ) -> list[Value | Shared]:
     mapped, out_batched = batch_partly(jaxpr, batched, axis)
-    outs = apply(mapped, args, **params)
+    outs = apply_checkpoint(mapped, args, **params)
     return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]

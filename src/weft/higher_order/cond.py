@@ -411,7 +411,9 @@ def batch_all(
     axis: Axis,
 ) -> list[Value | Shared]:
     """All branches, and of each element the one that its index names."""
-    for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
+    for k, x in enumerate(
+        operands
+    ):  # to be guarded too; larger ones would take much memory
         if not batched[k] and not x.ndim and may_have_derivative(x):
             operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
             batched[k] = True
@@ -421,7 +423,7 @@ def batch_all(
     for i, b in enumerate(mapped):
         communicates = axis.name in named_axes(branches[i])  # see `all_branches`
         xs = [
-            guarded(x, index, i) if one and not communicates else x
+            guarded_operand(x, index, i) if one and not communicates else x
             for x, one in zip(operands, batched, strict=True)
         ]
         written_out = len(b.equations) <= WRITTEN_OUT
@@ -439,7 +441,7 @@ def may_have_derivative(x: Value) -> bool:
     return dtypes.is_inexact(x.dtype) and x.__class__ is not Array
 
 
-def guarded(x: Value, index: Value, i: int) -> Value:
+def guarded_operand(x: Value, index: Value, i: int) -> Value:
     """A branch's operand, through which no derivative comes back from elements that took another
     branch: it may be NaN there, and NaN times the zero that such a result counts for is NaN."""
     if not may_have_derivative(x):

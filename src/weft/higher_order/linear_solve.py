@@ -47,7 +47,7 @@ class Side(NamedTuple):
 # the transposed map, or None; `count`, how many parameters there are.
 
 
-def apply(side: Side, other: Side | None, count: int, args: Sequence[Value]) -> list[Value]:
+def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value]) -> list[Value]:
     """Solves, under the current trace: the parameters, then the right-hand side."""
     return linear_solve(  # type: ignore[no-any-return]
         *args, jaxpr=side.solve, side=side, other=other, count=count
@@ -72,7 +72,7 @@ def pushed(
     n: int,
 ) -> tuple[list[Value], list[Value | None]]:
     """The solution and its tangent; auxiliary values have none."""
-    outs = apply(side, other, n, primals)
+    outs = apply_solve(side, other, n, primals)
     parameters, rhs = primals[:n], list(tangents[n:])
     x = outs[: len(rhs)]
     if any(t is not None for t in tangents[:n]):
@@ -82,7 +82,7 @@ def pushed(
     if all(db is None for db in rhs):
         return outs, [None] * len(outs)
     full = [instantiate(db, v.aval) for db, v in zip(rhs, primals[n:], strict=True)]
-    solved = apply(side, other, n, [*parameters, *full])
+    solved = apply_solve(side, other, n, [*parameters, *full])
     return outs, [*solved[: len(rhs)], *[None] * (len(outs) - len(rhs))]
 
 
@@ -140,7 +140,7 @@ def _(
     given = [
         instantiate(ct, v.aval) for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
     ]
-    solved = apply(other, side, count, [*not_linear(args[:count]), *given])
+    solved = apply_solve(other, side, count, [*not_linear(args[:count]), *given])
     return [*[None] * count, *solved[:n_x]]
 
 
@@ -165,4 +165,4 @@ def _(
         None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
         for s in (side, other)
     ]
-    return apply(sides[0], sides[1], count, full)  # type: ignore[arg-type]
+    return apply_solve(sides[0], sides[1], count, full)  # type: ignore[arg-type]

@@ -217,7 +217,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
     def program(*args: Value) -> list[Value]:
         consts, carry, xs = params.groups(args[: len(mask)])
         t_consts, t_carry, t_xs = params.groups(scatter_list(args[len(mask) :], mask))
-        t_carry = instantiated(t_carry, carry_mask, avals[nc : nc + nk])
+        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
         outs = apply_scan(
             body,
             [*consts, *nonzero(t_consts)],
@@ -233,7 +233,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
     return stage(program, [*avals, *tangents], name="scan_jvp"), out_mask
 
 
-def instantiated(
+def with_zeros(
     items: Sequence[Value | None], mask: Sequence[bool], avals: Sequence[Aval]
 ) -> list[Value | None]:
     """The items, with zeros for those missing in the mask."""
@@ -282,7 +282,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> Derivative | None:
     def push(*args: Value) -> list[Value]:
         fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
         t_consts, t_carry, t_xs = params.groups(scatter_list(tangents, mask))
-        t_carry = instantiated(t_carry, carry_mask, avals[nc : nc + nk])
+        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
         consts, xs = [*fixed, *nonzero(t_consts)], [*moving, *nonzero(t_xs)]
         return apply_scan(body, consts, nonzero(t_carry), xs, **params.loop)
 
@@ -394,7 +394,7 @@ def scan_back(
     in_consts = params.groups(jaxpr.in_avals)[0]
     step = transposed_step(jaxpr, nc, nk, linear, known, nonzero_mask)
     ct_carry, ct_ys = groups_of(cts, nk)
-    ct_carry = instantiated(ct_carry, carry_known, jaxpr.out_avals[:nk])
+    ct_carry = with_zeros(ct_carry, carry_known, jaxpr.out_avals[:nk])
     consts, _, xs = params.groups(args)
     sums = [zeros(a.strong()) for a in active(in_consts, z_consts)]
     outs = apply_scan(

@@ -37,7 +37,7 @@ def lower_scan(
     ]
     unroll = max(1, min(unroll, length))
     whole, rest = divmod(length, unroll)
-    write = lower_jaxpr if whole * unroll + rest <= 1 or unroll == 1 else lower_call
+    write = lower_jaxpr if unroll == 1 or length <= 1 else lower_call
     if length and unroll == length:
         whole, rest = 0, length
 

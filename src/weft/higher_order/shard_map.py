@@ -317,7 +317,7 @@ def _(
 # --- derivatives ---
 
 
-def inside(axes: MappedAxes) -> AbstractContextManager[Any]:
+def on_mapped_devices(axes: MappedAxes) -> AbstractContextManager[Any]:
     """The block in which derivatives of a device's program are found: a rule of the user's may
     refer to the axes, and map over further devices."""
     return on_devices([(name, size) for _, name, size in axes])
@@ -326,7 +326,7 @@ def inside(axes: MappedAxes) -> AbstractContextManager[Any]:
 @shard_map.pushforward
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple[Jaxpr, Mask]:
     mapping = Mapping(**named)
-    with inside(mapping.axes):
+    with on_mapped_devices(mapping.axes):
         pushed, out_mask = jvp_jaxpr(jaxpr, mask)
     ins = (*mapping.in_specs, *active(mapping.in_specs, mask))
     outs = (*mapping.out_specs, *active(mapping.out_specs, out_mask))
@@ -337,7 +337,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple
 @shard_map.linearize
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> Derivative | None:
     mapping = Mapping(**named)
-    with inside(mapping.axes):
+    with on_mapped_devices(mapping.axes):
         forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None
@@ -456,7 +456,7 @@ def transposed_on_devices(
     jaxpr: Jaxpr, mapping: Mapping, linear: Mask, known: Mask
 ) -> tuple[Jaxpr, Mask]:
     """The transposed program of one device, and which inputs get a cotangent."""
-    with inside(mapping.axes):
+    with on_mapped_devices(mapping.axes):
         transposed, there = transpose_jaxpr(jaxpr, linear, known)
     ct_specs = tuple(active(mapping.out_specs, known))
     sum_specs = tuple(active(mapping.in_specs, there))
@@ -502,10 +502,10 @@ def _(
     mapping = Mapping(**named)
     if any(axis.name == own for _, own, _ in mapping.axes):
         axis = Axis(axis.size)  # inside, the name is that of another axis
-    inside, out_batched = batch_partly(jaxpr, batched, axis)
+    batched_jaxpr, out_batched = batch_partly(jaxpr, batched, axis)
     ins = [((), *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]
     outs = [((), *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)]
-    results = apply_map(inside, args, mapping.specs(ins, outs))
+    results = apply_map(batched_jaxpr, args, mapping.specs(ins, outs))
     return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
 
 

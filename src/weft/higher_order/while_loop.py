@@ -38,7 +38,7 @@ from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
 from ..stablehlo import Block, Operand
 from .applying import Unfolding
 from .call import as_call
-from .scan import instantiated, one_equation
+from .scan import one_equation, with_zeros
 from .sequential import element_program, must_be_sequential, sequential_vmap
 
 while_loop = HigherOrder("while_loop", "Applies a body to the carry as long as a condition holds.")
@@ -246,7 +246,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
     def program(*args: Value) -> list[Value]:
         cond_consts, body_consts, carry = params.groups(args[: len(mask)])
         _, t_consts, t_carry = params.groups(scatter_list(args[len(mask) :], mask))
-        t_carry = instantiated(t_carry, carry_mask, carry_avals)
+        t_carry = with_zeros(t_carry, carry_mask, carry_avals)
         return apply_while(
             condition,
             body,

@@ -13,7 +13,7 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.source import function_line, located
 from ..core.trace import current
-from ..higher_order.linear_solve import Side, apply
+from ..higher_order.linear_solve import Side, apply_solve
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
@@ -185,7 +185,7 @@ def custom_linear_solve(
         sides.append(((vecmat, [*own]), (transposed, places)))
     shared = [p.aval for p in parameters]
     side, *other = [Side(*[over(solve, shared, *program) for program in pair]) for pair in sides]
-    outs = apply(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
+    outs = apply_solve(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
     return out_tree.unflatten(outs)
 
 

@@ -31,7 +31,7 @@ _lock = threading.RLock()  # reentrant: comparing parameters may run users' code
 
 
 class Variants:
-    """Programs that are equal but for the numbers written into them."""
+    """ProgramTable that are equal but for the numbers written into them."""
 
     __slots__ = ("exact", "lifted", "positions")
 
@@ -59,7 +59,7 @@ class Variants:
         return self.lifted[rest], [literals[i] for i in self.positions]
 
 
-class Programs:
+class ProgramTable:
     """A table of programs that live as long as it; of too many kinds those longest unused go."""
 
     __slots__ = ("kinds",)
@@ -85,13 +85,13 @@ class ProgramOwner:
 
     def __init__(self) -> None:
         self.number = next(_numbers)
-        self.programs = Programs()
+        self.programs = ProgramTable()
 
 
 _numbers = itertools.count()
 _within_programs: weakref.WeakValueDictionary[Any, Jaxpr] = weakref.WeakValueDictionary()
-_of_code: dict[int, tuple[weakref.ref[CodeType], Programs]] = {}
-_without_code = Programs()
+_of_code: dict[int, tuple[weakref.ref[CodeType], ProgramTable]] = {}
+_without_code = ProgramTable()
 
 
 def hash_consed(
@@ -114,7 +114,7 @@ def hash_consed(
         with _lock:
             return _within_programs.setdefault((structure, values), jaxpr), []
     owner = latest_rules(jaxpr)
-    programs = programs_of(function) if owner is None else owner.programs
+    programs = table_of(function) if owner is None else owner.programs
     with _lock:
         return programs.variants(structure).find(jaxpr, values, literals, lift_numbers)
 
@@ -167,21 +167,21 @@ def lifting(jaxpr: Jaxpr, positions: Sequence[int]) -> Jaxpr:
 # --- what keeps a program ---
 
 
-def programs_of(function: Callable[..., Any] | None) -> Programs:
+def table_of(function: Callable[..., Any] | None) -> ProgramTable:
     """The table of the programs that were traced from a function: it lives as long as its code."""
-    code = code_of(function)
+    code = defining_code(function)
     if code is None:
         return _without_code
     with _lock:
         key = id(code)
         found = _of_code.get(key)
         if found is None:
-            found = weakref.ref(code, lambda _: _of_code.pop(key, None)), Programs()
+            found = weakref.ref(code, lambda _: _of_code.pop(key, None)), ProgramTable()
             _of_code[key] = found
         return found[1]
 
 
-def code_of(function: Any) -> CodeType | None:
+def defining_code(function: Any) -> CodeType | None:
     """The code of a function, a method, a partial, or an object that can be called."""
     for _ in range(8):  # wrappers around it
         code = getattr(function, "__code__", None)

@@ -14,7 +14,7 @@ from ..core.jaxpr import Jaxpr
 from ..core.primitive import remember
 from ..core.source import located
 from ..core.trace import current
-from ..higher_order.checkpoint import apply
+from ..higher_order.checkpoint import apply_checkpoint
 from ..interpreters.known_stage import KnownTrace
 from ..interpreters.stage import stage
 from ..programs.hash_consing import hash_consed
@@ -129,11 +129,11 @@ def checkpoint(
                 # not kept: another value next time, or another tracer that it closes over
                 consts = jaxpr.consts
                 jaxpr, numbers = hash_consed(jaxpr.without_consts(), function, True)
-                outs = apply(jaxpr, [*numbers, *consts, *values], policy, prevent_cse)
+                outs = apply_checkpoint(jaxpr, [*numbers, *consts, *values], policy, prevent_cse)
                 return out_tree.unflatten(outs)
             known = remember(cache, key, (*hash_consed(jaxpr, function, True), out_tree))
         jaxpr, numbers, out_tree = known
-        return out_tree.unflatten(apply(jaxpr, [*numbers, *values], policy, prevent_cse))
+        return out_tree.unflatten(apply_checkpoint(jaxpr, [*numbers, *values], policy, prevent_cse))
 
     return checkpointed
 
