@@ -15,7 +15,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..core.array import Array
@@ -183,6 +183,8 @@ def table_of(function: Callable[..., Any] | None) -> ProgramTable:
 
 def defining_code(function: Any) -> CodeType | None:
     """The code of a function, a method, a partial, or an object that can be called."""
+    if function.__class__ is FunctionType and not function.__dict__:
+        return function.__code__  # type: ignore[no-any-return]
     for _ in range(8):  # wrappers around it
         code = getattr(function, "__code__", None)
         inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
@@ -196,7 +198,6 @@ def defining_code(function: Any) -> CodeType | None:
     return None
 
 
-@derived
 def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     """The derivative rules inside a program; of several the latest, which will hardly live longer
     than the others."""
@@ -204,11 +205,14 @@ def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     for e in jaxpr.equations:
         if e.primitive.may_act:
             inside = [v for _, v in e.params if isinstance(v, ProgramOwner)]
-            inside += [r for r in map(latest_rules, subjaxprs(e.params)) if r is not None]
+            inside += [r for r in map(latest_rules_inside, subjaxprs(e.params)) if r is not None]
             for rules in inside:
                 if found is None or rules.number > found.number:
                     found = rules
     return found
+
+
+latest_rules_inside = derived(latest_rules)  # of programs that equations refer to: they are kept
 
 
 def is_eager(trace: Trace) -> bool:
