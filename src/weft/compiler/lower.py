@@ -74,7 +74,7 @@ def operation_numbers(jaxpr: Jaxpr) -> list[int]:
 
 
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
-    """Writes a jaxpr's equations into a block; gives the operands of its outputs."""
+    """Writes a jaxpr's equations into a block; returns the operands of its outputs."""
     names: dict[Any, str] = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
     for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         names[var] = block.constant(const.host(), const.aval).name
@@ -152,7 +152,7 @@ class Template:
         self.places = tuple([i - 1 for i in slots[1:]]) if simple else ()
 
     def write(self, block: Block, names: dict[Any, str], inputs: Sequence[Any]) -> str:
-        """Writes the lines; gives the name of the result."""
+        """Writes the lines; returns the name of the result."""
         block.count = count = block.count + self.fresh
         places = self.places
         if places:
@@ -258,7 +258,7 @@ def lower_call(
 
 
 def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
-    """What writes a function or a region, with the token as one more argument and result.
+    """A writer of a function or a region, with the token as one more argument and result.
 
     See `primitives/callbacks.py`: it is what keeps calls of the host in order.
     """

@@ -47,7 +47,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
 
 
 class Flow:
-    """Which results equations use, as arrays of numbers.
+    """The use of results by equations, as arrays of numbers.
 
     Results are numbered in order, the program's inputs downwards from -1.
     """
@@ -108,7 +108,7 @@ def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def phase(flow: Flow, start: int, period: int, count: int) -> int:
-    """Where within a period to cut, so that the fewest values cross (in the middle of the run)."""
+    """The position within a period to cut at, so that the fewest values cross (in mid-run)."""
     middle = start + (count // 2) * period
     near = max(start, middle - 2 * period)  # what is older crosses every cut alike
     made = slice(flow.results[near], flow.results[middle + period])
@@ -153,7 +153,7 @@ def calls(
 
 
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
-    """What a block computes, but for the names of variables; and its inputs, by first use.
+    """A key of what a block computes, without names of variables; and its inputs, by first use.
 
     The equations' signatures say their operations, types and literals; what is left is where each
     input comes from: a result within, counted up, or one from outside, counted down.

@@ -185,7 +185,7 @@ def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
 
 
 def uses_axis(primitive: Any, params: tuple[tuple[str, Any], ...], name: Any) -> bool:
-    """Whether an operation refers to a named axis, itself or in a jaxpr inside."""
+    """True if an operation refers to a named axis, itself or in a jaxpr inside."""
     if primitive.collective_rule is not None:
         return name in dict(params)["axes"]
     return primitive.takes_axis and name in axes_inside(params)

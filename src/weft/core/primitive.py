@@ -1,6 +1,6 @@
 """A primitive: a name and six rules, side by side. Calling it applies it under the current trace.
 
-    rule        called as                                   gives
+    rule        called as                                   returns
     type        (*avals, **params)                          the output's aval
     evaluate    (*ndarrays, **params)                       the output as an ndarray
     lower       (block, *operands, out, **params)           the output's operand in the block
@@ -16,7 +16,7 @@ What they agree on:
 - `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
   gives has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
 - In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
-  that aval. For the other arguments the rule gives `None`.
+  that aval. For the other arguments the rule returns `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
 - `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that
@@ -25,13 +25,15 @@ What they agree on:
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
 - A collective (`weft.primitives.collectives`) has one more, `collective`, called as (args, batched,
-  axis, **params): what it gives where the mapped axis is among those that its parameter `axes`
+  axis, **params): its output where the mapped axis is among those that its parameter `axes`
   names, whether an argument is batched or not. `axis` is an `Axis`: a size and a name.
+- An operation that asks which values vary along an axis has `resolve`, called as (args, varies,
+  axis, **params): its outputs where that is known.
 - `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
   of this one operation does: of an operation that calls Python, or that moves arrays.
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
-  faster one, where `host_limit` can't; `kernel(*avals, **params)` gives the function that
-  `evaluate` comes to for one signature, where choosing it costs time.
+  faster one, where `host_limit` can't; `kernel(*avals, **params)` returns the function that
+  `evaluate` is for one signature, where choosing it costs time.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
 Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
@@ -67,7 +69,7 @@ class Axis(NamedTuple):
 
 
 class Shared:
-    """What a batch rule gives for an output that is the same for all of the batch."""
+    """An output of a batch rule that is the same for all of the batch."""
 
     __slots__ = ("value",)
 
@@ -108,7 +110,7 @@ class Primitive:
     stage_custom_rule: Rule | None = None
 
     effects = False  # does something besides giving values (a callback)
-    calls_host = False  # runs Python code on the host when a compiled program comes to it
+    calls_host = False  # runs Python code on the host when a compiled program reaches it
     may_act = False  # is one of these, or has jaxprs inside that may be
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
     inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
@@ -222,7 +224,7 @@ class Primitive:
 class HigherOrder(Primitive):
     """A primitive with a jaxpr inside. Its rules besides `type`, `lower` and `transpose`:
 
-        rule          called as                                gives
+        rule          called as                                returns
         execute       (args, **params)                         output values, computed now
         linearize     (mask, avals, **params)                  a Derivative: what to run and keep
                                                                now, and the linear jaxpr
@@ -297,12 +299,12 @@ class HigherOrder(Primitive):
 
 
 def is_linear(arg: Any) -> bool:
-    """Whether an argument of a transpose rule is one to give a cotangent for."""
+    """True for an argument of a transpose rule that is to get a cotangent."""
     return type(arg) is Aval
 
 
 def remember(cache: dict[Any, Any], key: Any, value: Any, limit: int = _CACHE_LIMIT) -> Any:
-    """Puts an entry in a bounded cache, and gives it; a full one starts afresh.
+    """Puts an entry in a bounded cache, and returns it; a full one starts afresh.
 
     Of threads that come with one for the same key, all get the first one's: what is compiled for it
     is compiled once.

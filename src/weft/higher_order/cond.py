@@ -411,9 +411,7 @@ def batch_all(
     axis: Axis,
 ) -> list[Value | Shared]:
     """All branches, and of each element the one that its index names."""
-    for k, x in enumerate(
-        operands
-    ):  # to be guarded too; larger ones would take much memory
+    for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
         if not batched[k] and not x.ndim and may_have_derivative(x):
             operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
             batched[k] = True

@@ -60,7 +60,7 @@ class ScanParams(NamedTuple):
     num_carry: int
 
     def groups(self, items: Sequence[Any]) -> list[list[Any]]:
-        """What belongs to the constants, to the carry, to the sliced operands."""
+        """The items of the constants, of the carry, and of the sliced operands."""
         return groups_of(items, self.num_consts, self.num_carry)
 
     @property

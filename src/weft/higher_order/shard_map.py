@@ -37,7 +37,7 @@ from ..primitives.collectives import psum
 from ..primitives.structural import reshape
 from ..programs.partial_eval import EquationParts, Policy, partial_eval_jaxpr
 from ..programs.replication import resolve_axis
-from ..programs.shard_map_as_vmap import shard_map_as_vmap
+from ..programs.shard_map_as_vmap import Spec, shard_map_as_vmap
 from ..programs.transform import (
     batch_partly,
     depends,
@@ -56,8 +56,6 @@ from .applying import Unfolding
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
 shard_map.communicates = True
-
-Spec = tuple[tuple[Any, ...], ...]
 
 
 class Mapping(NamedTuple):

@@ -53,7 +53,7 @@ class WhileParams(NamedTuple):
     body_nconsts: int
 
     def groups(self, items: Sequence[Any]) -> list[list[Any]]:
-        """What belongs to the constants of the condition, to those of the body, to the carry."""
+        """The items of the condition's constants, of the body's constants, and of the carry."""
         return groups_of(items, self.cond_nconsts, self.body_nconsts)
 
 
@@ -127,7 +127,7 @@ def _(block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]
         return [*condition(b, carry), *carry]
 
     n, test, step = len(state), condition, body
-    if asks:  # XLA's condition gives a boolean and no token: so it is computed in the body
+    if asks:  # XLA's condition returns a boolean and no token: so it is computed in the body
         state = [*condition(block, state), *state]
         n, test, step = 1, lambda b, args: list(args), body_and_condition
     if asks or calls:
