@@ -302,7 +302,7 @@ def test_dead_functions_leave_no_program(use):
             f = use(i, table)
             references.extend([weakref.ref(table), weakref.ref(f)])
 
-    count = 8 if use is choice else 120 if use in (loop, checkpointed) else 1000
+    count = 120 if use in (loop, choice, checkpointed) else 1000
     some(count)
     before = programs()
     some(count)

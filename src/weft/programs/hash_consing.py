@@ -21,7 +21,6 @@ from typing import Any
 from ..core.array import Array
 from ..core.derived import derived
 from ..core.jaxpr import Atom, Jaxpr, Var, subjaxprs
-from ..core.primitive import remember
 from ..core.trace import Trace, current
 from ..interpreters.stage import StageTrace
 
@@ -48,14 +47,15 @@ class Variants:
         if found is not None:
             return found, []
         if not lift or len(self.exact) < _MOST_VARIANTS:
-            return remember(self.exact, values, jaxpr, MOST_KINDS), []
+            keep_latest(self.exact, values, jaxpr)
+            return jaxpr, []
         varying = {i for known in self.exact for i, v in enumerate(known) if v != values[i]}
         if not varying.issubset(self.positions):
             self.positions = sorted(varying.union(self.positions))
             self.lifted.clear()
         rest = tuple([v for i, v in enumerate(values) if i not in self.positions])
         if rest not in self.lifted:
-            remember(self.lifted, rest, lifting(jaxpr, self.positions), MOST_KINDS)
+            keep_latest(self.lifted, rest, lifting(jaxpr, self.positions))
         return self.lifted[rest], [literals[i] for i in self.positions]
 
 
@@ -69,13 +69,16 @@ class ProgramTable:
 
     def variants(self, structure: Any) -> Variants:
         """The programs of a structure."""
-        found = self.kinds.pop(structure, None)
-        if found is None:
-            found = Variants()
-            for oldest in list(self.kinds)[: len(self.kinds) + 1 - MOST_KINDS]:
-                del self.kinds[oldest]
-        self.kinds[structure] = found  # behind all others
+        found = self.kinds.pop(structure, None) or Variants()
+        keep_latest(self.kinds, structure, found)
         return found
+
+
+def keep_latest(table: dict[Any, Any], key: Any, value: Any) -> None:
+    """Puts an entry behind all others in a table; of too many the first goes."""
+    if len(table) >= MOST_KINDS:
+        del table[next(iter(table))]
+    table[key] = value
 
 
 class ProgramOwner:
