@@ -1,6 +1,7 @@
 """What all tests share: eight devices, the executables of one run, quick compilation, samples,
 repeatable hypothesis runs, and the markers `gpu`, `devices` and `combinations`."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -84,13 +85,23 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_collection_finish():
+    """Tests that collect garbage need not go through thousands of tests and all modules."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def least_effort():
     """XLA's options with which it compiles soonest, of those that this jaxlib has."""
     import weft
 
     program = weft.jit(lambda x: x + 1).lower(1)
-    options = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+    options = {
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
+        "xla_cpu_use_fusion_emitters": False,  # the emitters build much before they begin
+    }
     while options:
         try:
             program.compile(compiler_options=options)
