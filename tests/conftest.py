@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config, items):
     left_out = set()
     for name, group in tests.items():
         strength = group[0].get_closest_marker("combinations").kwargs.get("strength", 2)
-        rows = [tuple(item.callspec.indices.values()) for item in group]
+        rows = [tuple(map(id, item.callspec.params.values())) for item in group]
         left_out.update(set(group).difference(
             group[i] for i in sampling.covering(rows, strength, name)
         ))  # fmt: skip
