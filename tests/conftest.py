@@ -36,6 +36,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 LEAST_EFFORT = (
     "core",
+    "generated",
     "higher_order",
     "lax",
     "seeds",
