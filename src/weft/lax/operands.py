@@ -13,6 +13,11 @@ from ..primitives.structural import convert_element_type
 _SCALARS = frozenset((bool, int, float, complex))
 
 
+def uncommitted(x: Any) -> bool:
+    """True for an array that no device was named for: NumPy may compute with its elements."""
+    return x.__class__ is Array
+
+
 def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:
     """Operands as values of one dtype and of one shape, scalars apart.
 

@@ -14,8 +14,9 @@ from ..typing import ArrayLike, Axis
 from .axes import one_axis
 from .creation import broadcast, from_numpy
 from .elementwise import one, two
+from .makers import binary, derived, unary
 from .pieces import cut
-from .promotion import binary, cast, check_ranks, derived, promote_values, strong, unary, value
+from .promotion import cast, check_ranks, promote_values, strong, value
 from .reductions import sum, truth
 
 __all__ = [

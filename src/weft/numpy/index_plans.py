@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
-from ..core.array import Array
 from ..core.value import Value
+from ..lax.operands import uncommitted
 from .promotion import noted
 
 
@@ -185,7 +185,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
             item = known.host()
         elif not dtypes.is_integer(dtype):
             raise noted(not_an_index(name, item.aval))
-        elif known is None or (known.__class__ is not Array and item.ndim):
+        elif known is None or (item.ndim and not uncommitted(known)):
             return item
         else:
             item = known.host()

@@ -17,6 +17,7 @@ from ..core.trace import current
 from ..core.value import fill_operators
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
+from ..lax.operands import uncommitted
 from ..lax.slicing import counted_from_end, start_index
 from ..primitives.arithmetic import div, rem, sub
 from ..primitives.comparison import lt, ne
@@ -35,7 +36,8 @@ from ..primitives.structural import broadcast_in_dim, convert_element_type, resh
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
 from .index_plans import Index, New, Placed, Sliced, parse
-from .promotion import cast, keep, noted, plan_cache, value
+from .plans import computing, keep, plan_cache
+from .promotion import cast, noted, value
 
 __all__ = ["argwhere", "flatnonzero", "nonzero", "unstack"]
 
@@ -96,7 +98,9 @@ fill_operators(getitem=getitem)
 
 
 def host_of(x: Array) -> Any:
-    """The elements on the host if they cost nothing there (the CPU is the only device)."""
+    """The elements if they are on the host, or cost nothing there (the CPU is the only device)."""
+    if x._host is not None:
+        return x._host
     if machine.accelerated is None:
         machine.accelerated = machine.find_accelerator()
     return None if machine.accelerated else _base.fetch(x)
@@ -109,8 +113,8 @@ def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     found: list[Any] = []
     for item in items:
-        if item.__class__ is Array:
-            item = item._host if item._host is not None else host_of(item)
+        if uncommitted(item):
+            item = host_of(item)
             if item is None:
                 raise TypeError
         elif item.__class__ in BASIC:
@@ -381,8 +385,8 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
         raise noted(ValueError(f"unstack: expected an array with at least one axis; got {v.aval}"))
     a = one_axis("unstack", axis, v.ndim)
     n, shape = v.shape[a], (*v.shape[:a], *v.shape[a + 1 :])
-    if v.__class__ is Array and current.trace is _base:
-        host = v._host if v._host is not None else host_of(v)
+    if uncommitted(v) and computing():
+        host = host_of(v)
         if host is not None:
             row = aval(shape, v.dtype, v.weak_type)
             return tuple([Array(h, row) for h in (np.moveaxis(host, a, 0) if a else host)])

@@ -14,7 +14,8 @@ from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import array, wanted_dtype
 from .pieces import cut
-from .promotion import cast, composite, no_out, noted, promote_values, value
+from .plans import composite
+from .promotion import cast, no_out, noted, promote_values, value
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 __all__ = [

@@ -13,15 +13,9 @@ from ..core.value import Value
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
 from ..typing import ArrayLike
 from .elementwise import one, two
-from .promotion import (
-    SCALARS,
-    binary,
-    composite,
-    no_out,
-    noted,
-    promote_values,
-    value,
-)
+from .makers import binary
+from .plans import composite
+from .promotion import SCALARS, no_out, noted, promote_values, value
 from .reductions import all, truth
 from .rounding import is_whole
 

@@ -14,7 +14,8 @@ from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import broadcast, from_numpy, on_device, wanted_dtype
 from .pieces import cut, take_fixed
-from .promotion import cast, composite, noted, value
+from .plans import composite
+from .promotion import cast, noted, value
 from .reductions import sum
 from .shapes import ravel
 

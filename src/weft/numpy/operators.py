@@ -24,7 +24,8 @@ from .elementwise import (
     negative as negative,
     positive as positive,
 )
-from .promotion import binary, derived, is_operand
+from .makers import binary, derived
+from .promotion import is_operand
 
 add = binary(structural.add, "add", operator=True)
 subtract = binary(arithmetic.sub, "subtract", operator=True)

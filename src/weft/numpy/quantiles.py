@@ -16,7 +16,8 @@ from ..primitives import (
 from ..typing import ArrayLike, Axes
 from .axes import all_axes
 from .pieces import look_up
-from .promotion import cast, composite, inexact, no_out
+from .plans import composite
+from .promotion import cast, inexact, no_out
 from .reductions import sum, wide_of
 from .rounding import EVEN
 

@@ -12,6 +12,7 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError
+from ..lax.operands import uncommitted
 from ..primitives import arithmetic, creation as made, structural, transcendental as t
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
@@ -111,11 +112,11 @@ def arange(
 
 
 def _is_static(x: Any) -> bool:
-    return x.__class__ in SCALARS or isinstance(x, (np.ndarray, np.generic)) or x.__class__ is Array
+    return x.__class__ in SCALARS or isinstance(x, (np.ndarray, np.generic)) or uncommitted(x)
 
 
 def _host(x: Any) -> Any:
-    return np.asarray(x.host()) if x.__class__ is Array else x
+    return np.asarray(x.host()) if uncommitted(x) else x
 
 
 @located

@@ -17,19 +17,9 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .elementwise import EVEN, maximum, minimum, two
-from .promotion import (
-    SCALARS,
-    binary,
-    cast,
-    check_ranks,
-    composite,
-    derived,
-    inexact,
-    no_out,
-    noted,
-    unary,
-    value,
-)
+from .makers import binary, derived, unary
+from .plans import composite
+from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
 
 __all__ = [
     "around",

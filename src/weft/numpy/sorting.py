@@ -22,7 +22,8 @@ from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import from_numpy, wanted_dtype
 from .pieces import look_up
-from .promotion import cast, composite, noted, promote_values, value
+from .plans import composite
+from .promotion import cast, noted, promote_values, value
 from .reductions import sum
 from .shapes import ravel, reversed_along
 

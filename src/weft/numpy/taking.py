@@ -11,6 +11,7 @@ from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..core.trace import current
 from ..lax.indexing import fill_number
+from ..lax.operands import uncommitted
 from ..primitives.arithmetic import rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
@@ -25,6 +26,7 @@ from ..primitives.structural import add, convert_element_type, reshape, widen
 from ..typing import ArrayLike, Axis, Shape
 from .axes import one_axis, shape_tuple
 from .indexing import coordinates, getitem, known_places, nonzero, run_time_places
+from .plans import hosts_of
 from .promotion import cast, no_out, noted, promote_values, value
 from .reductions import truth
 from .shapes import joint_shape
@@ -79,7 +81,7 @@ def places_for(
     if how is CLIP and clip_negative:
         return indices, how
     known = indices.concrete()
-    if known is not None and known.__class__ is Array:
+    if known is not None and uncommitted(known):
         return as_value(known_places(n, known.host(), True, dtypes.int32)), how
     return run_time_places(n, indices, True), how
 
@@ -97,19 +99,14 @@ def wrapped(indices: Any, n: int) -> Any:
 
 def on_host(function: Any, x: Any, indices: Any, axis: int, **options: Any) -> Any:
     """NumPy's function, if both arrays are here and no place is out of range; else `None`."""
-    if (
-        x.__class__ is Array
-        and indices.__class__ is Array
-        and current.trace is _base
-        and x._host is not None
-        and indices._host is not None
-    ):
-        try:
-            result = function(x._host, indices._host, axis=axis, **options)
-        except (IndexError, TypeError, ValueError):
-            return None
-        return Array(result, x.aval.update(shape=result.shape))
-    return None
+    hosts = hosts_of(x, indices)
+    if hosts is None:
+        return None
+    try:
+        result = function(*hosts, axis=axis, **options)
+    except (IndexError, TypeError, ValueError):
+        return None
+    return Array(result, x.aval.update(shape=result.shape))
 
 
 def take(

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import as_value
 from ..core.primitive import Axis
 from ..core.value import Value
 from ..interpreters.batch import batch
 from ..lax.indexing import scatter_apply
+from ..lax.operands import uncommitted
 from ..lax.slicing import start_index
 from ..primitives import arithmetic, indexing, structural
 from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
@@ -71,10 +72,10 @@ def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
             if kind not in _FITTING.get(dtype.kind, ()):
                 return None
             values = dtype.type(values)
-        elif kind is Array:
+        elif uncommitted(values):
             if values.aval.dtype is not dtype:
                 return None
-            values = values._host if values._host is not None else host_of(values)
+            values = host_of(values)
             if values is None:
                 return None
         elif not isinstance(values, (np.ndarray, np.generic)) or values.dtype != dtype:
