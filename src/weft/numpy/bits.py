@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..lax.axis_slices import slice_along
 from ..lax.loops import while_loop
 from ..primitives import arithmetic, bitwise, comparison, selection, structural
 from ..primitives.slicing import pad
@@ -15,7 +16,6 @@ from .axes import one_axis
 from .creation import broadcast, from_numpy
 from .elementwise import one, two
 from .makers import binary, derived, unary
-from .pieces import cut
 from .promotion import cast, check_ranks, promote_values, strong, value
 from .reductions import sum, truth
 
@@ -225,5 +225,5 @@ def unpackbits(
             padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, count - n, 0))
             bits = pad(bits, literal(0, dtypes.uint8), padding=padding)
         else:
-            bits = cut(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
+            bits = slice_along(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
     return structural.move_axis(bits, bits.ndim - 1, i)  # type: ignore[no-any-return]

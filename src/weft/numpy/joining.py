@@ -9,11 +9,11 @@ import numpy as np
 from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import array, wanted_dtype
-from .pieces import cut
 from .plans import composite
 from .promotion import cast, no_out, noted, promote_values, value
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
@@ -333,7 +333,7 @@ def _split(
                 )
             )
         bounds = [k * size + min(k, more) for k in range(sections + 1)]
-    return [cut(x, i, a, max(a, b)) for a, b in itertools.pairwise(bounds)]
+    return [slice_along(x, i, a, max(a, b)) for a, b in itertools.pairwise(bounds)]
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:

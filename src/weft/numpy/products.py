@@ -7,13 +7,13 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.trace import current
+from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import all_axes, one_axis, whole_number
 from .creation import wanted_dtype
-from .pieces import cut
 from .plans import Products, composite
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 
@@ -414,7 +414,9 @@ def _cross(x: Any, y: Any) -> Any:
     last = x.ndim - 1, y.ndim - 1
 
     def part(v: Any, k: int) -> Any:
-        return structural.reshape(piece := cut(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1])
+        return structural.reshape(
+            piece := slice_along(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1]
+        )
 
     if x.shape[-1] == y.shape[-1] == 2:
         return part(x, 0) * part(y, 1) - part(x, 1) * part(y, 0)

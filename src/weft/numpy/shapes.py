@@ -8,11 +8,11 @@ from typing import Any
 from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
 from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
 from .creation import broadcast
-from .pieces import cut
 from .plans import rearranged
 from .promotion import noted, value
 
@@ -456,7 +456,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     if times > 1:
         x = reshape(structural.widen(x, (times, x.size)), -1)
     if x.size != total:
-        x = cut(x, 0, 0, total)
+        x = slice_along(x, 0, 0, total)
     return reshape(x, target)
 
 

@@ -19,11 +19,11 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes, whole_number
+from .axis_choices import gather_along
 from .creation import asarray, wanted_dtype, zeros
 from .joining import concatenate
 from .matrices import diagonal
 from .means import mean
-from .pieces import look_up
 from .products import contracted
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known, linspace
@@ -513,9 +513,9 @@ def interp(
     n = coordinates.size
     i = clip(searchsorted(coordinates, points, side="right"), 1, builtin_max(n - 1, 1))
     before = i - 1
-    x0, f0 = look_up(coordinates, before), look_up(values, before)
-    dx = look_up(coordinates, i) - x0
-    df = look_up(values, i) - f0
+    x0, f0 = gather_along(coordinates, before), gather_along(values, before)
+    dx = gather_along(coordinates, i) - x0
+    df = gather_along(values, i) - f0
     flat = comparison.eq(dx, literal(0.0, dx.dtype))
     safe = selection.select_n(flat, dx, literal(1.0, dx.dtype))
     result = selection.select_n(flat, f0 + (points - x0) / safe * df, f0 + 0 * points)

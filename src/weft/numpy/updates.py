@@ -193,8 +193,10 @@ class Window(NamedTuple):
     flipped: tuple[int, ...]
 
 
-def window_of(name: str, x: Any, ix: Index, mode: Any, wrap: bool) -> Any:
-    """The `Window` that an index is for; "nothing" if it is out of range; `None` for no box."""
+def window_of(
+    name: str, x: Value, ix: Index, mode: GatherScatterMode | None, wrap: bool
+) -> Window | None:
+    """The box that an index is for, without elements if it is out of range; `None` for no box."""
     if ix.lookups:
         return None
     start, sizes, flipped = [], [], []
@@ -221,7 +223,9 @@ def window_of(name: str, x: Any, ix: Index, mode: Any, wrap: bool) -> Any:
             sizes.append(p.count)
             if p.step < 0 and p.count > 1:
                 flipped.append(p.axis)
-    return "nothing" if outside else Window(tuple(start), tuple(sizes), tuple(flipped))
+    if outside:
+        sizes = [0] * len(sizes)
+    return Window(tuple(start), tuple(sizes), tuple(flipped))
 
 
 def check_not_empty(name: str, x: Any, axis: int) -> None:
@@ -247,7 +251,7 @@ def changed_at(
     x = with_inserted(x, ix.inserted)
     y = fitted(name, y, ix.shape)
     window = window_of(name, x, ix, mode, wrap)
-    if window == "nothing" or 0 in ix.shape:
+    if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
         y = reshape(y, shape=window.sizes) if y.shape != window.sizes else y
@@ -359,7 +363,7 @@ def apply(
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)
     window = window_of(name, x, ix, how, wrap)
-    if window == "nothing" or 0 in ix.shape:
+    if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
         old = get_window(x, window)
