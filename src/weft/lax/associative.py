@@ -29,7 +29,7 @@ def associative_scan(
       reverse: whether to combine from the last to each.
       axis: along which axis.
     Returns: as `elems`, the combinations.
-    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn gives another
+    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn returns another
       structure or type.
     Example:
       >>> import weft.numpy as np
@@ -37,7 +37,8 @@ def associative_scan(
       >>> print(lax.associative_scan(lambda a, b: a * b, np.arange(1, 6)))
       [  1   2   6  24 120]
 
-    Source: seed 003, `lax.associative_scan`; Blelloch, Prefix Sums and Their Applications (1990).
+    Source: JAX documentation, `jax.lax.associative_scan`; Blelloch, Prefix Sums
+    and Their Applications (1990).
     """
     check_function("associative_scan", "function", fn)
     values, tree = values_of("associative_scan", "elems", elems)

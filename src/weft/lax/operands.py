@@ -1,4 +1,4 @@
-"""What lax functions ask of operands: one dtype, and one shape. Knows no operation."""
+"""The operands of lax functions: of one dtype, and of one shape. Knows no operation."""
 
 import operator
 from collections.abc import Sequence

@@ -206,7 +206,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Writes a window that begins at run-time indices; gives a new array.
+    """Writes a window that begins at run-time indices; returns a new array.
 
     Args:
       operand: array [n0, …, nk], any dtype.
@@ -329,7 +329,7 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Writes the elements at one run-time place along an axis; gives a new array.
+    """Writes the elements at one run-time place along an axis; returns a new array.
 
     Args:
       operand: array, any dtype.

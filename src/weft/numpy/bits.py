@@ -70,7 +70,7 @@ right_shift = bitwise_right_shift = derived(_right_shift, "right_shift", RIGHT, 
 
 @located
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """How many bits of |x| are one.
+    """The number of bits of |x| that are one.
 
     Args:
       x: integer or boolean array of any shape.
@@ -199,7 +199,7 @@ def unpackbits(
     Args:
       a: uint8 array.
       axis: the axis to unpack; None flattens.
-      count: how many bits to give; negative ones are cut off from the end.
+      count: how many bits to return; negative ones are cut off from the end.
       bitorder: 'big', the highest bit is first, or 'little'.
     Returns: uint8 array of zeros and ones; the axis is eight times as long.
     Example:

@@ -46,7 +46,7 @@ def apply_along_axis(
     """A function of vectors applied to all vectors along an axis.
 
     Args:
-      func1d: takes an array [n], then `args` and `kwargs`; gives an array of any shape.
+      func1d: takes an array [n], then `args` and `kwargs`; returns an array of any shape.
       axis: the axis of the vectors.
       arr: array of at least one axis.
     Returns: array with the axis replaced by those of the function's result.
@@ -112,7 +112,7 @@ def vectorize(
     Args:
       pyfunc: the function.
       excluded: positions and names of arguments that are passed on as they are.
-      signature: which axes the function itself takes and gives, as in '(n,m),(m)->(n)'; none by
+      signature: which axes the function itself takes and returns, as in '(n,m),(m)->(n)'; none by
         default.
     Returns: the function of arrays.
     Example:

@@ -1,4 +1,4 @@
-"""What an index means: each axis of the array is sliced, dropped at a place, or looked up.
+"""The meaning of an index: each axis of the array is sliced, dropped at a place, or looked up.
 
 Knows NumPy's rules of indexing; knows nothing of how elements are moved.
 """
@@ -78,7 +78,7 @@ class Index:
 
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """What index arrays broadcast to."""
+    """The shape that index arrays broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -155,7 +155,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
 
 
 def consumed(kind: Any) -> int:
-    """How many axes of the array an item of an index is for."""
+    """The number of axes of the array that an item of an index is for."""
     if kind is None or kind is Ellipsis or kind.__class__ is np.bool_:
         return 0
     return kind.ndim if getattr(kind, "dtype", None) == np.bool_ else 1
@@ -213,7 +213,7 @@ def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Ex
 
 
 def shortened(x: Any) -> str:
-    """What was given, for a message."""
+    """An argument's text for a message, cut after 60 characters."""
     text = repr(x)
     return text if len(text) <= 60 else text[:57] + "…"
 

@@ -143,7 +143,7 @@ def read(
     """`x[index]` by primitives.
 
     Args:
-      mode: what becomes of places out of range; `None` moves them inside, and gives them no share
+      mode: what becomes of places out of range; `None` moves them inside, and lets them take no part
         in derivatives if they are looked up.
       wrap: whether negative places count from the end.
     """
@@ -403,7 +403,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
     Args:
       a: array with at least one axis.
-      size: how many places to give: the first ones; if there are fewer, `fill_value` follows. It is
+      size: how many places to return: the first ones; if there are fewer, `fill_value` follows. It is
         needed while `a` is traced, as it decides the result's shape.
       fill_value: a number, or one for each axis; 0 if left out.
     Returns: an integer array for each axis.

@@ -21,7 +21,7 @@ __all__ = ["mean", "std", "var"]
 
 
 def number_of(x: Any, axes: tuple[int, ...]) -> int:
-    """How many elements come together in a reduction."""
+    """The number of elements that a reduction combines into one."""
     return math.prod([x.aval.shape[i] for i in axes])
 
 
@@ -57,7 +57,7 @@ def _mean_of(
 
 
 def counted(name: str, x: Any, axes: Any, where: Any, keepdims: Any, dtype: Any) -> Any:
-    """How many elements a mask leaves, as a float."""
+    """The number of elements that a mask leaves, as a float."""
     mask = truth(name, where, "where")
     mask = broadcast(name, mask, x.aval.shape)
     return cast(sum(mask, axes, None, None, keepdims), dtype)

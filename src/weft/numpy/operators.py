@@ -1,4 +1,4 @@
-"""What operators and methods of arrays mean. Fills the second hook: `Value.operators`.
+"""The operators and methods of arrays. Fills the second hook: `Value.operators`.
 
 Operators give way (`NotImplemented`) to operands that are no arrays, as Python's should; the
 functions of the same names in other modules refuse them. The operators are here; methods are found

@@ -49,7 +49,7 @@ def pad(
       mode: 'constant' (constant_values=0), 'empty' (zeros), 'edge', 'reflect' and 'symmetric'
         (reflect_type='even' or 'odd'), 'wrap', 'linear_ramp' (end_values=0), 'maximum', 'minimum',
         'mean', 'median' (stat_length=None); or a function `(row, (before, after), axis, kwargs)`
-        that gives the padded row.
+        that returns the padded row.
       kwargs: the option of the mode: a number, a pair, or a pair for each axis.
     Returns: array with longer axes.
     Example:

@@ -143,7 +143,7 @@ def inexact(name: str, x: Any) -> Any:
 
 
 def is_operand(x: Any) -> bool:
-    """Whether an operator of ours takes care of `x` (be it with an error)."""
+    """True if weft's operators handle `x`, be it with an error."""
     return x.__class__ in _PLAIN or isinstance(x, Value) or hasattr(x, "__array__")
 
 

@@ -56,7 +56,7 @@ def masked(name: str, x: Any, where: Any, identity: Any) -> Any:
 
 
 def truth(name: str, x: Any, argument: str = "a") -> Any:
-    """Whether elements aren't zero."""
+    """True where elements aren't zero."""
     x = value(name, x, argument)
     if x.aval.dtype == dtypes.bool_:
         return x
@@ -341,7 +341,7 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements are true (not zero), over axes.
+    """True if all elements are true (not zero), over axes.
 
     Args:
       a: array of any shape.
@@ -368,7 +368,7 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether any element is true (not zero), over axes.
+    """True if any element is true (not zero), over axes.
 
     Args: as in `all`.
     Returns: boolean array without the reduced axes.
@@ -386,7 +386,7 @@ alltrue, sometrue = all, any
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Array:
-    """How many elements aren't zero, over axes.
+    """The number of elements that aren't zero, over axes.
 
     Args:
       a: array of any shape.

@@ -51,7 +51,7 @@ _ceil = unary(arithmetic.ceil, "ceil")
 
 
 def is_whole(x: Any) -> bool:
-    """Whether the elements of a value are integers or booleans by dtype."""
+    """True if the elements of a value are integers or booleans by dtype."""
     return not dtypes.is_inexact(x.aval.dtype)
 
 
@@ -284,7 +284,7 @@ def _signbit(x: Any) -> Any:
 
 
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign is minus; -0.0 has one.
+    """True where the sign is minus; -0.0 has one.
 
     Args:
       x: real array of any shape.
@@ -420,7 +420,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def is_complex_or_not_whole(x: Any, e: Any) -> bool:
-    """What `ldexp` refuses."""
+    """The error of `ldexp` for operands of other kinds."""
     return dtypes.is_complex(x.aval.dtype) or not is_whole(e)
 
 

@@ -159,9 +159,9 @@ def unique(
 
     Args:
       ar: array of any shape.
-      return_index: give the index of the first of each too.
-      return_inverse: give for each element its place in the result too.
-      return_counts: give how often each occurs too.
+      return_index: return the index of the first of each too.
+      return_inverse: return for each element its place in the result too.
+      return_counts: return how often each occurs too.
       axis: compare the slices along this axis; None flattens the array.
       equal_nan: whether NaN equals NaN.
       size: the length of the result, needed where `ar` is traced; what is too much is cut off.
@@ -205,7 +205,7 @@ def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The result of `unique_all`."""
 
     values: Any
     indices: Any
@@ -214,14 +214,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The result of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The result of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
@@ -291,7 +291,7 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Whether each element is among others.
+    """True for each element that is among others.
 
     Args:
       element: array of any shape.
@@ -327,7 +327,7 @@ def isin(
 def in1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False
 ) -> Array:
-    """Whether each element of the flattened `ar1` is in `ar2`.
+    """True for each element of the flattened `ar1` that is in `ar2`.
 
     Example:
       >>> np.in1d(np.arange(3), np.array([0, 2]))
@@ -455,7 +455,7 @@ def intersect1d(
 
     Args:
       assume_unique: the elements of each array are known to be different.
-      return_indices: give the indices of their first occurrences in both arrays too.
+      return_indices: return the indices of their first occurrences in both arrays too.
       size, fill_value: as in `unique`.
     Returns: array, or a tuple of three.
     Example:

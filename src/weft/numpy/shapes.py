@@ -160,7 +160,7 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged.
+    """The array with its last two axes swapped.
 
     Args:
       x: array [batch…, n, m].
@@ -176,7 +176,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged.
+    """The array with two axes swapped.
 
     Example:
       >>> np.swapaxes(np.ones((2, 3, 4)), 0, 2).shape
@@ -495,7 +495,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
 
 
 def iterable(y: Any) -> bool:
-    """Whether it can be iterated over.
+    """True if it can be iterated over.
 
     Example:
       >>> np.iterable([1]), np.iterable(1)

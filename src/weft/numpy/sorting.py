@@ -221,7 +221,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def in_order(x: Any, y: Any, or_equal: bool) -> Any:
-    """Whether x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
+    """True where x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
     complex numbers go by their real parts, then by their imaginary ones."""
     if dtypes.is_complex(x.aval.dtype):
         x_real, y_real = complex_numbers.real(x), complex_numbers.real(y)
@@ -273,7 +273,7 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where values would go to keep a sorted array sorted.
+    """The places at which values would be inserted to keep a sorted array sorted.
 
     Args:
       a: array [n], sorted.

@@ -34,7 +34,7 @@ Mode = str | GatherScatterMode | None
 
 
 class Operation(NamedTuple):
-    """What is done to elements: as a scatter, elementwise on a window, and by NumPy."""
+    """A way to change elements: as a scatter, elementwise on a window, and by NumPy."""
 
     name: str
     scatter: Any
@@ -386,7 +386,7 @@ def apply(
 
 
 def one_element(name: str, result: Any) -> Any:
-    """What a function gave for an element, which must be a scalar."""
+    """The result of a function for an element: a scalar, or an error says so."""
     new = as_value(result)
     if new.ndim:
         raise noted(TypeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))
