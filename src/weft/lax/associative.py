@@ -29,8 +29,8 @@ def associative_scan(
       reverse: whether to combine from the last to each.
       axis: along which axis.
     Returns: as `elems`, the combinations.
-    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn returns another
-      structure or type.
+    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn returns
+      another structure or type.
     Example:
       >>> import weft.numpy as np
       >>> from weft import lax

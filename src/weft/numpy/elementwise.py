@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.value import Value
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -290,7 +289,7 @@ divmod = derived(_divmod, "divmod", two(
 # --- powers ---
 
 
-def _whole_power_of(x: Value, y: int) -> Value:
+def _whole_power_of(x: Array, y: int) -> Array:
     """x to the power of a Python int."""
     (x,) = promote_values("power", x, to_number=True)
     if y == 2:

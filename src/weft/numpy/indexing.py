@@ -143,8 +143,8 @@ def read(
     """`x[index]` by primitives.
 
     Args:
-      mode: what becomes of places out of range; `None` moves them inside, and lets them take no part
-        in derivatives if they are looked up.
+      mode: what becomes of places out of range; `None` moves them inside, and gives looked-up
+        ones no share in derivatives.
       wrap: whether negative places count from the end.
     """
     ix = parse(name, x, index)
@@ -403,8 +403,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
     Args:
       a: array with at least one axis.
-      size: how many places to return: the first ones; if there are fewer, `fill_value` follows. It is
-        needed while `a` is traced, as it decides the result's shape.
+      size: how many places to return: the first ones; if there are fewer, `fill_value` follows.
+        It is needed while `a` is traced, as it decides the result's shape.
       fill_value: a number, or one for each axis; 0 if left out.
     Returns: an integer array for each axis.
     Raises: ValueError: a scalar. ConcretizationTypeError: `a` is traced, and there is no size.

@@ -36,7 +36,7 @@ def mean_dtypes(x: Any, dtype: Any) -> tuple[Any, Any]:
 
 def _mean_of(
     x: Value, axis: Any, keepdims: Any, dtype: np.dtype[Any] | None = None, where: Any = None
-) -> Value:
+) -> Array:
     found, wide = mean_dtypes(x, dtype)
     axes = all_axes("mean", axis, x)
     weak = x.aval.weak_type and dtype is None
@@ -48,7 +48,7 @@ def _mean_of(
         count = literal(float(number_of(x, axes)), wide)
     else:
         count = counted("mean", x, axes, where, keepdims, wide)
-    result = arithmetic.div(total, count)
+    result: Array = arithmetic.div(total, count)
     return (
         result
         if result.aval.dtype == found and result.aval.weak_type == weak
@@ -91,9 +91,9 @@ def mean(
       Array([2., 3.], dtype=float32)
     """
     if dtype is None and out is None and where is None:
-        return _mean(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _mean(a, axis, keepdims)
     no_out("mean", out)
-    return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)  # type: ignore[return-value]
+    return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)
 
 
 def deviation(
@@ -106,7 +106,7 @@ def deviation(
     dtype: np.dtype[Any] | None = None,
     where: Any = None,
     mean: Any = None,
-) -> Value:
+) -> Array:
     """A variance, or its square root."""
     found, _ = mean_dtypes(x, dtype)
     if dtype is not None and not dtypes.is_inexact(found):
@@ -139,7 +139,7 @@ def deviation(
         count = arithmetic.sub(
             counted(name, x, axes, where, keepdims, dtype), literal(float(ddof), dtype)
         )
-    result = arithmetic.div(total, count)
+    result: Array = arithmetic.div(total, count)
     if root:
         result = arithmetic.sqrt(result)
     return (
@@ -183,7 +183,7 @@ def var(
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
-        return _var(a, axis, ddof, keepdims)  # type: ignore[no-any-return]
+        return _var(a, axis, ddof, keepdims)
     no_out("var", out)
     x, wanted = value("var", a, "a"), wanted_dtype("var", dtype)
     less = _correction("var", ddof, correction)
@@ -223,7 +223,7 @@ def std(
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
-        return _std(a, axis, ddof, keepdims)  # type: ignore[no-any-return]
+        return _std(a, axis, ddof, keepdims)
     no_out("std", out)
     x, wanted = value("std", a, "a"), wanted_dtype("std", dtype)
     less = _correction("std", ddof, correction)

@@ -97,7 +97,7 @@ def host_kernel(
 # --- planned functions ---
 
 
-def planned(name: str, function: Callable[..., Any], argument: str = "a") -> Callable[..., Any]:
+def planned(name: str, function: Callable[..., Array], argument: str = "a") -> Callable[..., Array]:
     """`function(x, first, *rest)` for an array of any kind, with a plan for each signature.
 
     The plan is made when a signature comes the second time. `first` is an axis, a tuple of axes, an
@@ -106,7 +106,7 @@ def planned(name: str, function: Callable[..., Any], argument: str = "a") -> Cal
     """
     plans = plan_cache()
 
-    def call(a: Any, first: Any, *rest: Any) -> Any:
+    def call(a: Any, first: Any, *rest: Any) -> Array:
         try:
             kernel, out, known = plans[a.aval, first, rest, thread.x64]
             if known is not first:
@@ -120,7 +120,7 @@ def planned(name: str, function: Callable[..., Any], argument: str = "a") -> Cal
             return Array((current.quiet or quietly())(kernel, host), out)
         return planning(value(name, a, argument), first, rest)
 
-    def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Any:
+    def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Array:
         result = function(x, first, *rest)  # refuses bad arguments, which so have no plan
         if uncommitted(x) and computing():
             key = x.aval, first, rest, thread.x64
@@ -132,7 +132,7 @@ def planned(name: str, function: Callable[..., Any], argument: str = "a") -> Cal
                 keep(plans, key, ())
             elif not seen:
 
-                def compute(x: Value) -> Any:
+                def compute(x: Array) -> Array:
                     return function(x, first, *rest)
 
                 kernel, out, _ = plan_of(compute, [x.aval], {})
@@ -209,7 +209,7 @@ class Products:
             return Array((current.quiet or quietly())(kernel, x, y), out)
         return None
 
-    def add(self, x: Value, y: Value, params: tuple[tuple[str, Any], ...]) -> None:
+    def add(self, x: Any, y: Any, params: tuple[tuple[str, Any], ...]) -> None:
         """Keeps the kernel of the product of two values, if it has one."""
         kernel = host_kernel(self.primitive, (x, y), params)
         if kernel is not None:
@@ -244,7 +244,7 @@ def composite(
                 key: Any = (thread.x64, tuple(options.items()), kinds, *[x.aval for x in xs])
             else:
                 key = (thread.x64, *[x.aval for x in xs])
-            found = plans.get(key)
+            found: Any = plans.get(key)
         except TypeError:  # an option that has no hash
             return function(*xs, **options)
         if found is None:

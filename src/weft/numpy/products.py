@@ -99,7 +99,7 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:
+        if plain and x is a and y is b:  # nothing was cast
             _dots.add(x, y, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:

@@ -103,7 +103,7 @@ def folded(
     initial: Any = None,
     where: Any = None,
     promote_integers: bool = True,
-) -> Value:
+) -> Array:
     """A sum or a product."""
     weak = x.aval.weak_type and dtype is None
     found = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
@@ -112,14 +112,14 @@ def folded(
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)
     axes = all_axes(name, axis, x)
-    result = primitive(x, axes=axes) if axes else x
+    result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
         start = cast(value(name, initial, "initial"), wide, weak)
         result = combine(scalar_only(name, start, "initial"), result)
     if result.aval.dtype != found or result.aval.weak_type != weak:
         result = cast(result, found, weak)
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def scalar_only(name: str, x: Any, argument: str) -> Any:
@@ -164,7 +164,7 @@ def sum(
       Array([3., 3.], dtype=float32)
     """
     if dtype is None and out is None and initial is None and where is None and promote_integers:
-        return _sum(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _sum(a, axis, keepdims)
     no_out("sum", out)
     x, wanted = value("sum", a, "a"), wanted_dtype("sum", dtype)
     return _sum_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
@@ -193,7 +193,7 @@ def prod(
       Array(24, dtype=int32)
     """
     if dtype is None and out is None and initial is None and where is None and promote_integers:
-        return _prod(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _prod(a, axis, keepdims)
     no_out("prod", out)
     x, wanted = value("prod", a, "a"), wanted_dtype("prod", dtype)
     return _prod_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
@@ -212,7 +212,7 @@ def _extreme(
     keepdims: Any,
     initial: Any = None,
     where: Any = None,
-) -> Value:
+) -> Array:
     if where is not None and initial is None:
         raise noted(
             ValueError(
@@ -231,13 +231,13 @@ def _extreme(
     primitive = reduction.reduce_max if largest else reduction.reduce_min
     identity = extremes.lowest(x.aval.dtype) if largest else extremes.highest(x.aval.dtype)
     x = masked(name, x, where, identity)
-    result = primitive(x, axes=axes) if axes else x
+    result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
         start = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
         result = combine(scalar_only(name, start, "initial"), result)
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 _max_of = functools.partial(_extreme, "max", True)
@@ -268,7 +268,7 @@ def max(
       Array(3, dtype=int32)
     """
     if out is None and initial is None and where is None:
-        return _max(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _max(a, axis, keepdims)
     no_out("max", out)
     return _max_of(value("max", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
@@ -295,7 +295,7 @@ def min(
       Array(1, dtype=int32)
     """
     if out is None and initial is None and where is None:
-        return _min(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _min(a, axis, keepdims)
     no_out("min", out)
     return _min_of(value("min", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
@@ -321,10 +321,10 @@ def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = Fals
 
 def _logic(
     name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any, where: Any = None
-) -> Value:
+) -> Array:
     flags = masked(name, truth(name, x), where, name == "all")
     axes = all_axes(name, axis, flags)
-    result = primitive(flags, axes=axes) if axes else flags
+    result: Array = primitive(flags, axes=axes) if axes else flags
     return keep_axes(result, flags, axes, keepdims)
 
 
@@ -355,7 +355,7 @@ def all(
       Array(False, dtype=bool)
     """
     if where is None and out is None:
-        return _all(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _all(a, axis, keepdims)
     no_out("all", out)
     return _all_of(value("all", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
 
@@ -377,7 +377,7 @@ def any(
       Array([ True, False], dtype=bool)
     """
     if where is None and out is None:
-        return _any(a, axis, keepdims)  # type: ignore[no-any-return]
+        return _any(a, axis, keepdims)
     no_out("any", out)
     return _any_of(value("any", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
 

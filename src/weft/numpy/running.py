@@ -29,7 +29,7 @@ __all__ = [
 # --- places of extremes ---
 
 
-def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Value:
+def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Array:
     ndim = x.aval.ndim
     if not x.aval.size:
         raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
@@ -62,7 +62,7 @@ def argmax(
       Array(1, dtype=int32)
     """
     no_out("argmax", out)
-    return _argmax(a, axis, keepdims)  # type: ignore[no-any-return]
+    return _argmax(a, axis, keepdims)
 
 
 def argmin(
@@ -77,7 +77,7 @@ def argmin(
       Array(1, dtype=int32)
     """
     no_out("argmin", out)
-    return _argmin(a, axis, keepdims)  # type: ignore[no-any-return]
+    return _argmin(a, axis, keepdims)
 
 
 # --- running sums and products ---

@@ -398,8 +398,8 @@ def compress(
       condition: booleans, one axis; what is missing is False.
       a: array.
       axis: `None` for the array in row-major order.
-      size: how many slices to return: the first ones; if there are fewer, `fill_value` follows. It is
-        needed while the condition is traced, as it decides the result's shape.
+      size: how many slices to return: the first ones; if there are fewer, `fill_value` follows.
+        It is needed while the condition is traced, as it decides the result's shape.
       fill_value: a number.
     Returns: array, shorter along `axis`.
     Raises: ValueError: the condition has another number of axes, or is too long.
