@@ -25,7 +25,8 @@ from ..primitives.selection import clamp, select_n, where
 from ..primitives.structural import add, convert_element_type, reshape, widen
 from ..typing import ArrayLike, Axis, Shape
 from .axes import one_axis, shape_tuple
-from .indexing import coordinates, getitem, known_places, nonzero, run_time_places
+from .index_arrays import known_places, run_time_places
+from .indexing import coordinates, getitem, nonzero
 from .plans import hosts_of
 from .promotion import cast, no_out, noted, promote_values, value
 from .reductions import truth

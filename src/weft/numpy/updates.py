@@ -25,8 +25,9 @@ from ..primitives.selection import where
 from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen
 from .creation import asarray
-from .index_plans import Index, Looked, New, Placed, Sliced, parse, unknown_mask
-from .indexing import BASIC, bounds, host_index, host_of, place_array, with_inserted
+from .index_arrays import place_array, with_inserted
+from .index_plans import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
+from .indexing import BASIC, host_index, host_of
 from .promotion import SCALARS, cast, noted
 
 CLIP, DROP = GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP
@@ -205,7 +206,7 @@ def window_of(
         if p.__class__ is New:
             continue
         n = x.shape[p.axis]
-        if p.__class__ is Placed:
+        if p.__class__ is IntegerAt:
             check_not_empty(name, x, p.axis)
             if p.place.__class__ is not int:
                 return None
@@ -216,7 +217,7 @@ def window_of(
             start.append(place)
             sizes.append(1)
         else:
-            low, _, stride = bounds(p)
+            low, _, stride = p.bounds()
             if stride != 1:
                 return None
             start.append(low)
@@ -303,7 +304,7 @@ def layout(
     lookup_at = sum(p.__class__ is Sliced for p in stay[: ix.at])
     slices = [p for p in stay if p.__class__ is Sliced]
     place_of = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
-    strided = [bounds(p)[2] != 1 for p in slices]
+    strided = [p.bounds()[2] != 1 for p in slices]
     # the updates' axes that aren't a window's: those of lookups, and of slices with a stride
     batch = sorted(
         [*range(lookup_at, lookup_at + rank)]
@@ -330,10 +331,10 @@ def layout(
                     flipped.append(at)
                 if p.count == n:
                     continue
-                columns.append((n, bounds(p)[0], (), False))
+                columns.append((n, p.bounds()[0], (), False))
         else:
             inserted.append(p.axis)
-            if p.__class__ is Looked:
+            if p.__class__ is LookedUp:
                 first = batch.index(lookup_at) + rank - np.ndim(p.indices) if rank else 0
                 dims = tuple(range(first, first + np.ndim(p.indices)))
                 columns.append((n, p.indices, dims, wrap))
