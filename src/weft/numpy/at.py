@@ -12,12 +12,10 @@ from ..core.array import Array
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..interpreters.evaluate import quietly
-from ..lax.operands import uncommitted
 from ..primitives import structural
 from ..primitives.index_numbers import GatherScatterMode
 from ..typing import ArrayLike
 from .indexing import host_of, read
-from .plans import computing
 from .updates import (
     ADD,
     MAX,
@@ -293,8 +291,10 @@ def change(
 ) -> Any:
     """A copy of `ref.array` with elements changed."""
     x = ref.array
-    if mode is None and wrap and uncommitted(x) and computing():
-        host = host_of(x)
+    if x.__class__ is Array and mode is None and wrap and current.trace is _base:
+        host = x._host
+        if host is None:
+            host = host_of(x)
         if host.__class__ is np.ndarray:
             new = (current.quiet or quietly())(
                 changed_copy, host, ref.index, values, operation.ufunc

@@ -39,8 +39,6 @@ __all__ = [
 
 _base = current.base
 _SMALL = 1024  # elements of a constant that is copied from a template
-
-
 _wanted = plan_cache()
 _OPEN = (int, float, complex)
 

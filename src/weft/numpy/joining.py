@@ -104,7 +104,8 @@ def concatenate(
       >>> np.concatenate([np.arange(2), np.ones(1)])
       Array([0., 1., 1.], dtype=float32)
     """
-    if dtype is None and arrays.__class__ in (list, tuple):
+    plain = dtype is None and (axis is None or axis.__class__ is int)
+    if plain and arrays.__class__ in (list, tuple):
         for a in arrays:
             if a.__class__ is not Array:
                 break
@@ -162,7 +163,8 @@ def stack(
              [1, 1]], dtype=int32)
     """
     no_out("stack", out)
-    if dtype is None and arrays.__class__ in (list, tuple):
+    plain = dtype is None and (axis is None or axis.__class__ is int)
+    if plain and arrays.__class__ in (list, tuple):
         for a in arrays:
             if a.__class__ is not Array:
                 break

@@ -139,7 +139,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("tril", m), k=k, lower=True)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("tril", m), k=int(k), lower=True)  # type: ignore[no-any-return]
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
@@ -154,7 +154,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 1.],
              [0., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("triu", m), k=k, lower=False)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("triu", m), k=int(k), lower=False)  # type: ignore[no-any-return]
 
 
 # --- diagonals ---

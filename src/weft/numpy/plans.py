@@ -74,14 +74,15 @@ def computing() -> bool:
     return current.trace is _base
 
 
-def hosts_of(*xs: Any) -> list[Any] | None:
-    """The elements of uncommitted arrays, if operations are carried out at once and the elements
-    of all are on the host already; `None` otherwise.
+def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """The elements of two uncommitted arrays, if operations are carried out at once and the
+    elements of both are on the host already; `None` otherwise.
     """
-    if current.trace is not _base:
-        return None
-    hosts = [x._host if uncommitted(x) else None for x in xs]
-    return None if any([host is None for host in hosts]) else hosts
+    if current.trace is _base and x.__class__ is Array and y.__class__ is Array:
+        hx, hy = x._host, y._host
+        if hx is not None and hy is not None:
+            return hx, hy
+    return None
 
 
 def host_kernel(
@@ -158,8 +159,11 @@ def rearranged(
     def call(a: Any, argument: Any) -> Any:
         try:
             kernel, out, params, known = plans[a.aval, argument]
-            if known is not argument:
-                whole(argument)
+            if known is not argument:  # as `whole`, without the call
+                if argument.__class__ is tuple:
+                    gcd(*argument)
+                else:
+                    index(argument)
         except (AttributeError, KeyError, TypeError):
             return planning(a, argument)
         trace = current.trace
@@ -227,7 +231,8 @@ def composite(
     primitives. Eager calls run it from a plan, staged when a signature comes the second time: then
     it costs its NumPy kernels and about one microsecond. Traced calls run it as it is.
 
-    The function returns a value or a tuple of values. Options are compared by class and value.
+    The function returns a value or a tuple of values. Who calls it has checked the options: keys
+    are compared by value, and 1 == 1.0.
 
     Args:
       direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
@@ -240,8 +245,7 @@ def composite(
             return function(*xs, **options)
         try:
             if options:
-                kinds = tuple(map(type, options.values()))
-                key: Any = (thread.x64, tuple(options.items()), kinds, *[x.aval for x in xs])
+                key: Any = (thread.x64, tuple(options.items()), *[x.aval for x in xs])
             else:
                 key = (thread.x64, *[x.aval for x in xs])
             found: Any = plans.get(key)
