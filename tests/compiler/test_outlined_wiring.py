@@ -27,7 +27,7 @@ def program(x, blocks):
     """The same for weft and for NumPy: both have operators."""
     total, state = x * 0.0, [x, x * 0.5, x * 0.25]
     for wires, lent in blocks:
-        values = list(state)
+        values = [abs(state[0]), *state[1:]]  # an operation that a block has once tells its length
         for n, (i, j) in enumerate(wires):
             values.append(
                 values[i] * 0.5 - values[j] if n % 2 else values[i] * 0.25 + values[j] * 0.5
@@ -58,7 +58,7 @@ def test_a_value_that_only_one_block_lends(which):
     def lending(x):
         state, out = [x, x * 0.5, x * 0.25], None
         for n in range(BLOCKS):
-            values = list(state)
+            values = [abs(state[0]), *state[1:]]
             for k, (i, j) in enumerate(wires):
                 values.append(
                     values[i] * 0.5 - values[j] if k % 2 else values[i] * 0.25 + values[j] * 0.5

@@ -7,32 +7,34 @@ import weft
 import weft.numpy as np
 from weft import lax
 from weft.experimental import io_callback
-from weft.primitives.arithmetic import mul
 from weft.primitives.families import unary
 
 
-def test_derivatives_run_on_the_tier_that_is_asked_for_now():
-    """The kernels of a derivative are kept; another state of the switches needs others."""
+def test_a_linear_map_runs_on_the_tier_that_is_asked_for_when_it_is_called():
+    """Its kernels are kept; those for another state of the switches are others."""
     runs = []
 
     def evaluate(x):
         runs.append(x)
-        return onp.exp(-x)
+        return x / 2
 
     def lower(block, x, out):
-        return block.elementwise("exponential", (block.elementwise("negate", (x,), out),), out)
+        return block.elementwise("divide", (x, block.full(2, out)), out)
 
-    decay = unary(
-        "decay", "exp(-x)", evaluate=evaluate, stablehlo=lower, accepts="float",
-        jvp=lambda dx, out, x: mul(dx, decay(mul(x, 1.0))),
+    half = unary(
+        "half", "x / 2", evaluate=evaluate, stablehlo=lower, accepts="float",
+        jvp=lambda dx, out, x: half(dx),
     )  # fmt: skip
+    half.transpose(lambda ct, x: (half(ct),))
     x = np.array([0.5, 1.0])
+    _, push = weft.linearize(half, x)
+    _, pull = weft.vjp(half, x)
     for tier in ("host", "xla", "host", "xla"):
-        runs.clear()
-        with weft.config.temporarily(eager_tier=tier):
-            slope = weft.grad(lambda x: np.sum(decay(x)))(x)
-        onp.testing.assert_allclose(slope, onp.exp(-onp.asarray(x)), rtol=1e-6)
-        assert bool(runs) == (tier == "host")
+        for linear_map in (push, lambda t: pull(t)[0]):
+            runs.clear()
+            with weft.config.temporarily(eager_tier=tier):
+                onp.testing.assert_array_equal(linear_map(x), [0.25, 0.5])
+            assert bool(runs) == (tier == "host")
 
 
 def shows_tangents(x):
@@ -48,15 +50,20 @@ def test_a_callback_that_gets_a_tangent_is_refused_in_reverse_mode_even_if_its_r
         weft.jit(lambda ct: weft.linear_transpose(shows_tangents, x)(ct))(x)
 
 
-def test_the_place_of_a_nan_is_that_of_the_function_that_made_it():
-    """Two functions of one program, written on two lines."""
-    first = weft.jit(lambda x: np.log(x) + 1)
-    second = weft.jit(lambda x: np.log(x) + 1)
-    line = test_the_place_of_a_nan_is_that_of_the_function_that_made_it.__code__.co_firstlineno
+def test_the_place_of_a_nan_is_that_of_the_body_that_made_it():
+    """Bodies of one program, written on two lines."""
+
+    def first(c, x):
+        return c + np.log(x), None
+
+    def second(c, x):
+        return c + np.log(x), None
+
     with weft.config.temporarily(debug_nans=True):
-        for f, offset in [(first, 2), (second, 3), (first, 2)]:
-            with pytest.raises(FloatingPointError, match=rf"\.py:{line + offset}, in"):
-                f(-1.0)
+        for body in (first, second, first):
+            line = body.__code__.co_firstlineno + 1
+            with pytest.raises(FloatingPointError, match=rf"\.py:{line}, in"):
+                weft.jit(lambda xs: lax.scan(body, 0.0, xs))(-np.ones(3))  # noqa: B023
 
 
 def steps(x):

@@ -19,7 +19,7 @@ def loop(x, axis, reverse):
 
 @pytest.mark.parametrize("run", [lambda f: f, weft.jit], ids=["eager", "compiled"])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("axis, shapes", [(-1, [(7,), (2, 7), (3, 2, 7)]), (0, [(5,), (5, 2)]),
+@pytest.mark.parametrize(("axis", "shapes"), [(-1, [(7,), (2, 7), (3, 2, 7)]), (0, [(5,), (5, 2)]),
                                           (-2, [(3, 2), (2, 3, 4)])])  # fmt: skip
 def test_each_leaf_is_scanned_along_its_own_axis(run, reverse, axis, shapes):
     xs = [RNG.uniform(0.5, 1.5, shape).astype("float32") for shape in shapes]

@@ -3,7 +3,7 @@
     python tests/mutation/run.py                  all of them, some ten minutes on one core
     python tests/mutation/run.py P03 N01          some
     python tests/mutation/run.py --workers 2      two at once
-    python tests/mutation/run.py --list           what there is, and whether each place is still there
+    python tests/mutation/run.py --list           which there are, and whether each has its place
 
 A bug is a record in `planted/`: an exact piece of source text, what is written in its stead, and
 the tests that are to fail then. It is planted in a copy of the tree, in a temporary folder, and

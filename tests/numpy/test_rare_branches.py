@@ -31,7 +31,7 @@ CLOSE = [
 
 @EVERYWHERE
 @pytest.mark.parametrize("equal_nan", [False, True])
-@pytest.mark.parametrize("a, b, rtol", CLOSE)
+@pytest.mark.parametrize(("a", "b", "rtol"), CLOSE)
 def test_isclose_is_relative_to_the_second_and_knows_infinities(run, a, b, rtol, equal_nan):
     a, b = onp.float32(a), onp.float32(b)
     f = run(lambda a, b: np.isclose(a, b, rtol=rtol, equal_nan=equal_nan))

@@ -21,7 +21,7 @@ MUTANTS = (
         "        if kernels is None or kernels.epoch is not thread.switches:\n"
         "            kernels = self.prepared()\n",
         "        if kernels is None:\n            kernels = self.prepared()\n",
-        f"{SWITCHES} -k tier",
+        f"{SWITCHES} -k linear_map",
     ),
     Mutant(
         "I04", "linearize: a node is left out if any of its tangents is zero",
