@@ -86,3 +86,18 @@ def test_devices_of_other_processes_are_not_addressable(processes, here):
     sharding = NamedSharding(Mesh(devices, "x"), P("x"))
     assert sharding.is_fully_addressable == (here == 2)
     assert len(sharding.addressable_devices) == here
+
+
+def test_a_spec_names_each_axis_of_the_mesh_once():
+    for spec in (P("a", "a"), P(("a", "b"), "a"), P(("b", "b"))):
+        with pytest.raises(ValueError, match="can be named once"):
+            NamedSharding(grid(), spec)
+
+
+def test_equivalent_shardings_have_the_same_parts_on_the_same_devices():
+    turned = Mesh(grid().devices[:, ::-1], ("a", "b"))  # copies of a part in another order
+    first, second = NamedSharding(grid(), P("a")), NamedSharding(turned, P("a"))
+    assert first.is_equivalent_to(second, 1)
+    assert first != second
+    assert not NamedSharding(grid(), P("b")).is_equivalent_to(NamedSharding(turned, P("b")), 1)
+    assert not first.is_equivalent_to(NamedSharding(grid(), P("b")), 1)

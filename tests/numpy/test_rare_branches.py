@@ -89,3 +89,60 @@ def test_extremes_with_a_nan_in_either_operand(run, name):
     x = onp.array([NAN, 1, NAN, 2, INF, NAN, -INF], "float32")
     y = onp.array([3, NAN, NAN, 1, NAN, -INF, 5], "float32")
     onp.testing.assert_array_equal(run(getattr(np, name))(x, y), getattr(onp, name)(x, y))
+
+
+PADS = {
+    "odd symmetric": {"mode": "symmetric", "reflect_type": "odd"},
+    "odd reflect": {"mode": "reflect", "reflect_type": "odd"},
+    "ramp": {"mode": "linear_ramp", "end_values": ((-4, 10),)},
+}
+
+
+@pytest.mark.parametrize("kind", PADS)
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("width", [(1, 2), (7, 11)])
+def test_pad_beyond_the_length_of_the_array(kind, dtype, width):
+    x = onp.array([3, 1, 4, 8], dtype)
+    assert_close(np.pad(x, width, **PADS[kind]), onp.pad(x, width, **PADS[kind]))
+
+
+def test_unique_takes_complex_nans_for_one():
+    x = onp.array([complex(NAN, 1), 1, complex(2, NAN), 1, complex(NAN, 5)], "complex64")
+    got, expected = np.unique(x, return_counts=True), onp.unique(x, return_counts=True)
+    onp.testing.assert_array_equal(got[1], expected[1])
+    onp.testing.assert_array_equal(onp.isnan(onp.asarray(got[0])), onp.isnan(expected[0]))
+
+
+def test_unique_of_a_traced_array_finds_where_each_is_first():
+    x = onp.array([5, 2, 5, 7, 2, 2, 7], "int32")
+    f = weft.jit(lambda x: np.unique(x, True, True, True, size=3))
+    for got, expected in zip(f(x), onp.unique(x, True, True, True), strict=True):
+        onp.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_apply_along_axis_puts_all_axes_of_the_result_there(axis):
+    x = RNG.normal(size=(2, 3, 4)).astype("float32")
+    got = np.apply_along_axis(lambda v: np.outer(v, v[:2]), axis, x)
+    assert_close(got, onp.apply_along_axis(lambda v: onp.outer(v, v[:2]), axis, x))
+
+
+def test_nan_extremes_with_an_initial_value():
+    x = onp.array([[NAN, NAN], [NAN, 3]], "float32")
+    for name, initial in [("nanmax", -2.0), ("nanmin", 9.0)]:
+        got = getattr(np, name)(x, axis=1, initial=initial)
+        assert_close(got, getattr(onp, name)(x, axis=1, initial=initial).astype("float32"))
+
+
+def test_polymul_of_nothing_but_zeros():
+    for a, b in [([1.0, 2], [0.0, 0]), ([0.0, 0], [1.0, 2]), ([0.0, 0], [0.0, 0])]:
+        got = np.polymul(np.array(a), np.array(b), trim_leading_zeros=True)
+        assert not onp.asarray(got).any()
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_a_dtype_that_is_asked_for_is_no_weak_one(name):
+    for x in (2.0, np.asarray(2.0)):  # a number, whose dtype would give way
+        running = getattr(np, name)(x, dtype="float16")
+        assert (running + onp.ones(1, "int32")).dtype == "float16"
+        assert (running + np.ones(1, "bfloat16")).dtype == "float32"

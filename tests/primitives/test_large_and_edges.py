@@ -8,7 +8,7 @@ import weft
 import weft.numpy as np
 from weft import lax
 
-INF = onp.inf
+INF, NAN = onp.inf, onp.nan
 EVERYWHERE = pytest.mark.parametrize("run", [lambda f: f, weft.jit], ids=["eager", "compiled"])
 
 
@@ -66,3 +66,47 @@ def test_a_stable_sort_keeps_the_order_of_zeros_of_both_signs(run, dtype):
     got = got.astype("float32")
     onp.testing.assert_array_equal(got, expected)
     onp.testing.assert_array_equal(onp.signbit(got), onp.signbit(expected))
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("length", [3, 9, 12])
+def test_windows_with_gaps_of_any_length(run, length):
+    x = onp.random.default_rng(0).normal(size=(2, 60)).astype("float32")
+    f = run(
+        lambda x: lax.reduce_window(
+            x, -onp.float32(INF), lax.max, (1, length), (1, 1), "VALID", window_dilation=(1, 3)
+        )
+    )
+    count = 60 - 3 * (length - 1)
+    expected = [[row[i : i + 3 * length - 2 : 3].max() for i in range(count)] for row in x]
+    onp.testing.assert_array_equal(f(x), expected)
+
+
+@EVERYWHERE
+def test_nans_of_the_first_key_are_ordered_by_the_second(run):
+    first = onp.array([NAN, 1, NAN, 0, NAN, 1], "float32")
+    second = onp.array([3, 5, 1, 9, 2, 4], "float32")
+    got = run(lambda x, y: lax.sort((x, y), num_keys=2))(first, second)
+    order = onp.lexsort((second, first))
+    onp.testing.assert_array_equal(got[0], first[order])
+    onp.testing.assert_array_equal(got[1], second[order])
+
+
+@EVERYWHERE
+def test_start_indices_of_two_dtypes(run):
+    x = onp.arange(30).reshape(5, 6)
+    with weft.config.temporarily(enable_x64=True):
+        f = run(lambda x, i, j: lax.dynamic_slice(x, (i, j), (2, 3)))
+        for i, j in [(onp.int64(1), onp.uint8(2)), (onp.int32(3), onp.int64(3))]:
+            onp.testing.assert_array_equal(f(x, i, j), x[i : i + 2, j : j + 3])
+
+
+@EVERYWHERE
+def test_unsigned_indices_beyond_the_signed_ones(run):
+    """They are far behind the end, not before the beginning."""
+    x = onp.arange(5.0, dtype="float32")
+    i = onp.array([0, 4, 2**31, 2**32 - 1], "uint32")
+    got = run(lambda x, i: np.take(x, i, mode="clip"))(x, i)
+    onp.testing.assert_array_equal(got, [0, 4, 4, 4])
+    got = run(lambda x, i: np.take(x, i, mode="fill", fill_value=-1.0))(x, i)
+    onp.testing.assert_array_equal(got, [0, 4, -1, -1])

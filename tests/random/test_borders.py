@@ -5,6 +5,7 @@ import pytest
 import scipy.special
 
 import weft
+import weft.numpy as np
 from weft import random
 
 KEY = random.PRNGKey(3)
@@ -47,3 +48,38 @@ def test_derivative_of_the_logarithm_of_tiny_gamma_samples():
     assert tiny.sum() > 20
     expected = (scipy.special.digamma(1.002) - y) / 0.002
     onp.testing.assert_allclose(onp.asarray(dy)[tiny], expected[tiny], rtol=0.01)
+
+
+def test_keys_are_indexed_like_arrays():
+    words = onp.arange(24, dtype="uint32").reshape(2, 3, 2, 2)
+    keys = random.wrap_key_data(words)
+    for index in [1, (..., 0), (0, ..., 1), (slice(None), 2), (1, 2, 0), ...]:
+        rest = index if isinstance(index, tuple) else (index,)
+        full = (*rest, *([] if Ellipsis in rest else [...]), slice(None))
+        got = onp.asarray(random.key_data(keys[index]))
+        onp.testing.assert_array_equal(got, words[full])
+
+
+def test_a_permutation_of_many_elements_is_sorted_twice():
+    """Three times the words' 32 bits must exceed the elements' three times: one sort up to 1,625
+    elements, two beyond."""
+    for n, rounds in [(1000, 1), (2000, 2)]:
+        key, x = KEY, onp.arange(n)
+        for _ in range(rounds):
+            key, subkey = random.split(key)
+            x = x[onp.argsort(onp.asarray(random.bits(subkey, (n,))), kind="stable")]
+        onp.testing.assert_array_equal(random.permutation(KEY, n), x)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 1), ()])
+def test_a_shape_that_parameters_do_not_broadcast_to_is_refused(shape):
+    with pytest.raises(ValueError, match="broadcast to shape"):
+        random.uniform(KEY, shape, minval=onp.zeros((2, 3), "float32"))
+
+
+def test_the_least_uniform_numbers_give_finite_samples():
+    """Of so many numbers with ten bits, some are zero."""
+    key, options = random.PRNGKey(0), {"shape": (2**14,), "dtype": "float16"}
+    assert float(np.min(random.uniform(key, **options))) == 0
+    for sampler in (random.gumbel, random.laplace):
+        assert bool(np.all(np.isfinite(sampler(key, **options))))
