@@ -51,17 +51,12 @@ def test_a_callback_that_gets_a_tangent_is_refused_in_reverse_mode_even_if_its_r
 
 
 def test_the_place_of_a_nan_is_that_of_the_body_that_made_it():
-    """Bodies of one program, written on two lines."""
-
-    def first(c, x):
-        return c + np.log(x), None
-
-    def second(c, x):
-        return c + np.log(x), None
-
+    """Bodies of one program and one name, written on two lines."""
+    first = lambda c, x: (c + np.log(x), None)  # noqa: E731
+    second = lambda c, x: (c + np.log(x), None)  # noqa: E731
     with weft.config.temporarily(debug_nans=True):
         for body in (first, second, first):
-            line = body.__code__.co_firstlineno + 1
+            line = body.__code__.co_firstlineno
             with pytest.raises(FloatingPointError, match=rf"\.py:{line}, in"):
                 weft.jit(lambda xs: lax.scan(body, 0.0, xs))(-np.ones(3))  # noqa: B023
 

@@ -107,7 +107,7 @@ def test_pad_beyond_the_length_of_the_array(kind, dtype, width):
 
 
 def test_unique_takes_complex_nans_for_one():
-    x = onp.array([complex(NAN, 1), 1, complex(2, NAN), 1, complex(NAN, 5)], "complex64")
+    x = onp.array([complex(NAN, 1), 3, complex(2, NAN), 1, complex(NAN, 5), 3], "complex64")
     got, expected = np.unique(x, return_counts=True), onp.unique(x, return_counts=True)
     onp.testing.assert_array_equal(got[1], expected[1])
     onp.testing.assert_array_equal(onp.isnan(onp.asarray(got[0])), onp.isnan(expected[0]))
@@ -146,3 +146,10 @@ def test_a_dtype_that_is_asked_for_is_no_weak_one(name):
         running = getattr(np, name)(x, dtype="float16")
         assert (running + onp.ones(1, "int32")).dtype == "float16"
         assert (running + np.ones(1, "bfloat16")).dtype == "float32"
+
+
+@pytest.mark.parametrize("name", ["zeros", "arange", "asarray"])
+def test_the_warning_of_a_truncated_dtype_is_for_the_line_that_asks(name):
+    with pytest.warns(UserWarning, match="truncated to float32") as caught:
+        getattr(np, name)(3, dtype="float64")
+    assert [w.filename for w in caught] == [__file__]

@@ -110,3 +110,16 @@ def test_unsigned_indices_beyond_the_signed_ones(run):
     onp.testing.assert_array_equal(got, [0, 4, 4, 4])
     got = run(lambda x, i: np.take(x, i, mode="fill", fill_value=-1.0))(x, i)
     onp.testing.assert_array_equal(got, [0, 4, -1, -1])
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("dtype", ["int4", "int8"])
+def test_bits_of_negative_numbers_are_counted_in_their_own_width(run, dtype):
+    numbers = [-8, -2, -1, 0, 1, 5, 7]
+    width = int(dtype[3:])
+    bits = [format(n % 2**width, f"0{width}b") for n in numbers]
+    x = np.asarray(onp.array(numbers, "int8"), dtype)
+    ones = onp.asarray(run(lax.population_count)(x)).astype("int32")
+    assert ones.tolist() == [b.count("1") for b in bits]
+    zeros = onp.asarray(run(lax.clz)(x)).astype("int32")
+    assert zeros.tolist() == [width - len(b.lstrip("0")) for b in bits]

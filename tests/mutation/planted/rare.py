@@ -26,6 +26,7 @@ MUTANTS = (
         "np.where(y > 3, 0, x << y)",
         "np.where(y > 4, 0, x << y)",
         "tests/laws/test_values.py -k shift_left",
+        equivalent="what is shifted by four or more has no bit left among the lowest four",
     ),
     Mutant(
         "Q05", "start indices of two dtypes", "primitives/dynamic_slicing.py",
@@ -63,7 +64,7 @@ MUTANTS = (
         "Q10", "a truncated dtype: the warning points into weft", "dtypes.py",
         "stacklevel=_levels_to_user(),",
         "stacklevel=2,",
-        "tests/test_dtypes.py",
+        f"{RARE} -k truncated",
     ),
     Mutant(
         "Q11", "disk cache: a file that is being written is removed", "compiler/disk_cache.py",
@@ -177,7 +178,7 @@ MUTANTS = (
         "Q29", "population count of negative four-bit numbers", "primitives/bitwise.py",
         "low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)",
         "low = x.astype(np.int8).view(np.uint8)",
-        "tests/laws/test_values.py -k 'population_count or clz'",
+        f"{EDGES} -k bits",
     ),
     Mutant(
         "Q30", "a laplace sample of minus infinity", "random/continuous.py",
