@@ -4,6 +4,7 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
+import sys
 from typing import Any
 
 import numpy as np
@@ -182,5 +183,6 @@ base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
 config.on_change(forget_all)
-if watched():  # the environment said so, and nothing was turned
+# The environment said so, and nothing was turned; or a switch was, and its trace imports this.
+if watched() and "weft.interpreters.watch" not in sys.modules:
     watch()

@@ -18,6 +18,7 @@ from ..primitives.comparison import lt
 from ..primitives.structural import add, convert_element_type, reshape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
+from .axis_slices import along_new_axis, concatenated, row, slice_along
 from .bodies import (
     Body,
     check_carry,
@@ -29,7 +30,6 @@ from .bodies import (
     values_of,
     widened_carry,
 )
-from .pieces import joined, part, slice_of, stacked
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
@@ -173,11 +173,11 @@ def scan_in_python(
     """The loop as Python runs it, for `disable_jit`."""
     carry, ys = init, []
     for i in reversed(range(length)) if reverse else range(length):
-        carry, y = f(carry, xs_tree.unflatten([slice_of(x, i) for x in slices]))
+        carry, y = f(carry, xs_tree.unflatten([row(x, i) for x in slices]))
         ys.append(y)
     if reverse:
         ys.reverse()
-    return tree_map(as_value, carry), tree_map(lambda *parts: stacked(parts), *ys)
+    return tree_map(as_value, carry), tree_map(lambda *parts: along_new_axis(parts), *ys)
 
 
 @located
@@ -212,15 +212,16 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     parts = []
     if whole or not rest:
         chunks = [
-            reshape(part(x, 0, whole * size), shape=(whole, size, *x.shape[1:])) for x in slices
+            reshape(slice_along(x, 0, 0, whole * size), shape=(whole, size, *x.shape[1:]))
+            for x in slices
         ]
         _, ys = scan(lambda _, x: ((), many(x)), (), tree.unflatten(chunks))
         parts.append(tree_map(lambda y: reshape(y, shape=(whole * size, *y.shape[2:])), ys))
     if rest:
-        parts.append(many(tree.unflatten([part(x, whole * size, n) for x in slices])))
+        parts.append(many(tree.unflatten([slice_along(x, 0, whole * size, n) for x in slices])))
     if len(parts) == 1:
         return parts[0]
-    return tree_map(lambda *ys: joined(ys), *parts)
+    return tree_map(lambda *ys: concatenated(ys), *parts)
 
 
 @located
