@@ -11,10 +11,13 @@ from .. import dtypes, errors
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .computations import check_computation, region
+from .rule_types import Avals, Batched, DType, Integers, Tangents, Values
 from .selection import where
-from .slicing import concatenate, pad, slice_
+from .slicing import Padding, concatenate, pad, slice_
 from .structural import (
     broadcast_in_dim,
     check_axes,
@@ -36,7 +39,7 @@ def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
     shape = args[0][0].shape
     env: dict[Var, Pair] = dict(zip(jaxpr.invars, args, strict=True))
 
-    def pair(v: Any) -> Pair:
+    def pair(v: Value) -> Pair:
         return env[v] if type(v) is Var else (v, None)
 
     for e in jaxpr.equations:
@@ -58,7 +61,7 @@ def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
             t = e.primitive.jvp_rule(values, tangents, out, **params)
         env[e.outvars[0]] = out, t
 
-    def whole(x: Any) -> Any:
+    def whole(x: Value) -> Value:
         return x if x is None or x.shape == shape else broadcast_in_dim(x, shape=shape, dims=())
 
     return [(whole(x), whole(t)) for x, t in map(pair, jaxpr.outvars)]
@@ -89,7 +92,7 @@ def joined(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
 def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     """Every `step`-th slice along axis 0."""
 
-    def cut(x: Any) -> Any:
+    def cut(x: Value) -> Any:
         rest = x.shape[1:]
         return slice_(
             x,
@@ -101,7 +104,9 @@ def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     return cut
 
 
-def pairwise(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]) -> Any:
+def pairwise(
+    jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]
+) -> list[Pair]:
     """Values and tangents of a reduction: neighbours are combined, until one is left."""
     shape = xs[0][0].shape
     kept = others(axes, len(shape))
@@ -122,7 +127,9 @@ def pairwise(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequ
     return applied(jaxpr, [*start, *on_all(lambda x: reshape(x, shape=rest), xs)])
 
 
-def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry) -> Any:
+def windowed(
+    jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry
+) -> list[Pair]:
     """Values and tangents of the reductions of windows."""
     shape = geometry.out_shape(xs[0][0].shape)
     start = on_all(lambda i: spread_out(i, shape), inits)
@@ -141,7 +148,7 @@ def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: 
     ]
 
     def cut(pairs: Sequence[Pair], axis: int, start: int, length: int, step: int) -> Any:
-        def one(x: Any) -> Any:
+        def one(x: Value) -> Value:
             first, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
             first[axis], limit[axis] = start, start + (length - 1) * step + 1
             strides[axis] = step
@@ -153,17 +160,17 @@ def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: 
     return applied(jaxpr, [*start, *found])
 
 
-def written(x: Any, t: Any) -> Any:
+def written(x: Value, t: Value) -> Value:
     """A tangent with zeros written out."""
     return zeros(x.aval.strong()) if t is None else t
 
 
-def spread_out(init: Any, shape: Sequence[int]) -> Any:
+def spread_out(init: Value, shape: Sequence[int]) -> Value:
     """An initial value for every result; one for each element of a batch, along axis 0."""
     return broadcast_in_dim(init, shape=tuple(shape), dims=(0,) if init.ndim else ())
 
 
-def surrounded(x: Any, init: Any, padding: Any) -> Any:
+def surrounded(x: Value, init: Value, padding: Padding) -> Value:
     """An array among copies of an initial value."""
     if not init.ndim:
         return pad(x, init, padding=padding)
@@ -174,18 +181,18 @@ def surrounded(x: Any, init: Any, padding: Any) -> Any:
     return where(inside, wide, spread_out(init, wide.shape))
 
 
-def scalar(dtype: Any) -> Any:
+def scalar(dtype: DType) -> Value:
     """A zero without axes."""
     return zeros(aval((), dtype))
 
 
-def pairs_of(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Pair], list[Pair]]:
+def pairs_of(primals: Values, tangents: Tangents) -> tuple[list[Pair], list[Pair]]:
     """The operands and the initial values, each with its tangent."""
     both = list(zip(primals, tangents, strict=True))
     return both[: len(both) // 2], both[len(both) // 2 :]
 
 
-def operands_of(args: Sequence[Any], batched: Sequence[bool], size: int) -> tuple[list[Any], Any]:
+def operands_of(args: Values, batched: Sequence[bool], size: int) -> tuple[list[Value], Values]:
     """The operands, all of them batched, and the initial values."""
     n = len(args) // 2
     operands = [
@@ -220,7 +227,7 @@ def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
 
 
 @reduce.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
+def _(block: Block, *args: Operand, out: Avals, jaxpr: Jaxpr, axes: Integers) -> Sequence[Operand]:
     return block.op(
         "reduce",
         *args,
@@ -231,12 +238,14 @@ def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
 
 
 @reduce.jvp
-def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, axes: Any) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, axes: Integers
+) -> Tangents:
     return [t for _, t in pairwise(jaxpr, *pairs_of(primals, tangents), axes)]
 
 
 @reduce.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, axes: Integers) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     axes = tuple(a + 1 for a in axes)
     if any(batched[len(operands) :]):  # XLA takes one initial value for all
@@ -270,18 +279,24 @@ def _(*args: Aval, jaxpr: Jaxpr, geometry: Geometry) -> list[Aval]:
 
 
 @reduce_window.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+def _(
+    block: Block, *args: Operand, out: Avals, jaxpr: Jaxpr, geometry: Geometry
+) -> Sequence[Operand]:
     n = len(args) // 2
     return lower_reduce_window(block, args[:n], args[n:], out, geometry, region(block, jaxpr))
 
 
 @reduce_window.jvp
-def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, geometry: Geometry
+) -> Tangents:
     return [t for _, t in windowed(jaxpr, *pairs_of(primals, tangents), geometry)]
 
 
 @reduce_window.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry
+) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     wide = geometry.batched()
     if any(batched[len(operands) :]):  # XLA takes one initial value for all

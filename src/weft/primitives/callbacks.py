@@ -15,6 +15,9 @@ from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.trace import current
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Avals, Batched, DType, Tangents, Values
 from .structural import broadcast_in_dim, reshape
 
 # XLA knows no order but that of data. So each call takes a number that the one before it gave,
@@ -115,7 +118,7 @@ class HostFunction:
         """
         devices = getattr(device, "devices", (device,))
 
-        def call(token: Any, *hosts: Any) -> list[Any]:
+        def call(token: Value, *hosts: Value) -> list[Any]:
             arrays = [Array(h, aval(h.shape, h.dtype)) for h in hosts]
             return [token, *self(arrays, devices[int(token)])]
 
@@ -129,7 +132,7 @@ class HostFunction:
         return self.cache[key]  # type: ignore[no-any-return]
 
 
-def kind(dtype: Any) -> int:
+def kind(dtype: DType) -> int:
     """Booleans, integers, reals, complex numbers: each fits into the next."""
     if dtypes.is_bool(dtype):
         return 0
@@ -193,21 +196,25 @@ class HostCall(Primitive):
         self.effects = effects
 
         @self.type
-        def _(*avals: Aval, function: HostFunction) -> Any:
+        def _(*avals: Aval, function: HostFunction) -> Avals:
             return function.outs
 
         @self.lower
-        def _(block: Any, *operands: Any, out: Any, function: HostFunction) -> Any:
+        def _(
+            block: Block, *operands: Operand, out: Avals, function: HostFunction
+        ) -> list[Operand]:
             return lower(block, operands, out, function)
 
         @self.jvp
-        def _(primals: Any, tangents: Any, out: Any, *, function: HostFunction) -> Any:
+        def _(
+            primals: Values, tangents: Tangents, out: Values, *, function: HostFunction
+        ) -> Tangents:
             if any(dtypes.is_inexact(o.aval.dtype) for o in out):
                 raise no_derivative(function)
             return [None] * len(out)
 
         @self.batch
-        def _(args: Any, batched: Any, batch_size: int, *, function: HostFunction) -> Any:
+        def _(args: Values, batched: Batched, batch_size: int, *, function: HostFunction) -> Value:
             widen = function.batching.widen
             if widen is not None:
                 args = [
@@ -229,7 +236,9 @@ class HostCall(Primitive):
         return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
 
 
-def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction) -> list[Any]:
+def lower(
+    block: Block, operands: Sequence[Operand], out: Avals, function: HostFunction
+) -> list[Operand]:
     """Writes the call: a token and operands go in, a token and results come out."""
     module = block.module
     if module.platform != "cpu":
@@ -251,7 +260,7 @@ def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction)
     return results
 
 
-def token_of(block: Any) -> Any:
+def token_of(block: Block) -> Operand:
     """What stands for all that a program has done on the host so far."""
     if block.token is None:
         block.token = block.constant(np.int32(0), TOKEN)

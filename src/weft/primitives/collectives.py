@@ -11,14 +11,16 @@ scope.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
-from ..core.primitive import Axis, Primitive, Shared, is_linear
+from ..core.primitive import Axis, Primitive, Rule, Shared, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import matrix
 from ..stablehlo.shardy import Region
 from .arithmetic import add, div, max_, min_, mul
@@ -30,9 +32,21 @@ from .families import check_kind
 from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
 from .reduction import reduce_max, reduce_min
+from .rule_types import (
+    Argument,
+    Batched,
+    BatchedResult,
+    Integers,
+    Names,
+    Tangent,
+    Tangents,
+    Values,
+)
 from .selection import where
 from .slicing import concatenate
 from .structural import convert_element_type, move_axis, reduce_sum, reshape, widen, zeros
+
+T = TypeVar("T")
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
@@ -40,7 +54,7 @@ def members(sizes: Sequence[int], groups: Groups) -> int:
     return math.prod(sizes) if groups is None else len(groups[0])
 
 
-def linear_index(axes: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
+def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
     """The number of this element, row by row."""
     number: Any = None
     for name, size in zip(axes, sizes, strict=True):
@@ -52,7 +66,7 @@ def linear_index(axes: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
 # --- the stack of all values: what `vmap` makes of a collective ---
 
 
-def take(x: Any, numbers: Sequence[int]) -> Any:
+def take(x: Value, numbers: Sequence[int]) -> Value:
     """Slices of the first axis, by number."""
     table = np.asarray(numbers, np.int32).reshape(-1, 1)
     return gather(
@@ -67,7 +81,7 @@ def take(x: Any, numbers: Sequence[int]) -> Any:
     )
 
 
-def grouped(x: Any, groups: Groups) -> Any:
+def grouped(x: Value, groups: Groups) -> Value:
     """[elements, …] as [groups, members, …]."""
     if groups is None:
         return reshape(x, shape=(1, *x.shape))
@@ -75,7 +89,7 @@ def grouped(x: Any, groups: Groups) -> Any:
     return reshape(rows, shape=(len(groups), len(groups[0]), *x.shape[1:]))
 
 
-def ungrouped(x: Any, groups: Groups) -> Any:
+def ungrouped(x: Value, groups: Groups) -> Value:
     """[groups, members, …] as [elements, …]."""
     flat = reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
     if groups is None:
@@ -84,7 +98,7 @@ def ungrouped(x: Any, groups: Groups) -> Any:
     return take(flat, [int(i) for i in np.argsort(order)])
 
 
-def to_members(x: Any, groups: Groups) -> Any:
+def to_members(x: Value, groups: Groups) -> BatchedResult:
     """[groups, …], what each group has in common, for all elements."""
     if groups is None:
         return Shared(reshape(x, shape=x.shape[1:]))
@@ -92,7 +106,7 @@ def to_members(x: Any, groups: Groups) -> Any:
     return take(x, [group_of[i] for i in range(len(group_of))])
 
 
-def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
+def on_stack(whole: Rule) -> Rule:
     """The rule of a collective for its own axis, from what it does to the stack of all values.
 
     Args:
@@ -100,8 +114,15 @@ def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def rule(
-        args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any, groups: Groups, **params: Any
-    ) -> Any:
+        args: Values,
+        batched: Batched,
+        axis: Axis,
+        *,
+        axes: Names,
+        sizes: Integers,
+        groups: Groups,
+        **params: Any,
+    ) -> BatchedResult:
         (x,), at = args, axes.index(axis.name)
         if not batched[0]:
             x = widen(x, (axis.size, *x.shape))
@@ -114,7 +135,7 @@ def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
         )
         stack = move_axis(reshape(everyone, shape=(*lengths, *x.shape)), len(lengths), at)
         done = whole(reshape(stack, shape=(math.prod(sizes), *x.shape[1:])), groups, **params)
-        if done.__class__ is Shared:
+        if isinstance(done, Shared):
             return done
         shape = done.shape[1:]
         done = move_axis(reshape(done, shape=(*sizes, *shape)), at, len(lengths))
@@ -124,17 +145,17 @@ def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def on_own_axis(primitive: Primitive) -> Callable[..., Any]:
+def on_own_axis(primitive: Primitive) -> Rule:
     """Decorates what a collective does to the stack of all values: see `on_stack`."""
     return lambda whole: primitive.collective(on_stack(whole))
 
 
-def without(items: tuple[Any, ...], at: int) -> tuple[Any, ...]:
+def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
     """All items but one."""
     return items[:at] + items[at + 1 :]
 
 
-def own_part(x: Any, dimension: int, axes: Any, sizes: Any, length: int) -> Any:
+def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
     """Of the parts of this length along an axis, the one that has this element's number."""
     starts = [literal(0, dtypes.int32)] * x.ndim
     starts[dimension] = mul(linear_index(axes, sizes), literal(length, dtypes.int32))
@@ -145,12 +166,18 @@ def own_part(x: Any, dimension: int, axes: Any, sizes: Any, length: int) -> Any:
 # --- replicas and devices: what XLA makes of it ---
 
 
-def lower_reduction(by: Primitive, name: str) -> Callable[..., Any]:
+def lower_reduction(by: Primitive, name: str) -> Rule:
     """A lowering rule: reduces over the replicas by a binary primitive."""
 
     def rule(
-        block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, **rest: Any
-    ) -> Any:
+        block: Block,
+        x: Operand,
+        out: Aval,
+        axes: Names,
+        sizes: Integers,
+        groups: Groups,
+        **rest: Any,
+    ) -> Operand:
         scalar = x.aval.update(shape=(), weak_type=False)
         body = block.region(
             (scalar, scalar),
@@ -171,15 +198,15 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     primitive = Primitive(name, doc)
 
     @primitive.type
-    def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups) -> Aval:
+    def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups) -> Aval:
         check_kind(name, accepts, x)
         return x
 
     @primitive.batch
-    def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
         return primitive(args[0], **params)
 
-    def whole(x: Any, groups: Groups) -> Any:
+    def whole(x: Value, groups: Groups) -> BatchedResult:
         if groups is None:
             return Shared(reduce(x, axes=(0,)))
         rows = [reduce(take(x, group), axes=(0,)) for group in groups]  # they may differ in size
@@ -189,7 +216,9 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     in_groups = on_stack(whole)
 
     @primitive.collective
-    def _(args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any, groups: Groups) -> Any:
+    def _(
+        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers, groups: Groups
+    ) -> BatchedResult:
         check_kind(name, accepts, args[0].aval)
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
@@ -206,7 +235,7 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     return primitive
 
 
-def times(x: Any, n: int) -> Any:
+def times(x: Value, n: int) -> Value:
     """A value added to itself."""
     if dtypes.is_inexact(x.dtype):
         return mul(x, literal(n, x.dtype))
@@ -219,12 +248,14 @@ pmin = reducer("pmin", "Minimum over named axes.", "real or bool", min_, reduce_
 
 
 @psum.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return psum(tangents[0], **params)
 
 
 @psum.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:  # every element got the sum: their cotangents add up
+def _(
+    ct: Value, x: Aval, **params: Any
+) -> Tangents:  # every element got the sum: their cotangents add up
     return (psum(ct, **params),)
 
 
@@ -232,7 +263,7 @@ def _extreme_jvp(extreme: Primitive) -> None:
     """Elements that share the extreme share its derivative equally."""
 
     @extreme.jvp
-    def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
         (x,), (dx,) = primals, tangents
         here = convert_element_type(eq(x, out), dtype=x.dtype)
         return div(psum(mul(dx, here), **params), psum(here, **params))
@@ -244,7 +275,9 @@ _extreme_jvp(pmin)
 # --- what is the same for all elements: for `reduce_axes` ---
 
 
-def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
+def by_variation(
+    name: str, doc: str, change: Callable[[Value, bool, int], tuple[Value, bool]]
+) -> Primitive:
     """A linear map of the first operand. What it does along an axis depends on which of the others,
     the witnesses, vary along it; their values don't matter.
 
@@ -254,11 +287,11 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
     primitive = Primitive(name, doc)
 
     @primitive.type
-    def _(x: Aval, *witnesses: Aval, axes: Any, sizes: Any) -> Aval:
+    def _(x: Aval, *witnesses: Aval, axes: Names, sizes: Integers) -> Aval:
         return x
 
     @primitive.lower
-    def _(block: Any, *operands: Any, out: Aval, axes: Any, sizes: Any) -> Any:
+    def _(block: Block, *operands: Operand, out: Aval, axes: Names, sizes: Integers) -> Operand:
         raise TypeError(
             f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
             "isn't in a loop or a branch on many devices\n"
@@ -266,11 +299,11 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
         )
 
     @primitive.jvp
-    def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
         return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
 
     @primitive.transpose
-    def _(ct: Any, x: Any, *witnesses: Any, **params: Any) -> Any:
+    def _(ct: Value, x: Argument, *witnesses: Argument, **params: Any) -> Tangents:
         if any(map(is_linear, witnesses)):
             raise TypeError(
                 "linear_transpose: expected a linear function; got one that takes a gradient with "
@@ -279,12 +312,14 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
         return (primitive(ct, *witnesses, **params), *[None] * len(witnesses))
 
     @primitive.batch
-    def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
         x = primitive(*args, **params)
         return x if batched[0] else Shared(x)
 
     @primitive.collective
-    def _(args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any) -> Any:
+    def _(
+        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
+    ) -> BatchedResult:
         (x, *witnesses), (varies, *witnesses_vary) = args, batched
         at = axes.index(axis.name)
         if not any(witnesses_vary):
@@ -296,11 +331,11 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
     return primitive
 
 
-def _sum(x: Any, varies: bool, size: int) -> tuple[Any, bool]:
+def _sum(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
     return reduce_sum(x, axes=(0,)) if varies else times(x, size), False
 
 
-def _part(x: Any, varies: bool, size: int) -> tuple[Any, bool]:
+def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
     return div(x, literal(size, x.dtype)), varies
 
 
@@ -315,12 +350,22 @@ ppermute = Primitive(
 
 
 @ppermute.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, perm: Any) -> Aval:
+def _(
+    x: Aval, *, axes: Names, sizes: Integers, groups: Groups, perm: tuple[tuple[int, int], ...]
+) -> Aval:
     return x
 
 
 @ppermute.lower
-def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, perm: Any) -> Any:
+def _(
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    perm: tuple[tuple[int, int], ...],
+) -> Operand:
     rows = replica_groups(block, "ppermute", axes, groups)
     pairs = [(row[source], row[target]) for row in rows for source, target in perm]
     if not pairs:
@@ -332,22 +377,22 @@ def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, perm
 
 
 @ppermute.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return ppermute(tangents[0], **params)
 
 
 @ppermute.transpose
-def _(ct: Any, x: Aval, *, perm: Any, **params: Any) -> Any:
+def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: Any) -> Tangents:
     return (ppermute(ct, perm=tuple((target, source) for source, target in perm), **params),)
 
 
 @ppermute.batch
-def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
     return ppermute(args[0], **params)
 
 
 @on_own_axis(ppermute)
-def _(x: Any, groups: Groups, *, perm: Any) -> Any:
+def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> BatchedResult:
     source_of = {target: source for source, target in perm}
     moved = take(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
@@ -361,7 +406,7 @@ all_gather = Primitive("all_gather", "The values of all elements, joined along a
 
 
 @all_gather.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Aval:
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
     return scaled(x, dimension, members(sizes, groups))
 
 
@@ -373,39 +418,49 @@ def scaled(x: Aval, dimension: int, factor: int) -> Aval:
 
 
 @all_gather.lower
-def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Any:
+def _(
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    dimension: int,
+) -> Operand:
     marks = f"all_gather_dim = {dimension} : i64, {between(block, 'all_gather', axes, groups)}"
     return block.op("all_gather", x, out=out, attributes=marks)
 
 
 @all_gather.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return all_gather(tangents[0], **params)
 
 
 @all_gather.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
     return (psum_scatter(ct, **params),)
 
 
 @all_gather.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimension: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+) -> BatchedResult:
     return all_gather(args[0], dimension=dimension + 1, **params)
 
 
 @on_own_axis(all_gather)
-def _(x: Any, groups: Groups, *, dimension: int) -> Any:
+def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = move_axis(grouped(x, groups), 1, 1 + dimension)
     return to_members(merged(rows, 1 + dimension), groups)
 
 
-def merged(x: Any, axis: int) -> Any:
+def merged(x: Value, axis: int) -> Value:
     """The array with this axis and the next made one."""
     n = x.shape[axis] * x.shape[axis + 1]
     return reshape(x, shape=(*x.shape[:axis], n, *x.shape[axis + 2 :]))
 
 
-def parted(x: Any, axis: int, parts: int) -> Any:
+def parted(x: Value, axis: int, parts: int) -> Value:
     """The array with an axis made two: the parts, and what is in one."""
     n = x.shape[axis] // parts
     return reshape(x, shape=(*x.shape[:axis], parts, n, *x.shape[axis + 1 :]))
@@ -417,7 +472,7 @@ psum_scatter = Primitive(
 
 
 @psum_scatter.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Aval:
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
     check_kind("psum_scatter", "number", x)
     return divided(x, dimension, members(sizes, groups))
 
@@ -430,28 +485,30 @@ def divided(x: Aval, dimension: int, parts: int) -> Aval:
 
 
 @psum_scatter.lower
-def _(block: Any, x: Any, out: Aval, dimension: int, **params: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, dimension: int, **params: Any) -> Operand:
     rule = lower_reduction(add, "reduce_scatter")
     return rule(block, x, out=out, scatter_dimension=dimension, **params)
 
 
 @psum_scatter.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return psum_scatter(tangents[0], **params)
 
 
 @psum_scatter.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
     return (all_gather(ct, **params),)
 
 
 @psum_scatter.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimension: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+) -> BatchedResult:
     return psum_scatter(args[0], dimension=dimension + 1, **params)
 
 
 @on_own_axis(psum_scatter)
-def _(x: Any, groups: Groups, *, dimension: int) -> Any:
+def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = grouped(x, groups)
     parts = parted(reduce_sum(rows, axes=(1,)), 1 + dimension, rows.shape[1])
     return ungrouped(move_axis(parts, 1 + dimension, 1), groups)
@@ -464,15 +521,22 @@ all_to_all = Primitive(
 
 
 @all_to_all.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, split: int, concat: int) -> Aval:
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, split: int, concat: int) -> Aval:
     count = members(sizes, groups)
     return scaled(divided(x, split, count), concat, count)
 
 
 @all_to_all.lower
 def _(
-    block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, split: int, concat: int
-) -> Any:
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    split: int,
+    concat: int,
+) -> Operand:
     marks = (
         f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, "
         f"split_count = {members(sizes, groups)} : i64, "
@@ -482,22 +546,24 @@ def _(
 
 
 @all_to_all.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return all_to_all(tangents[0], **params)
 
 
 @all_to_all.transpose
-def _(ct: Any, x: Aval, *, split: int, concat: int, **params: Any) -> Any:
+def _(ct: Value, x: Aval, *, split: int, concat: int, **params: Any) -> Tangents:
     return (all_to_all(ct, split=concat, concat=split, **params),)
 
 
 @all_to_all.batch
-def _(args: Any, batched: Any, batch_size: int, *, split: int, concat: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, split: int, concat: int, **params: Any
+) -> BatchedResult:
     return all_to_all(args[0], split=split + 1, concat=concat + 1, **params)
 
 
 @on_own_axis(all_to_all)
-def _(x: Any, groups: Groups, *, split: int, concat: int) -> Any:
+def _(x: Value, groups: Groups, *, split: int, concat: int) -> BatchedResult:
     rows = grouped(x, groups)  # [groups, from, …]
     rows = move_axis(parted(rows, 2 + split, rows.shape[1]), 2 + split, 1)  # [groups, to, from, …]
     return ungrouped(merged(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
@@ -509,38 +575,38 @@ axis_index = Primitive("axis_index", "The number of this element along a named a
 
 
 @axis_index.type
-def _(*, axes: Any, sizes: Any) -> Aval:
+def _(*, axes: Names, sizes: Integers) -> Aval:
     return aval((), dtypes.int32)
 
 
 @axis_index.lower
-def _(block: Any, out: Aval, axes: Any, sizes: Any) -> Any:
+def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
     step = stride(block, "axis_index", axes[0])
     number = out.update(dtype=dtypes.uint32)
 
-    def write(block: Any, args: Any) -> list[Any]:
+    def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
         size = block.constant(np.uint32(sizes[0]), number)
         own = own_number(block, number)
         at = block.elementwise("divide", (own, block.constant(np.uint32(step), number)), number)
         return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
 
-    region = block.module.region
-    if region is None or not region.rest:
+    region, meshes = block.module.region, block.module.meshes
+    if region is None or meshes is None or not region.rest:
         return write(block, ())[0]
     # XLA gives the number of a device only where the program is written for one
     inside = Region(region.mesh, frozenset(region.mesh.axis_names))
     (index,) = block.manual(
         [], [], [out], write, axes=block.module.axes, region=inside, manual=region.rest,
-        inputs=[], results=[block.module.meshes.sharding(region.mesh, (), 0)],
+        inputs=[], results=[meshes.sharding(region.mesh, (), 0)],
     )  # fmt: skip
     return index
 
 
 @axis_index.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return None
 
 
 @axis_index.collective
-def _(args: Any, batched: Any, axis: Axis, **params: Any) -> Any:
+def _(args: Values, batched: Batched, axis: Axis, **params: Any) -> BatchedResult:
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)

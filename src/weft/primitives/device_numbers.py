@@ -5,20 +5,23 @@ meshes; knows no operation.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from .. import errors
 from ..core.aval import Aval
 from ..scope import Mark
+from ..stablehlo import Block, Module, Operand
 from ..stablehlo.attributes import matrix
+from .rule_types import Host, Names
 
 Groups = tuple[tuple[int, ...], ...] | None
 
 
-def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> errors.UnboundAxisError:
+def unbound(
+    operation: str, name: Hashable, axes: Sequence[tuple[Hashable, int]]
+) -> errors.UnboundAxisError:
     """The error for a name that no axis in scope has."""
     named = [(n, size) for n, size in axes if not isinstance(n, Mark)]
     known = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
@@ -28,7 +31,7 @@ def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> error
     )
 
 
-def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -> list[list[int]]:
+def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list[list[int]]:
     """The numbers of the replicas that belong together: of those that differ in these axes only.
 
     The replicas are counted row by row over all axes that the program is written for.
@@ -48,7 +51,7 @@ def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -
     ]
 
 
-def place_of(block: Any, operation: str, axis: Any) -> int:
+def place_of(block: Block, operation: str, axis: Hashable) -> int:
     """Which of the program's axes has this name."""
     for i, (name, _) in enumerate(block.module.axes):
         if name == axis:
@@ -56,21 +59,21 @@ def place_of(block: Any, operation: str, axis: Any) -> int:
     raise unbound(operation, axis, block.module.axes)
 
 
-def stride(block: Any, operation: str, axis: Any) -> int:
+def stride(block: Block, operation: str, axis: Hashable) -> int:
     """By how much the numbers of neighbours along an axis differ."""
     after = block.module.axes[place_of(block, operation, axis) + 1 :]
     return math.prod(size for _, size in after)
 
 
-def places_of(module: Any) -> Any:
+def places_of(module: Module) -> Host:
     """The numbers that XLA has for the replicas or devices, in the order of `module.axes`."""
-    if module.region is None:
+    if module.region is None or module.meshes is None:
         return np.arange(math.prod(size for _, size in module.axes))
     places = {device: i for i, device in enumerate(module.meshes.devices)}
     return np.array([places[device] for device in module.region.mesh.devices.flat])
 
 
-def between(block: Any, name: str, axes: Sequence[Any], groups: Groups, ids: bool = True) -> str:
+def between(block: Block, name: str, axes: Names, groups: Groups, ids: bool = True) -> str:
     """The attributes that say between which replicas, or devices, an operation goes on.
 
     Args:
@@ -82,10 +85,10 @@ def between(block: Any, name: str, axes: Sequence[Any], groups: Groups, ids: boo
     return marks
 
 
-def own_number(block: Any, out: Aval) -> Any:
+def own_number(block: Block, out: Aval) -> Operand:
     """The number of this replica or device, in the order of `module.axes`."""
     region, meshes = block.module.region, block.module.meshes
-    if meshes is None:
+    if meshes is None or region is None:
         return block.op("replica_id", out=out)
     own = block.op("partition_id", out=out)
     devices = tuple(region.mesh.devices.flat)

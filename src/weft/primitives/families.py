@@ -3,18 +3,21 @@
 Knows nothing of particular primitives.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Argument, Batched, DType, Kernel, Tangent, Tangents, Values
 from .structural import align, broadcast_shape, unbroadcast, widen
 
 Derivative = Callable[..., Any]
 
 # What an operation accepts: a word for messages, and the test of a dtype.
-KINDS: dict[str, Callable[[Any], bool]] = {
+KINDS: dict[str, Callable[[DType], bool]] = {
     "any": lambda d: True,
     "float": dtypes.is_float,
     "float of 16 bits or more": lambda d: dtypes.is_float(d) and d.itemsize > 1,
@@ -48,19 +51,21 @@ def same_dtype(name: str, *avals: Aval) -> None:
 
 
 # Where elements of these dtypes are computed on the host, as XLA does.
-WIDER: dict[Any, Any] = {
+WIDER: dict[DType, DType] = {
     dtypes.int4: dtypes.int8,
     dtypes.uint4: dtypes.uint8,
     **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
 }
-HALF: dict[Any, Any] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
+HALF: dict[DType, DType] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
 
 
-def in_wider(evaluate: Callable[..., Any], wider: Any, out_dtype: Any = None) -> Callable[..., Any]:
+def in_wider(
+    evaluate: Kernel, wider: DType, out_dtype: Callable[[DType], DType] | None = None
+) -> Rule:
     """An evaluate rule that computes in a wider dtype and rounds to the operand's (or to
     `out_dtype(its dtype)`)."""
 
-    def rule(x: Any, *others: Any, **params: Any) -> Any:
+    def rule(x: Value, *others: Value, **params: Any) -> Value:
         dtype = out_dtype(x.dtype) if out_dtype else x.dtype
         rest = [y.astype(wider) if y.dtype == x.dtype else y for y in others]
         return evaluate(x.astype(wider), *rest, **params).astype(dtype)
@@ -69,7 +74,10 @@ def in_wider(evaluate: Callable[..., Any], wider: Any, out_dtype: Any = None) ->
 
 
 def evaluate_in_wider(
-    primitive: Primitive, accepts: str, out_dtype: Any = None, table: dict[Any, Any] = WIDER
+    primitive: Primitive,
+    accepts: str,
+    out_dtype: Callable[[DType], DType] | None = None,
+    table: dict[DType, DType] = WIDER,
 ) -> None:
     """Gives a primitive evaluate rules for the dtypes that NumPy's functions aren't exact in."""
     evaluate = primitive.evaluate_rule
@@ -80,7 +88,7 @@ def evaluate_in_wider(
             primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
 
 
-def zero(*_: Any, **params: Any) -> None:
+def zero(*_: Value, **params: Any) -> None:
     """The derivative of a step: zero where it is defined."""
     return None
 
@@ -89,13 +97,13 @@ def unary(
     name: str,
     doc: str = "",
     *,
-    evaluate: Callable[..., Any],
-    stablehlo: str | Callable[..., Any],
+    evaluate: Kernel,
+    stablehlo: str | Rule,
     jvp: Derivative | None = None,
     linear: bool = False,
     accepts: str = "any",
-    out_dtype: Callable[[Any], Any] | None = None,
-    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
+    out_dtype: Callable[[DType], DType] | None = None,
+    evaluate_in: Mapping[DType, Kernel] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of one operand.
@@ -124,7 +132,7 @@ def unary(
         lower_rule = stablehlo
     else:
 
-        def lower_rule(block: Any, x: Any, out: Aval) -> Any:
+        def lower_rule(block: Block, x: Operand, out: Aval) -> Operand:
             if out.dtype != x.aval.dtype or "." in stablehlo:
                 return block.op(stablehlo, x, out=out)
             return block.elementwise(stablehlo, (x,), out)
@@ -133,18 +141,18 @@ def unary(
     primitive.lower(lower_rule)
     if jvp is not None:
 
-        def jvp_rule(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+        def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
             return jvp(tangents[0], out, primals[0], **params)
 
         primitive.jvp(jvp_rule)
     if linear:
 
-        def transpose_rule(ct: Any, x: Any, **params: Any) -> Any:
+        def transpose_rule(ct: Value, x: Argument, **params: Any) -> Tangents:
             return (jvp(ct, None, x, **params),)  # type: ignore[misc]
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return primitive(args[0], **params)
 
     primitive.batch(batch_rule)
@@ -155,13 +163,13 @@ def nary(
     name: str,
     doc: str = "",
     *,
-    evaluate: Callable[..., Any],
-    stablehlo: str | Callable[..., Any],
+    evaluate: Kernel,
+    stablehlo: str | Rule,
     jvp: Sequence[Derivative | None] | None = None,
     transpose: Sequence[Derivative | None] | None = None,
     accepts: str = "any",
-    out_dtype: Callable[[Any], Any] | None = None,
-    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
+    out_dtype: Callable[[DType], DType] | None = None,
+    evaluate_in: Mapping[DType, Kernel] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of several operands, which broadcast as NumPy's do.
@@ -190,7 +198,7 @@ def nary(
         lower_rule = stablehlo
     else:
 
-        def lower_rule(block: Any, *operands: Any, out: Aval) -> Any:
+        def lower_rule(block: Block, *operands: Operand, out: Aval) -> Operand:
             if out.dtype != operands[0].aval.dtype or "." in stablehlo:
                 return block.op(stablehlo, *(block.widen(x, out.shape) for x in operands), out=out)
             return block.elementwise(stablehlo, operands, out)
@@ -199,7 +207,7 @@ def nary(
     primitive.lower(lower_rule)
     if jvp is not None:
 
-        def jvp_rule(primals: Any, tangents: Any, out: Any) -> Any:
+        def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
             total = None
             for t, rule in zip(tangents, jvp, strict=True):
                 if t is not None and rule is not None:
@@ -211,7 +219,7 @@ def nary(
         primitive.jvp(jvp_rule)
     if transpose is not None:
 
-        def transpose_rule(ct: Any, *args: Any) -> Any:
+        def transpose_rule(ct: Value, *args: Argument) -> Tangents:
             return [
                 unbroadcast(rule(ct, *args), x) if type(x) is Aval and rule is not None else None
                 for x, rule in zip(args, transpose, strict=True)
@@ -219,7 +227,7 @@ def nary(
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int) -> Value:
         return primitive(*align(args, batched))
 
     primitive.batch(batch_rule)
@@ -227,11 +235,11 @@ def nary(
 
 
 def comparison(
-    name: str, doc: str, *, evaluate: Callable[..., Any], direction: str, accepts: str = "any"
+    name: str, doc: str, *, evaluate: Kernel, direction: str, accepts: str = "any"
 ) -> Primitive:
     """An elementwise comparison: gives booleans; zero derivative."""
 
-    def lower_rule(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    def lower_rule(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         return block.compare(direction, x, y, out)
 
     return nary(

@@ -5,10 +5,12 @@ become NumPy's index arrays on the operand's leading axes, after a transposition
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from .rule_types import Host, Kernel, Ufunc
 
 
 class Windows:
@@ -94,7 +96,7 @@ class Windows:
         """Which windows are inside the operand."""
         return ((indices >= 0) & (indices <= self.bounds)).all(-1)
 
-    def clipped(self, indices: Any) -> Any:
+    def clipped(self, indices: Host) -> Any:
         """Indices moved so that the windows are inside."""
         return np.minimum(np.maximum(indices, 0), self.bounds)
 
@@ -113,14 +115,14 @@ class Windows:
         return tuple(arrays)
 
 
-def as_places(indices: Any) -> Any:
+def as_places(indices: Host) -> Host:
     """Indices as NumPy counts; huge unsigned ones stay huge."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)
 
 
-def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
+def gather_kernel(windows: Windows, fill: np.generic | None) -> Kernel:
     """(operand, indices) -> the windows read.
 
     Args:
@@ -129,7 +131,7 @@ def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
     """
     w = windows
 
-    def kernel(x: Any, indices: Any) -> Any:
+    def kernel(x: Host, indices: Host) -> Host:
         indices = as_places(indices)
         if w.axis is not None:
             result = x.take(indices[..., w.take_column], axis=w.axis, mode="clip")
@@ -154,7 +156,7 @@ def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
     return kernel
 
 
-def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> Callable[..., Any]:
+def scatter_kernel(windows: Windows, combine: Ufunc | None, clip: bool, unique: bool) -> Kernel:
     """(operand, indices, updates) -> a copy with the windows combined with the updates.
 
     Args:
@@ -165,7 +167,7 @@ def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> 
     w = windows
     unique = unique or math.prod(w.batch) <= 1
 
-    def kernel(x: Any, indices: Any, updates: Any) -> Any:
+    def kernel(x: Host, indices: Host, updates: Host) -> Host:
         out = np.array(x)
         if not updates.size or not out.size:
             return out

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from .extremes import highest, lowest
 from .families import same_dtype
+from .rule_types import Argument, DType, Host, Integers
 from .structural import others
 
 
@@ -87,7 +88,7 @@ _MODES = {
 }
 
 
-def default_fill(dtype: Any) -> Any:
+def default_fill(dtype: DType) -> np.generic:
     """What is read out of range if nothing is said: NaN, the lowest signed integer, the highest
     unsigned one, True."""
     if dtypes.is_inexact(dtype):
@@ -95,14 +96,14 @@ def default_fill(dtype: Any) -> Any:
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
 
 
-def fill_scalar(dtype: Any, mode: GatherScatterMode, value: Any) -> Any:
+def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
     """What a gather reads of windows that aren't inside; `None` if they are moved inside."""
     if mode is not FILL_OR_DROP:
         return None
     return default_fill(dtype) if value is None else dtype.type(value)
 
 
-def check_indices(name: str, x: Aval, indices: Aval, index_map: Any, label: str) -> None:
+def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
     """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
     if not dtypes.is_integer(indices.dtype):
         raise TypeError(f"{name}: indices must be integers; got {indices}")
@@ -115,14 +116,14 @@ def check_indices(name: str, x: Aval, indices: Aval, index_map: Any, label: str)
         raise ValueError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
 
 
-def check_axes(name: str, label: str, axes: Any, x: Aval, rank: int | None = None) -> None:
+def check_axes(name: str, label: str, axes: Integers, x: Aval, rank: int | None = None) -> None:
     """Refuses axes that don't increase, or are out of range."""
     rank = x.ndim if rank is None else rank
     if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
         raise ValueError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
 
 
-def check_batching(name: str, x: Aval, indices: Aval, operand: Any, index: Any) -> None:
+def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
     """Refuses batching axes that don't go together."""
     check_axes(name, "operand_batching_dims", operand, x)
     if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
@@ -137,7 +138,9 @@ def check_batching(name: str, x: Aval, indices: Aval, operand: Any, index: Any) 
         )
 
 
-def window_sizes(x: Any, updates: Any, dn: ScatterDimensionNumbers) -> tuple[int, ...]:
+def window_sizes(
+    x: Argument | Host, updates: Argument | Host, dn: ScatterDimensionNumbers
+) -> tuple[int, ...]:
     """The size of a window along each axis of the operand."""
     sizes = [1] * x.ndim
     kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)

@@ -11,6 +11,8 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import div, max_, min_, mul
 from .comparison import eq
@@ -27,6 +29,19 @@ from .index_numbers import (
     check_scatter,
     fill_scalar,
     window_sizes,
+)
+from .rule_types import (
+    Argument,
+    Avals,
+    Batched,
+    DType,
+    Host,
+    Integers,
+    Kernel,
+    Tangent,
+    Tangents,
+    Ufunc,
+    Values,
 )
 from .selection import where
 from .structural import (
@@ -90,11 +105,11 @@ def _(
     indices: Aval,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     mode: GatherScatterMode,
     fill_value: Any,
     **_: Any,
-) -> Callable[..., Any]:
+) -> Kernel:
     dn = dimension_numbers
     windows = Windows(
         x.shape,
@@ -110,11 +125,11 @@ def _(
 
 
 @gather.evaluate
-def _(x: Any, indices: Any, **params: Any) -> Any:
+def _(x: Host, indices: Host, **params: Any) -> Host:
     return gather.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
 
 
-def wide_indices(block: Any, indices: Any, shape: Sequence[int]) -> Any:
+def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operand:
     """Indices in a signed dtype that holds the operand's lengths; huge unsigned ones stay huge."""
     dtype = indices.aval.dtype
     far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
@@ -125,7 +140,7 @@ def wide_indices(block: Any, indices: Any, shape: Sequence[int]) -> Any:
     return block.convert(indices, wide)
 
 
-def inside(block: Any, indices: Any, bounds: Sequence[int]) -> Any:
+def inside(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
     """Which indices are from 0 to the bounds, all along the last axis."""
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
@@ -143,17 +158,17 @@ def inside(block: Any, indices: Any, bounds: Sequence[int]) -> Any:
 
 @gather.lower
 def _(
-    block: Any,
-    x: Any,
-    indices: Any,
+    block: Block,
+    x: Operand,
+    indices: Operand,
     out: Aval,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     indices_are_sorted: bool,
     mode: GatherScatterMode,
     fill_value: Any,
     **_: Any,
-) -> Any:
+) -> Operand:
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
     numbers = (
@@ -182,21 +197,23 @@ def _(
 
 
 @gather.jvp
-def _(primals: Any, tangents: Any, out: Any, *, fill_value: Any, **params: Any) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Value, *, fill_value: Any, **params: Any
+) -> Tangent:
     return gather(tangents[0], primals[1], fill_value=0, **params)
 
 
 @gather.transpose
 def _(
-    ct: Any,
-    x: Any,
-    indices: Any,
+    ct: Value,
+    x: Argument,
+    indices: Argument,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     fill_value: Any,
     **flags: Any,
-) -> Any:
+) -> Tangents:
     nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
     return scatter_add(nothing, indices, ct, dimension_numbers=numbers, **flags), None
@@ -209,15 +226,15 @@ def shifted(axes: Sequence[int]) -> tuple[int, ...]:
 
 @gather.batch
 def _(
-    args: Any,
-    batched: Any,
+    args: Values,
+    batched: Batched,
     batch_size: int,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     indices_are_sorted: bool,
     **params: Any,
-) -> Any:
+) -> Value:
     dn = dimension_numbers
     offset, index_batching = shifted(dn.offset_dims), dn.start_indices_batching_dims
     if not batched[0]:
@@ -256,7 +273,7 @@ def _(
 # --- scatters: their types, kernels, lowering and batching are one ---
 
 
-def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> Primitive:
+def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Callable[..., Any]) -> Primitive:
     """A primitive that combines windows of its operand with updates.
 
     Args:
@@ -277,15 +294,15 @@ def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> 
         return x
 
     def kernel_rule(
-        x: Aval,
-        indices: Aval,
-        updates: Aval,
+        x: Aval | Host,
+        indices: Aval | Host,
+        updates: Aval | Host,
         *,
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         unique_indices: bool,
         **_: Any,
-    ) -> Callable[..., Any]:
+    ) -> Kernel:
         dn = dimension_numbers
         windows = Windows(
             x.shape,
@@ -299,16 +316,18 @@ def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> 
         )
         return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
 
-    def evaluate_rule(x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    def evaluate_rule(x: Host, indices: Host, updates: Host, **params: Any) -> Host:
         return kernel_rule(x, indices, updates, **params)(x, indices, updates)
 
-    def lower_rule(block: Any, x: Any, indices: Any, updates: Any, out: Aval, **params: Any) -> Any:
+    def lower_rule(
+        block: Block, x: Operand, indices: Operand, updates: Operand, out: Aval, **params: Any
+    ) -> Operand:
         return lower_scatter(block, x, indices, updates, out, write, **params)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return batch_scatter(primitive, args, batched, batch_size, **params)
 
-    def host_when_rule(avals: Any, outs: Any, **params: Any) -> bool:
+    def host_when_rule(avals: Avals, outs: Avals, **params: Any) -> bool:
         # ufunc.at: 2 ns an element for single elements, 60 for windows; XLA: 50 µs, then 4 and 1
         x, indices, updates = avals
         single = not params["dimension_numbers"].update_window_dims
@@ -325,17 +344,17 @@ def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> 
 
 
 def lower_scatter(
-    block: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
+    block: Block,
+    x: Operand,
+    indices: Operand,
+    updates: Operand,
     out: Aval,
     write: Callable[..., Any],
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: GatherScatterMode,
-) -> Any:
+) -> Operand:
     """Writes a scatter. XLA drops windows that aren't inside."""
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
@@ -373,14 +392,14 @@ def lower_scatter(
 
 def batch_scatter(
     primitive: Primitive,
-    args: Any,
-    batched: Any,
+    args: Values,
+    batched: Batched,
     batch_size: int,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     **params: Any,
-) -> Any:
+) -> Value:
     """A scatter for each of a batch: one with another window axis, or another batching axis."""
     dn = dimension_numbers
     x, indices, updates = args
@@ -412,7 +431,7 @@ def batch_scatter(
     )
 
 
-def _by(name: str, doc: str, ufunc: Any, operation: Primitive) -> Primitive:
+def _by(name: str, doc: str, ufunc: Ufunc, operation: Primitive) -> Primitive:
     """A scatter by an elementwise operation."""
     rule: Any = operation.lower_rule
     return scatterer(
@@ -439,9 +458,9 @@ scatter_max = _by("scatter_max", "Maxima of windows and updates.", np.maximum, m
 
 
 def gather_updates(
-    x: Any,
-    indices: Any,
-    updates: Any,
+    x: Value,
+    indices: Argument,
+    updates: Argument,
     fill_value: Any = 0,
     *,
     dimension_numbers: ScatterDimensionNumbers,
@@ -458,18 +477,18 @@ def gather_updates(
     )
 
 
-def nothing_like(x: Any, dtype: Any = None) -> Any:
+def nothing_like(x: Value, dtype: DType | None = None) -> Value:
     """Zeros of the shape of a value."""
     return zeros(aval(x.shape, x.dtype if dtype is None else dtype))
 
 
-def at_most_one(indices: Any, unique_indices: bool) -> bool:
+def at_most_one(indices: Argument, unique_indices: bool) -> bool:
     """Whether no element is written twice, as far as is known."""
     return unique_indices or all(n <= 1 for n in indices.shape[:-1])
 
 
 @scatter.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, updates = primals
     dx, _, du = tangents
     if du is None:
@@ -490,7 +509,7 @@ def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
 
 
 @scatter.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     # linear in the updates only if no element is written twice: see the jvp rule
     ct_x = ct_updates = None
     if is_linear(x):
@@ -502,20 +521,20 @@ def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
 
 
 @scatter_add.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, _ = primals
     dx, _, du = tangents
     return dx if du is None else scatter_add(instantiate(dx, x.aval), indices, du, **params)
 
 
 @scatter_add.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     ct_updates = gather_updates(ct, indices, updates, **params) if is_linear(updates) else None
     return ct if is_linear(x) else None, None, ct_updates
 
 
 @scatter_mul.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, updates = primals
     dx, _, du = tangents
     total = None if dx is None else scatter_mul(dx, indices, updates, **params)
@@ -532,11 +551,11 @@ def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
 
 
 @scatter_mul.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     return scatter_mul(ct, indices, updates, **params), None, None
 
 
-def _extreme_jvp(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     # elements that are equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents

@@ -4,6 +4,9 @@ from typing import Any
 
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Argument, Batched, Tangent, Tangents, Values
 
 constrain = Primitive(
     "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
@@ -17,7 +20,7 @@ def _(x: Aval, *, sharding: Any) -> Aval:
 
 
 @constrain.lower
-def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, sharding: Any) -> Operand:
     module = block.module
     if module.meshes is None:  # one device has all there is
         return x
@@ -30,15 +33,15 @@ def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
 
 
 @constrain.jvp
-def _(primals: Any, tangents: Any, out: Any, *, sharding: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, sharding: Any) -> Tangent:
     return constrain(tangents[0], sharding=sharding)
 
 
 @constrain.transpose
-def _(ct: Any, x: Any, *, sharding: Any) -> Any:
+def _(ct: Value, x: Argument, *, sharding: Any) -> Tangents:
     return (constrain(ct, sharding=sharding),)
 
 
 @constrain.batch
-def _(args: Any, batched: Any, size: Any, *, sharding: Any) -> Any:
+def _(args: Values, batched: Batched, size: int, *, sharding: Any) -> Value:
     return constrain(args[0], sharding=sharding.of_batch())

@@ -4,6 +4,7 @@ Order: numbers rise, -0 equals 0, NaNs are equal and come last; complex numbers 
 imaginary part. Knows orders; knows nothing of how functions are called.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .comparison import ordinal
 from .creation import iota
 from .extremes import WIDE
 from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
+from .rule_types import Avals, Batched, Host, Tangents, Values
 from .structural import broadcast_in_dim, check_axes, others, reshape
 
 # --- sort ---
@@ -44,7 +48,7 @@ def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[A
 
 
 @sort.evaluate
-def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _(*operands: Host, dimension: int, is_stable: bool, num_keys: int) -> Sequence[Host]:
     if len(operands) == 1 and not dtypes.is_complex(operands[0].dtype):
         return [sorted_alone(operands[0], dimension, is_stable)]
     keys = [k for x in operands[:num_keys] for k in numpy_keys(x)]
@@ -55,7 +59,7 @@ def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     return [np.take_along_axis(x, order, dimension) for x in operands]
 
 
-def sorted_alone(x: Any, dimension: int, is_stable: bool) -> Any:
+def sorted_alone(x: Host, dimension: int, is_stable: bool) -> Host:
     """One array sorted. NumPy's unstable sort is up to six times faster, and differs only in the
     order of 0 and -0."""
     wide = WIDE.get(x.dtype)
@@ -68,7 +72,7 @@ def sorted_alone(x: Any, dimension: int, is_stable: bool) -> Any:
     return result if wide is None else result.astype(narrow)
 
 
-def numpy_keys(x: Any) -> list[Any]:
+def numpy_keys(x: Host) -> list[Host]:
     """The arrays, most important first, that NumPy sorts as XLA would sort `x`."""
     if dtypes.is_complex(x.dtype):
         return [x.real, x.imag]
@@ -76,12 +80,14 @@ def numpy_keys(x: Any) -> list[Any]:
 
 
 @sort.lower
-def _(block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _(
+    block: Block, *operands: Operand, out: Avals, dimension: int, is_stable: bool, num_keys: int
+) -> Sequence[Operand]:
     # unstable only where nobody sees it: a derivative sorts again, and must find the same order
     is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
-    def body(inner: Any, args: Any) -> list[Any]:
+    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         pairs = [
             pair for k in range(num_keys) for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
         ]
@@ -96,7 +102,7 @@ def _(block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num
     )
 
 
-def key_pairs(block: Any, x: Any, y: Any) -> list[tuple[Any, Any]]:
+def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Operand]]:
     """The pairs of real scalars that compare two scalars."""
     if not dtypes.is_complex(x.aval.dtype):
         return [(x, y)]
@@ -104,12 +110,12 @@ def key_pairs(block: Any, x: Any, y: Any) -> list[tuple[Any, Any]]:
     return [(block.op(p, x, out=part), block.op(p, y, out=part)) for p in ("real", "imag")]
 
 
-def before(block: Any, pairs: Any) -> Any:
+def before(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
     """Writes whether the first of each pair come before the second, in lexicographic order."""
     (x, y), rest = pairs[0], pairs[1:]
     flag = x.aval.update(dtype=dtypes.bool_)
 
-    def logic(name: str, a: Any, b: Any) -> Any:
+    def logic(name: str, a: Operand, b: Operand) -> Operand:
         return block.elementwise(name, (a, b), flag)
 
     less = block.compare("LT", x, y, flag)
@@ -127,8 +133,14 @@ def before(block: Any, pairs: Any) -> Any:
 
 @sort.jvp
 def _(
-    primals: Any, tangents: Any, out: Any, *, dimension: int, is_stable: bool, num_keys: int
-) -> Any:
+    primals: Values,
+    tangents: Tangents,
+    out: Values,
+    *,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> Tangents:
     first = primals[0].aval
     if not first.size:
         return list(tangents)
@@ -140,8 +152,8 @@ def _(
 
 
 def take_along(
-    x: Any,
-    places: Any,
+    x: Value,
+    places: Value,
     axis: int,
     mode: GatherScatterMode = GatherScatterMode.PROMISE_IN_BOUNDS,
     unique: bool = True,
@@ -169,8 +181,14 @@ def take_along(
 
 @sort.batch
 def _(
-    args: Any, batched: Any, batch_size: int, *, dimension: int, is_stable: bool, num_keys: int
-) -> Any:
+    args: Values,
+    batched: Batched,
+    batch_size: int,
+    *,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> Values:
     operands = [
         x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=range_from_one(x.ndim))
         for x, b in zip(args, batched, strict=True)
@@ -208,7 +226,7 @@ def _(x: Aval, *, k: int) -> list[Aval]:
 
 
 @top_k.evaluate
-def _(x: Any, *, k: int) -> Any:
+def _(x: Host, *, k: int) -> Sequence[Host]:
     n = x.shape[-1]
     keys = x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x
     if keys.dtype.kind == "f":
@@ -232,7 +250,7 @@ def _(x: Any, *, k: int) -> Any:
 
 
 @top_k.lower
-def _(block: Any, x: Any, out: Any, k: int) -> Any:
+def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
     whole = x.aval.update(weak_type=False)
     scalar, index = whole.update(shape=()), whole.update(shape=(), dtype=dtypes.int32)
     flag, axis = index.update(dtype=dtypes.bool_), whole.ndim - 1
@@ -241,7 +259,7 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
         x = block.select(nan, block.full(np.nan, whole), x)
 
     # XLA knows this comparison and the slice as its TopK
-    def body(inner: Any, args: Any) -> list[Any]:
+    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("GT", args[0], args[1], flag, total=True)]
 
     results = block.op(
@@ -262,7 +280,7 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
 
 
 @top_k.jvp
-def _(primals: Any, tangents: Any, out: Any, *, k: int) -> Any:
+def _(primals: Values, tangents: Values, out: Values, *, k: int) -> Tangents:
     (dx,) = tangents
     if not out[0].size:
         return [None, None]
@@ -270,5 +288,5 @@ def _(primals: Any, tangents: Any, out: Any, *, k: int) -> Any:
 
 
 @top_k.batch
-def _(args: Any, batched: Any, batch_size: int, *, k: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, k: int) -> Values:
     return top_k(args[0], k=k)

@@ -5,22 +5,37 @@ XLA's reduce_window and select_and_scatter (float32[32,28,28,16], 3 x 3 windows:
 against 5.4, backward 0.5 against 43). Knows nothing of padding by name.
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import max_, min_
-from .convolution import dilated, out_length, spread
+from .convolution import dilated, out_length, spatial_shape, spread
 from .extremes import WIDE, highest, lowest
 from .families import check_kind
 from .index_numbers import GatherScatterMode
+from .rule_types import (
+    Argument,
+    Avals,
+    Batched,
+    Host,
+    Identity,
+    Integers,
+    Tangent,
+    Tangents,
+    Ufunc,
+    Values,
+)
 from .sorting import take_along
 from .structural import add, reshape
 
@@ -44,9 +59,7 @@ class Geometry(NamedTuple):
 
     def out_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of what comes out for an array of `shape`."""
-        return tuple(
-            out_length(n, w, s, p, d, e) for n, w, s, p, d, e in zip(shape, *self, strict=True)
-        )
+        return tuple(spatial_shape(shape, *self))
 
     def batched(self) -> "Geometry":
         """The same with one more axis in front, which windows don't extend over."""
@@ -82,10 +95,16 @@ def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
 
 # --- windows as slices ---
 
+T = TypeVar("T")  # a NumPy array, an operand, or pairs of a value and its tangent
+
 
 def slide(
-    x: Any, geometry: Geometry, shape: Sequence[int], cut: Callable[..., Any], combine: Any
-) -> Any:
+    x: T,
+    geometry: Geometry,
+    shape: Sequence[int],
+    cut: Callable[[T, int, int, int, int], T],
+    combine: Callable[[T, T], T],
+) -> T:
     """Combines the elements of each window, axis by axis, of an array padded and dilated already.
 
     Args:
@@ -113,24 +132,21 @@ def slide(
     return x
 
 
-def combined(pieces: Any, combine: Any) -> Any:
+def combined(pieces: Iterable[T], combine: Callable[[T, T], T]) -> T:
     """All of some arrays, from the left."""
-    total = None
-    for piece in pieces:
-        total = piece if total is None else combine(total, piece)
-    return total
+    return functools.reduce(combine, pieces)
 
 
-def host_slice(x: Any, axis: int, start: int, length: int, step: int) -> Any:
+def host_slice(x: Host, axis: int, start: int, length: int, step: int) -> Host:
     """A slice along an axis, of a NumPy array."""
     stop = start + (length - 1) * step + 1
     return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
-def block_slice(block: Any) -> Callable[..., Any]:
+def block_slice(block: Block) -> Rule:
     """Writes slices along an axis."""
 
-    def cut(x: Any, axis: int, start: int, length: int, step: int) -> Any:
+    def cut(x: Operand, axis: int, start: int, length: int, step: int) -> Operand:
         shape = x.aval.shape
         first = [start if i == axis else 0 for i in range(len(shape))]
         stop = [start + (length - 1) * step + 1 if i == axis else n for i, n in enumerate(shape)]
@@ -149,7 +165,7 @@ def block_slice(block: Any) -> Callable[..., Any]:
     return cut
 
 
-def block_spread(block: Any, x: Any, geometry: Geometry, value: Any) -> Any:
+def block_spread(block: Block, x: Operand, geometry: Geometry, value: np.generic) -> Operand:
     """Writes the padding and dilation of an array."""
     if not any(map(any, geometry.padding)) and all(d == 1 for d in geometry.base_dilation):
         return x
@@ -177,9 +193,9 @@ def windowed(
     name: str,
     doc: str,
     *,
-    ufunc: Any,
+    ufunc: Ufunc,
     by: Primitive,
-    identity: Callable[[Any], Any],
+    identity: Identity,
     accepts: str,
 ) -> Primitive:
     """A reduction of windows by a binary operation.
@@ -197,7 +213,7 @@ def windowed(
         check_geometry(name, x, geometry)
         return x.update(shape=geometry.out_shape(x.shape), weak_type=False)
 
-    def evaluate_rule(x: Any, *, geometry: Geometry) -> Any:
+    def evaluate_rule(x: Host, *, geometry: Geometry) -> Host:
         dtype, shape = x.dtype, geometry.out_shape(x.shape)
         wide = WIDE.get(dtype, dtype)
         if 0 in shape:
@@ -207,7 +223,7 @@ def windowed(
         result = slide(padded, geometry, shape, host_slice, ufunc)
         return result.astype(dtype)
 
-    def lower_rule(block: Any, x: Any, out: Aval, geometry: Geometry) -> Any:
+    def lower_rule(block: Block, x: Operand, out: Aval, geometry: Geometry) -> Operand:
         if not out.size:
             return block.full(0, out)
         if block.module.platform != "cpu":
@@ -216,7 +232,7 @@ def windowed(
             )[0]
         x = block.convert(x, WIDE.get(out.dtype, out.dtype))
 
-        def combine(a: Any, b: Any) -> Any:
+        def combine(a: Operand, b: Operand) -> Operand:
             return write(block, a, b, out=a.aval)
 
         padded = block_spread(block, x, geometry, identity(x.aval.dtype))
@@ -224,7 +240,7 @@ def windowed(
             slide(padded, geometry, out.shape, block_slice(block), combine), out.dtype
         )
 
-    def batch_rule(args: Any, batched: Any, batch_size: int, *, geometry: Geometry) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int, *, geometry: Geometry) -> Value:
         return primitive(args[0], geometry=geometry.batched())
 
     primitive.type(type_rule)
@@ -234,7 +250,7 @@ def windowed(
     return primitive
 
 
-def write_region(block: Any, by: Primitive, out: Aval) -> str:
+def write_region(block: Block, by: Primitive, out: Aval) -> str:
     """The region of a binary primitive."""
     scalar, rule = out.update(shape=(), weak_type=False), by.lower_rule
     return block.region(  # type: ignore[no-any-return]
@@ -244,8 +260,13 @@ def write_region(block: Any, by: Primitive, out: Aval) -> str:
 
 
 def lower_reduce_window(
-    block: Any, xs: Any, inits: Any, outs: Any, geometry: Geometry, body: str
-) -> Any:
+    block: Block,
+    xs: Sequence[Operand],
+    inits: Sequence[Operand | np.generic],
+    outs: Avals,
+    geometry: Geometry,
+    body: str,
+) -> list[Operand]:
     """Writes XLA's own operation; initial values are operands, or scalars of NumPy."""
     starts = [
         block.constant(i, x.aval.update(shape=(), weak_type=False))
@@ -274,12 +295,12 @@ reduce_window_sum = windowed(
 
 
 @reduce_window_sum.jvp
-def _(primals: Any, tangents: Any, out: Any, *, geometry: Geometry) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, geometry: Geometry) -> Tangent:
     return reduce_window_sum(tangents[0], geometry=geometry)
 
 
 @reduce_window_sum.transpose
-def _(ct: Any, x: Any, *, geometry: Geometry) -> Any:
+def _(ct: Value, x: Argument, *, geometry: Geometry) -> Tangents:
     # An element gets the cotangents of all windows that it is in: a sum over a window again, of the
     # cotangent spread by the strides.
     window, strides, _, base, gaps = geometry
@@ -312,8 +333,8 @@ reduce_window_min = windowed(
 )
 
 
-def _extreme_jvp(largest: bool) -> Callable[..., Any]:
-    def rule(primals: Any, tangents: Any, out: Any, *, geometry: Geometry) -> Any:
+def _extreme_jvp(largest: bool) -> Rule:
+    def rule(primals: Values, tangents: Values, out: Value, *, geometry: Geometry) -> Tangent:
         """The first extreme of each window has all of the derivative."""
         (x,), (dx,) = primals, tangents
         if not out.size or not x.size:
@@ -328,7 +349,7 @@ def _extreme_jvp(largest: bool) -> Callable[..., Any]:
     return rule
 
 
-def reaches_all(n: int, w: int, stride: int, padding: Any, base: int, gap: int) -> bool:
+def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int, gap: int) -> bool:
     """Whether every window has an element, not identities only, along an axis."""
     starts = np.arange(out_length(n, w, stride, padding, base, gap)) * stride - padding[0]
     at = starts[:, None] + np.arange(w) * gap
@@ -353,7 +374,7 @@ def _(x: Aval, *, geometry: Geometry, largest: bool, batch_dims: int) -> Aval:
 
 
 @window_place.evaluate
-def _(x: Any, *, geometry: Geometry, largest: bool, batch_dims: int) -> Any:
+def _(x: Host, *, geometry: Geometry, largest: bool, batch_dims: int) -> Host:
     shape = geometry.out_shape(x.shape)
     x = x.astype(WIDE.get(x.dtype, x.dtype))
     padded = spread(x, geometry.padding, geometry.base_dilation, x.dtype.type(0))
@@ -382,7 +403,7 @@ def _(x: Any, *, geometry: Geometry, largest: bool, batch_dims: int) -> Any:
 
 
 def tap_lines(
-    shape: Any, geometry: Geometry, tap: Sequence[int], batch_dims: int
+    shape: Integers, geometry: Geometry, tap: Sequence[int], batch_dims: int
 ) -> tuple[list[Any], list[Any]]:
     """For each axis, what one place in the window adds to the index for each output, and where
     there is an element."""
@@ -397,7 +418,9 @@ def tap_lines(
 
 
 @window_place.lower
-def _(block: Any, x: Any, out: Aval, geometry: Geometry, largest: bool, batch_dims: int) -> Any:
+def _(
+    block: Block, x: Operand, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
+) -> Operand:
     if not out.size:
         return block.full(0, out)
     if block.module.platform != "cpu" or math.prod(geometry.window) > 64:
@@ -408,7 +431,7 @@ def _(block: Any, x: Any, out: Aval, geometry: Geometry, largest: bool, batch_di
     cut, inexact = block_slice(block), dtypes.is_inexact(x.aval.dtype)
     best, place, everywhere = None, nowhere, False
 
-    def logic(name: str, a: Any, b: Any) -> Any:
+    def logic(name: str, a: Operand, b: Operand) -> Operand:
         return block.elementwise(name, (a, b), flags)
 
     for tap in itertools.product(*map(range, geometry.window)):
@@ -438,7 +461,12 @@ def _(block: Any, x: Any, out: Aval, geometry: Geometry, largest: bool, batch_di
 
 
 def tap_index(
-    block: Any, out: Aval, shape: Any, geometry: Geometry, tap: Sequence[int], batch_dims: int
+    block: Block,
+    out: Aval,
+    shape: Integers,
+    geometry: Geometry,
+    tap: Sequence[int],
+    batch_dims: int,
 ) -> tuple[Any, Any]:
     """Writes what `tap_lines` gives, added up; `None` for the second if all is valid."""
     total = valid = None
@@ -456,8 +484,8 @@ def tap_index(
 
 
 def place_by_pairs(
-    block: Any, x: Any, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
-) -> Any:
+    block: Block, x: Operand, out: Aval, geometry: Geometry, largest: bool, batch_dims: int
+) -> Operand:
     """Writes XLA's reduce_window of (element, index) pairs."""
     shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
     element = x.aval.update(shape=(), weak_type=False)
@@ -467,10 +495,10 @@ def place_by_pairs(
     indices = block.broadcast(line, [len(lead)], (*lead, count))
     indices = block.reshape(indices, shape)
 
-    def body(inner: Any, args: Any) -> list[Any]:
+    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         x, i, y, j = args
 
-        def logic(name: str, a: Any, b: Any) -> Any:
+        def logic(name: str, a: Operand, b: Operand) -> Operand:
             return inner.elementwise(name, (a, b), mask)
 
         beyond = inner.compare("GT" if largest else "LT", x, y, mask)
@@ -492,14 +520,20 @@ def place_by_pairs(
 
 
 @window_place.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return None
 
 
 @window_place.batch
 def _(
-    args: Any, batched: Any, batch_size: int, *, geometry: Geometry, largest: bool, batch_dims: int
-) -> Any:
+    args: Values,
+    batched: Batched,
+    batch_size: int,
+    *,
+    geometry: Geometry,
+    largest: bool,
+    batch_dims: int,
+) -> Value:
     return window_place(
         args[0], geometry=geometry.batched(), largest=largest, batch_dims=batch_dims + 1
     )
