@@ -13,7 +13,8 @@ from ..core.primitive import Axis
 from ..core.trace import current
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import div
-from ..primitives.collectives import psum, psum_shared, share, times, without
+from ..primitives.collectives import psum, times_count, without
+from ..primitives.reduce_axes import psum_shared, share
 from .call import call
 from .jaxprs import batch_partly
 from .shard_map import shard_map
@@ -96,7 +97,7 @@ def answer(
         elif varies:
             x = psum(x, axes=(axis.name,), sizes=(axis.size,), groups=None)
         else:
-            x = times(x, axis.size)
+            x = times_count(x, axis.size)
     if len(axes) > 1:
         x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
     return x

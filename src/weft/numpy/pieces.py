@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import from_host
 from ..primitives import slicing, structural
-from ..primitives.index_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..primitives.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..primitives.indexing import gather
 
 _RUNS = 8  # more pieces than these are read by one gather instead

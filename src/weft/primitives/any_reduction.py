@@ -25,6 +25,7 @@ from .structural import (
     others,
     reshape,
     transpose,
+    with_batch_axis,
     zeros,
 )
 from .windows import Geometry, check_geometry, lower_reduce_window, slide
@@ -34,7 +35,7 @@ from .windows import Geometry, check_geometry, lower_reduce_window, slide
 Pair = tuple[Any, Any]  # a value and its tangent, which may be None
 
 
-def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
+def apply_elementwise(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
     """A program of scalars, applied elementwise to arrays of one shape, and its derivative."""
     shape = args[0][0].shape
     env: dict[Var, Pair] = dict(zip(jaxpr.invars, args, strict=True))
@@ -67,12 +68,12 @@ def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
     return [(whole(x), whole(t)) for x, t in map(pair, jaxpr.outvars)]
 
 
-def on_all(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
+def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
     """A linear function of an array, of values and tangents."""
     return [(function(x), None if t is None else function(t)) for x, t in pairs]
 
 
-def with_zeros(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
+def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
     """The pairs with tangents written out where the others have one."""
     return [
         (x, zeros(x.aval.strong()) if t is None and there is not None else t)
@@ -80,16 +81,16 @@ def with_zeros(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
     ]
 
 
-def joined(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
+def concatenate_pairs(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
     """One after the other, along axis 0."""
-    a, b = with_zeros(a, b), with_zeros(b, a)
+    a, b = instantiate_tangents(a, b), instantiate_tangents(b, a)
     return [
         (concatenate(x, y, dimension=0), None if t is None else concatenate(t, u, dimension=0))
         for (x, t), (y, u) in zip(a, b, strict=True)
     ]
 
 
-def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
+def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     """Every `step`-th slice along axis 0."""
 
     def cut(x: Value) -> Any:
@@ -104,7 +105,7 @@ def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     return cut
 
 
-def pairwise(
+def pairwise_reduction(
     jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]
 ) -> list[Pair]:
     """Values and tangents of a reduction: neighbours are combined, until one is left."""
@@ -114,25 +115,31 @@ def pairwise(
     n = 1
     for a in axes:
         n *= shape[a]
-    xs = on_all(lambda x: reshape(transpose(x, permutation=(*axes, *kept)), shape=(n, *rest)), xs)
+    xs = map_pairs(
+        lambda x: reshape(transpose(x, permutation=(*axes, *kept)), shape=(n, *rest)), xs
+    )
     while n > 1:
-        even = on_all(rows(0, n - n % 2, 2), xs)
-        odd = on_all(rows(1, n, 2), xs)
-        combined = applied(jaxpr, [*even, *odd])
-        xs = joined(combined, on_all(rows(n - 1, n, 1), xs)) if n % 2 else combined
+        even = map_pairs(row_slices(0, n - n % 2, 2), xs)
+        odd = map_pairs(row_slices(1, n, 2), xs)
+        combined = apply_elementwise(jaxpr, [*even, *odd])
+        xs = (
+            concatenate_pairs(combined, map_pairs(row_slices(n - 1, n, 1), xs))
+            if n % 2
+            else combined
+        )
         n = n // 2 + n % 2
-    start = on_all(lambda i: spread_out(i, rest), inits)
+    start = map_pairs(lambda i: broadcast_init(i, rest), inits)
     if not n:
         return start
-    return applied(jaxpr, [*start, *on_all(lambda x: reshape(x, shape=rest), xs)])
+    return apply_elementwise(jaxpr, [*start, *map_pairs(lambda x: reshape(x, shape=rest), xs)])
 
 
-def windowed(
+def pairwise_windows(
     jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry
 ) -> list[Pair]:
     """Values and tangents of the reductions of windows."""
     shape = geometry.out_shape(xs[0][0].shape)
-    start = on_all(lambda i: spread_out(i, shape), inits)
+    start = map_pairs(lambda i: broadcast_init(i, shape), inits)
     if 0 in shape or 0 in xs[0][0].shape:
         return start
     padding = tuple(
@@ -141,8 +148,8 @@ def windowed(
     )
     padded = [
         (
-            surrounded(x, i, padding),
-            None if t is u is None else surrounded(written(x, t), written(i, u), padding),
+            pad_with(x, i, padding),
+            None if t is u is None else pad_with(written(x, t), written(i, u), padding),
         )
         for (x, t), (i, u) in zip(xs, inits, strict=True)
     ]
@@ -154,10 +161,10 @@ def windowed(
             strides[axis] = step
             return slice_(x, start=tuple(first), limit=tuple(limit), strides=tuple(strides))
 
-        return on_all(one, pairs)
+        return map_pairs(one, pairs)
 
-    found = slide(padded, geometry, shape, cut, lambda a, b: applied(jaxpr, [*a, *b]))
-    return applied(jaxpr, [*start, *found])
+    found = slide(padded, geometry, shape, cut, lambda a, b: apply_elementwise(jaxpr, [*a, *b]))
+    return apply_elementwise(jaxpr, [*start, *found])
 
 
 def written(x: Value, t: Value) -> Value:
@@ -165,23 +172,23 @@ def written(x: Value, t: Value) -> Value:
     return zeros(x.aval.strong()) if t is None else t
 
 
-def spread_out(init: Value, shape: Sequence[int]) -> Value:
+def broadcast_init(init: Value, shape: Sequence[int]) -> Value:
     """An initial value for every result; one for each element of a batch, along axis 0."""
     return broadcast_in_dim(init, shape=tuple(shape), dims=(0,) if init.ndim else ())
 
 
-def surrounded(x: Value, init: Value, padding: Padding) -> Value:
+def pad_with(x: Value, init: Value, padding: Padding) -> Value:
     """An array among copies of an initial value."""
     if not init.ndim:
         return pad(x, init, padding=padding)
     inside = pad(
-        full(x.aval.update(dtype=dtypes.bool_), True), scalar(dtypes.bool_), padding=padding
+        full(x.aval.update(dtype=dtypes.bool_), True), scalar_zero(dtypes.bool_), padding=padding
     )
-    wide = pad(x, scalar(x.dtype), padding=padding)
-    return where(inside, wide, spread_out(init, wide.shape))
+    wide = pad(x, scalar_zero(x.dtype), padding=padding)
+    return where(inside, wide, broadcast_init(init, wide.shape))
 
 
-def scalar(dtype: DType) -> Value:
+def scalar_zero(dtype: DType) -> Value:
     """A zero without axes."""
     return zeros(aval((), dtype))
 
@@ -195,11 +202,7 @@ def pairs_of(primals: Values, tangents: Tangents) -> tuple[list[Pair], list[Pair
 def operands_of(args: Values, batched: Sequence[bool], size: int) -> tuple[list[Value], Values]:
     """The operands, all of them batched, and the initial values."""
     n = len(args) // 2
-    operands = [
-        x if b else broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(args[:n], batched, strict=False)
-    ]
-    return operands, args[n:]
+    return with_batch_axis(args[:n], batched[:n], size), args[n:]
 
 
 # --- of axes ---
@@ -241,7 +244,7 @@ def _(block: Block, *args: Operand, out: Avals, jaxpr: Jaxpr, axes: Integers) ->
 def _(
     primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, axes: Integers
 ) -> Tangents:
-    return [t for _, t in pairwise(jaxpr, *pairs_of(primals, tangents), axes)]
+    return [t for _, t in pairwise_reduction(jaxpr, *pairs_of(primals, tangents), axes)]
 
 
 @reduce.batch
@@ -250,7 +253,9 @@ def _(args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, axes: In
     axes = tuple(a + 1 for a in axes)
     if any(batched[len(operands) :]):  # XLA takes one initial value for all
         none = [None] * len(operands)
-        return [x for x, _ in pairwise(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)]
+        return [
+            x for x, _ in pairwise_reduction(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)
+        ]
     return reduce(*operands, *inits, jaxpr=jaxpr, axes=axes)
 
 
@@ -290,7 +295,7 @@ def _(
 def _(
     primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, geometry: Geometry
 ) -> Tangents:
-    return [t for _, t in windowed(jaxpr, *pairs_of(primals, tangents), geometry)]
+    return [t for _, t in pairwise_windows(jaxpr, *pairs_of(primals, tangents), geometry)]
 
 
 @reduce_window.batch
@@ -301,5 +306,7 @@ def _(
     wide = geometry.batched()
     if any(batched[len(operands) :]):  # XLA takes one initial value for all
         none = [None] * len(operands)
-        return [x for x, _ in windowed(jaxpr, *pairs_of([*operands, *inits], none * 2), wide)]
+        return [
+            x for x, _ in pairwise_windows(jaxpr, *pairs_of([*operands, *inits], none * 2), wide)
+        ]
     return reduce_window(*operands, *inits, jaxpr=jaxpr, geometry=wide)

@@ -18,7 +18,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, DType, Tangents, Values
-from .structural import broadcast_in_dim, reshape
+from .structural import reshape, widen
 
 # XLA knows no order but that of data. So each call takes a number that the one before it gave,
 # through functions, branches and loops (compiler/lower.py).
@@ -100,7 +100,7 @@ class HostFunction:
             ) from None
         host, dtype = np.asarray(value), value.aval.dtype
         number_of_python = value.aval.weak_type or isinstance(result, bool)
-        if number_of_python and kind(dtype) <= kind(expected.dtype):
+        if number_of_python and dtype_rank(dtype) <= dtype_rank(expected.dtype):
             dtype = expected.dtype
         if host.shape != expected.shape or dtype != expected.dtype:
             raise TypeError(
@@ -129,10 +129,10 @@ class HostFunction:
         key = ("batched", tuple(mask), size)
         if key not in self.cache:
             self.cache.setdefault(key, self.batching.function(self, tuple(mask), size))
-        return self.cache[key]  # type: ignore[no-any-return]
+        return self.cache[key]
 
 
-def kind(dtype: DType) -> int:
+def dtype_rank(dtype: DType) -> int:
     """Booleans, integers, reals, complex numbers: each fits into the next."""
     if dtypes.is_bool(dtype):
         return 0
@@ -142,12 +142,12 @@ def kind(dtype: DType) -> int:
 # --- functions of a batch ---
 
 
-def wide(outs: Sequence[Aval], size: int) -> list[Aval]:
+def batched_types(outs: Sequence[Aval], size: int) -> list[Aval]:
     """The types of results that carry a batch."""
     return [a.update(shape=(size, *a.shape)) for a in outs]
 
 
-def each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
     """Calls the function for each element of the batch, in order."""
 
     def function(args: list[Any], device: Any) -> list[Any]:
@@ -163,23 +163,22 @@ def each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
             return [np.zeros((0, *a.shape), a.dtype) for a in base.outs]
         return [np.stack(column) for column in zip(*rows, strict=True)]
 
-    key = (each, base, mask, size)
-    return HostFunction(function, wide(base.outs, size), base.__name__, one_by_one, key)
+    key = (called_for_each, base, mask, size)
+    return HostFunction(function, batched_types(base.outs, size), base.__name__, one_by_one, key)
 
 
-def whole(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+def called_once(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
     """Calls the function once, with all of the batch: it takes arrays of more axes."""
-    key = (whole, base, mask, size)
-    return HostFunction(base.function, wide(base.outs, size), base.__name__, base.batching, key)
+    key = (called_once, base, mask, size)
+    return HostFunction(
+        base.function, batched_types(base.outs, size), base.__name__, base.batching, key
+    )
 
 
-one_by_one = Batching(each)
-as_they_are = Batching(whole)
-with_axes_of_one = Batching(whole, lambda x, size: reshape(x, shape=(1, *x.shape)))
-with_full_axes = Batching(
-    whole,
-    lambda x, size: broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1))),
-)
+one_by_one = Batching(called_for_each)
+as_they_are = Batching(called_once)
+with_axes_of_one = Batching(called_once, lambda x, size: reshape(x, shape=(1, *x.shape)))
+with_full_axes = Batching(called_once, lambda x, size: widen(x, (size, *x.shape)))
 
 
 # --- the primitives ---
@@ -203,7 +202,7 @@ class HostCall(Primitive):
         def _(
             block: Block, *operands: Operand, out: Avals, function: HostFunction
         ) -> list[Operand]:
-            return lower(block, operands, out, function)
+            return lower_host_call(block, operands, out, function)
 
         @self.jvp
         def _(
@@ -236,7 +235,7 @@ class HostCall(Primitive):
         return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
 
 
-def lower(
+def lower_host_call(
     block: Block, operands: Sequence[Operand], out: Avals, function: HostFunction
 ) -> list[Operand]:
     """Writes the call: a token and operands go in, a token and results come out."""

@@ -10,7 +10,7 @@ scope.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,22 +18,20 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
-from ..core.primitive import Axis, Primitive, Rule, Shared, is_linear
+from ..core.primitive import Axis, Primitive, Rule, Shared
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import matrix
 from ..stablehlo.shardy import Region
-from .arithmetic import add, div, max_, min_, mul
-from .comparison import eq
+from .arithmetic import add, max_, min_, mul
 from .creation import iota
-from .device_numbers import Groups, between, own_number, replica_groups, stride
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .dynamic_slicing import dynamic_slice
 from .families import check_kind
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
-from .reduction import reduce_max, reduce_min
+from .reduction import mean_at_extreme, reduce_max, reduce_min
+from .replica_groups import Groups, own_replica, replica_attributes, replica_groups, stride
 from .rule_types import (
-    Argument,
     Batched,
     BatchedResult,
     Integers,
@@ -44,7 +42,14 @@ from .rule_types import (
 )
 from .selection import where
 from .slicing import concatenate
-from .structural import convert_element_type, move_axis, reduce_sum, reshape, widen, zeros
+from .structural import (
+    linear_jvp,
+    move_axis,
+    reduce_sum,
+    reshape,
+    widen,
+    zeros,
+)
 
 T = TypeVar("T")
 
@@ -66,7 +71,7 @@ def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
 # --- the stack of all values: what `vmap` makes of a collective ---
 
 
-def take(x: Value, numbers: Sequence[int]) -> Value:
+def take_rows(x: Value, numbers: Sequence[int]) -> Value:
     """Slices of the first axis, by number."""
     table = np.asarray(numbers, np.int32).reshape(-1, 1)
     return gather(
@@ -85,7 +90,7 @@ def grouped(x: Value, groups: Groups) -> Value:
     """[elements, …] as [groups, members, …]."""
     if groups is None:
         return reshape(x, shape=(1, *x.shape))
-    rows = take(x, [i for group in groups for i in group])
+    rows = take_rows(x, [i for group in groups for i in group])
     return reshape(rows, shape=(len(groups), len(groups[0]), *x.shape[1:]))
 
 
@@ -95,7 +100,7 @@ def ungrouped(x: Value, groups: Groups) -> Value:
     if groups is None:
         return flat
     order = [i for group in groups for i in group]
-    return take(flat, [int(i) for i in np.argsort(order)])
+    return take_rows(flat, [int(i) for i in np.argsort(order)])
 
 
 def to_members(x: Value, groups: Groups) -> BatchedResult:
@@ -103,7 +108,7 @@ def to_members(x: Value, groups: Groups) -> BatchedResult:
     if groups is None:
         return Shared(reshape(x, shape=x.shape[1:]))
     group_of = {i: n for n, group in enumerate(groups) for i in group}
-    return take(x, [group_of[i] for i in range(len(group_of))])
+    return take_rows(x, [group_of[i] for i in range(len(group_of))])
 
 
 def on_stack(whole: Rule) -> Rule:
@@ -183,7 +188,7 @@ def lower_reduction(by: Primitive, name: str) -> Rule:
             (scalar, scalar),
             lambda b, args: [by.lower_rule(b, *args, out=scalar)],  # type: ignore[misc]
         )
-        marks = between(block, by.name, axes, groups)
+        marks = replica_attributes(block, by.name, axes, groups)
         marks += "".join(f", {k} = {v} : i64" for k, v in rest.items())
         return block.op(name, x, out=out, attributes=marks, regions=[body])
 
@@ -193,7 +198,9 @@ def lower_reduction(by: Primitive, name: str) -> Rule:
 # --- reductions ---
 
 
-def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive) -> Primitive:
+def axis_reduction(
+    name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive
+) -> Primitive:
     """A reduction over named axes by a binary operation."""
     primitive = Primitive(name, doc)
 
@@ -209,7 +216,8 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     def whole(x: Value, groups: Groups) -> BatchedResult:
         if groups is None:
             return Shared(reduce(x, axes=(0,)))
-        rows = [reduce(take(x, group), axes=(0,)) for group in groups]  # they may differ in size
+        # groups may differ in size
+        rows = [reduce(take_rows(x, group), axes=(0,)) for group in groups]
         rows = [reshape(row, shape=(1, *row.shape)) for row in rows]
         return to_members(concatenate(*rows, dimension=0), groups)
 
@@ -226,7 +234,7 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
         if batched[0]:
             x = reduce(args[0], axes=(0,))
         else:
-            x = args[0] if primitive is not psum else times(args[0], axis.size)
+            x = args[0] if primitive is not psum else times_count(args[0], axis.size)
         if len(axes) > 1:
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)
@@ -235,112 +243,35 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     return primitive
 
 
-def times(x: Value, n: int) -> Value:
+def times_count(x: Value, n: int) -> Value:
     """A value added to itself."""
     if dtypes.is_inexact(x.dtype):
         return mul(x, literal(n, x.dtype))
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
 
 
-psum = reducer("psum", "Sum over named axes.", "number", add, reduce_sum)
-pmax = reducer("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max)
-pmin = reducer("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min)
+psum = axis_reduction("psum", "Sum over named axes.", "number", add, reduce_sum)
+pmax = axis_reduction("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max)
+pmin = axis_reduction("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min)
 
 
-@psum.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return psum(tangents[0], **params)
+psum.jvp(linear_jvp(psum))
 
 
 @psum.transpose
-def _(
-    ct: Value, x: Aval, **params: Any
-) -> Tangents:  # every element got the sum: their cotangents add up
-    return (psum(ct, **params),)
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
+    return (psum(ct, **params),)  # every element got the sum: their cotangents add up
 
 
-def _extreme_jvp(extreme: Primitive) -> None:
-    """Elements that share the extreme share its derivative equally."""
-
-    @extreme.jvp
-    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-        (x,), (dx,) = primals, tangents
-        here = convert_element_type(eq(x, out), dtype=x.dtype)
-        return div(psum(mul(dx, here), **params), psum(here, **params))
+def _collective_extreme_jvp(
+    primals: Values, tangents: Values, out: Value, **params: Any
+) -> Tangent:
+    (x,), (dx,) = primals, tangents
+    return mean_at_extreme(x, dx, out, lambda v: psum(v, **params))
 
 
-_extreme_jvp(pmax)
-_extreme_jvp(pmin)
-
-# --- what is the same for all elements: for `reduce_axes` ---
-
-
-def by_variation(
-    name: str, doc: str, change: Callable[[Value, bool, int], tuple[Value, bool]]
-) -> Primitive:
-    """A linear map of the first operand. What it does along an axis depends on which of the others,
-    the witnesses, vary along it; their values don't matter.
-
-    Args:
-      change: (operand, whether it varies, size) -> what becomes of it if no witness varies.
-    """
-    primitive = Primitive(name, doc)
-
-    @primitive.type
-    def _(x: Aval, *witnesses: Aval, axes: Names, sizes: Integers) -> Aval:
-        return x
-
-    @primitive.lower
-    def _(block: Block, *operands: Operand, out: Aval, axes: Names, sizes: Integers) -> Operand:
-        raise TypeError(
-            f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
-            "isn't in a loop or a branch on many devices\n"
-            "  fix: leave the axis out of reduce_axes, and apply psum to the gradient"
-        )
-
-    @primitive.jvp
-    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-        return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
-
-    @primitive.transpose
-    def _(ct: Value, x: Argument, *witnesses: Argument, **params: Any) -> Tangents:
-        if any(map(is_linear, witnesses)):
-            raise TypeError(
-                "linear_transpose: expected a linear function; got one that takes a gradient with "
-                f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
-            )
-        return (primitive(ct, *witnesses, **params), *[None] * len(witnesses))
-
-    @primitive.batch
-    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
-        x = primitive(*args, **params)
-        return x if batched[0] else Shared(x)
-
-    @primitive.collective
-    def _(
-        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
-    ) -> BatchedResult:
-        (x, *witnesses), (varies, *witnesses_vary) = args, batched
-        at = axes.index(axis.name)
-        if not any(witnesses_vary):
-            x, varies = change(x, varies, axis.size)
-        if len(axes) > 1:
-            x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
-        return x if varies else Shared(x)
-
-    return primitive
-
-
-def _sum(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
-    return reduce_sum(x, axes=(0,)) if varies else times(x, size), False
-
-
-def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
-    return div(x, literal(size, x.dtype)), varies
-
-
-psum_shared = by_variation("psum_shared", "Sum over axes along which no witness varies.", _sum)
-share = by_variation("share", "An equal part of the sum: divided by the length of the axes.", _part)
+pmax.jvp(_collective_extreme_jvp)
+pmin.jvp(_collective_extreme_jvp)
 
 # --- moving ---
 
@@ -376,9 +307,7 @@ def _(
     return block.op("collective_permute", x, out=out, attributes=marks)
 
 
-@ppermute.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return ppermute(tangents[0], **params)
+ppermute.jvp(linear_jvp(ppermute))
 
 
 @ppermute.transpose
@@ -394,7 +323,7 @@ def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Batched
 @on_own_axis(ppermute)
 def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> BatchedResult:
     source_of = {target: source for source, target in perm}
-    moved = take(x, [source_of.get(i, 0) for i in range(x.shape[0])])
+    moved = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
         return moved
     sent = np.array([i in source_of for i in range(x.shape[0])]).reshape(-1, *[1] * (x.ndim - 1))
@@ -407,10 +336,10 @@ all_gather = Primitive("all_gather", "The values of all elements, joined along a
 
 @all_gather.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
-    return scaled(x, dimension, members(sizes, groups))
+    return scale_axis(x, dimension, members(sizes, groups))
 
 
-def scaled(x: Aval, dimension: int, factor: int) -> Aval:
+def scale_axis(x: Aval, dimension: int, factor: int) -> Aval:
     """An aval with one axis that many times as long."""
     shape = list(x.shape)
     shape[dimension] *= factor
@@ -427,13 +356,12 @@ def _(
     groups: Groups,
     dimension: int,
 ) -> Operand:
-    marks = f"all_gather_dim = {dimension} : i64, {between(block, 'all_gather', axes, groups)}"
+    replicas = replica_attributes(block, "all_gather", axes, groups)
+    marks = f"all_gather_dim = {dimension} : i64, {replicas}"
     return block.op("all_gather", x, out=out, attributes=marks)
 
 
-@all_gather.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return all_gather(tangents[0], **params)
+all_gather.jvp(linear_jvp(all_gather))
 
 
 @all_gather.transpose
@@ -451,16 +379,16 @@ def _(
 @on_own_axis(all_gather)
 def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = move_axis(grouped(x, groups), 1, 1 + dimension)
-    return to_members(merged(rows, 1 + dimension), groups)
+    return to_members(merge_axes(rows, 1 + dimension), groups)
 
 
-def merged(x: Value, axis: int) -> Value:
+def merge_axes(x: Value, axis: int) -> Value:
     """The array with this axis and the next made one."""
     n = x.shape[axis] * x.shape[axis + 1]
     return reshape(x, shape=(*x.shape[:axis], n, *x.shape[axis + 2 :]))
 
 
-def parted(x: Value, axis: int, parts: int) -> Value:
+def split_axis(x: Value, axis: int, parts: int) -> Value:
     """The array with an axis made two: the parts, and what is in one."""
     n = x.shape[axis] // parts
     return reshape(x, shape=(*x.shape[:axis], parts, n, *x.shape[axis + 1 :]))
@@ -474,10 +402,10 @@ psum_scatter = Primitive(
 @psum_scatter.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
     check_kind("psum_scatter", "number", x)
-    return divided(x, dimension, members(sizes, groups))
+    return divide_axis(x, dimension, members(sizes, groups))
 
 
-def divided(x: Aval, dimension: int, parts: int) -> Aval:
+def divide_axis(x: Aval, dimension: int, parts: int) -> Aval:
     """An aval with one axis divided by that number."""
     shape = list(x.shape)
     shape[dimension] //= parts
@@ -490,9 +418,7 @@ def _(block: Block, x: Operand, out: Aval, dimension: int, **params: Any) -> Ope
     return rule(block, x, out=out, scatter_dimension=dimension, **params)
 
 
-@psum_scatter.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return psum_scatter(tangents[0], **params)
+psum_scatter.jvp(linear_jvp(psum_scatter))
 
 
 @psum_scatter.transpose
@@ -510,7 +436,7 @@ def _(
 @on_own_axis(psum_scatter)
 def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = grouped(x, groups)
-    parts = parted(reduce_sum(rows, axes=(1,)), 1 + dimension, rows.shape[1])
+    parts = split_axis(reduce_sum(rows, axes=(1,)), 1 + dimension, rows.shape[1])
     return ungrouped(move_axis(parts, 1 + dimension, 1), groups)
 
 
@@ -523,7 +449,7 @@ all_to_all = Primitive(
 @all_to_all.type
 def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, split: int, concat: int) -> Aval:
     count = members(sizes, groups)
-    return scaled(divided(x, split, count), concat, count)
+    return scale_axis(divide_axis(x, split, count), concat, count)
 
 
 @all_to_all.lower
@@ -540,14 +466,12 @@ def _(
     marks = (
         f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, "
         f"split_count = {members(sizes, groups)} : i64, "
-        + between(block, "all_to_all", axes, groups, ids=False)
+        + replica_attributes(block, "all_to_all", axes, groups, ids=False)
     )
     return block.op("all_to_all", x, out=out, attributes=marks)
 
 
-@all_to_all.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return all_to_all(tangents[0], **params)
+all_to_all.jvp(linear_jvp(all_to_all))
 
 
 @all_to_all.transpose
@@ -565,8 +489,9 @@ def _(
 @on_own_axis(all_to_all)
 def _(x: Value, groups: Groups, *, split: int, concat: int) -> BatchedResult:
     rows = grouped(x, groups)  # [groups, from, …]
-    rows = move_axis(parted(rows, 2 + split, rows.shape[1]), 2 + split, 1)  # [groups, to, from, …]
-    return ungrouped(merged(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
+    rows = split_axis(rows, 2 + split, rows.shape[1])
+    rows = move_axis(rows, 2 + split, 1)  # [groups, to, from, …]
+    return ungrouped(merge_axes(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
 
 
 # --- where am I ---
@@ -586,7 +511,7 @@ def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
 
     def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
         size = block.constant(np.uint32(sizes[0]), number)
-        own = own_number(block, number)
+        own = own_replica(block, number)
         at = block.elementwise("divide", (own, block.constant(np.uint32(step), number)), number)
         return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
 

@@ -30,7 +30,7 @@ def monoid(jaxpr: Jaxpr) -> str | None:
 
 def region(block: Block, jaxpr: Jaxpr) -> str:
     """The text of a region that computes the program."""
-    return block.region(  # type: ignore[no-any-return]
+    return block.region(
         [a.strong() for a in jaxpr.in_avals], lambda inner, args: write(inner, jaxpr, args)
     )
 

@@ -142,7 +142,7 @@ def accumulator(dtype: DType) -> DType:
     return _WIDE.get(dtype, dtype)
 
 
-def narrowed(x: Host, dtype: DType) -> Host:
+def from_accumulator(x: Host, dtype: DType) -> Host:
     """A sum in its accumulator's dtype, as `dtype`; for booleans, whether it isn't zero."""
     return x != 0 if dtype == np.bool_ else x.astype(dtype)
 
@@ -254,7 +254,7 @@ def product(
 
     def widened(x: Host, y: Host) -> Host:
         result = function(x.astype(wide), y.astype(wide))
-        return result if wide == out_dtype else narrowed(result, out_dtype)
+        return result if wide == out_dtype else from_accumulator(result, out_dtype)
 
     return widened
 
@@ -341,12 +341,12 @@ def _(
         result = dot_general(ct, in_dtype(y, ct.dtype), dims=back, dtype=None, precision=precision)
         rest = sorted(range(len(cy)), key=lambda i: cy[i])
         order = (*bx, *fx, *(cx[i] for i in rest))
-        return in_dtype(reordered(result, order), x.dtype), None
+        return in_dtype(inverse_transpose(result, order), x.dtype), None
     back = (left_out, fx), (batch_out, bx)
     result = dot_general(ct, in_dtype(x, ct.dtype), dims=back, dtype=None, precision=swapped)
     rest = sorted(range(len(cx)), key=lambda i: cx[i])
     order = (*by, *fy, *(cy[i] for i in rest))
-    return None, in_dtype(reordered(result, order), y.dtype)
+    return None, in_dtype(inverse_transpose(result, order), y.dtype)
 
 
 def in_dtype(x: Argument, dtype: DType) -> Any:
@@ -354,7 +354,7 @@ def in_dtype(x: Argument, dtype: DType) -> Any:
     return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
 
 
-def reordered(x: Value, order: tuple[int, ...]) -> Value:
+def inverse_transpose(x: Value, order: tuple[int, ...]) -> Value:
     """Puts axis i of `x` at place order[i]."""
     inverse = tuple(sorted(range(len(order)), key=lambda i: order[i]))
     return x if inverse == tuple(range(len(order))) else transpose(x, permutation=inverse)

@@ -20,9 +20,9 @@ from .contraction import (
     Precisions,
     accumulator,
     check_result_dtype,
+    from_accumulator,
     in_dtype,
     must_convert,
-    narrowed,
     precision_config,
 )
 from .rule_types import Argument, Avals, Batched, DType, Host, Integers, Tangent, Tangents, Values
@@ -199,7 +199,7 @@ def _(
         whole = (batch, groups * outs, *spatial)
         return np.zeros([whole[i] for i in np.argsort(numbers.out_spec)], dtype)
     # windows [batch, feature, place…, kernel place…]
-    x = spread(x, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), wide.type(0))
+    x = dilate_and_pad(x, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), wide.type(0))
     windows = windows_of(x, kernel.shape[2:], spatial, strides, rhs_dilation)
     if batch_groups > 1:
         windows = windows.reshape(groups, batch, *windows.shape[1:])
@@ -215,10 +215,10 @@ def _(
     result = result.transpose(1, 0, 2 + n, *range(2, 2 + n))
     result = result.reshape(batch, groups * outs, *spatial)
     result = result.transpose(np.argsort(numbers.out_spec))
-    return result if wide == dtype else narrowed(result, dtype)
+    return result if wide == dtype else from_accumulator(result, dtype)
 
 
-def spread(
+def dilate_and_pad(
     x: Host, padding: Sequence[tuple[int, int]], dilation: Integers, value: np.generic
 ) -> Host:
     """An array with gaps between its elements and padding around (cut off where negative)."""
@@ -271,7 +271,7 @@ def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Ope
     p = params
     attributes = [
         f"batch_group_count = {p.get('batch_groups', 1)} : i64",
-        f"dimension_numbers = #stablehlo.conv<{layout(p['numbers'])}>",
+        f"dimension_numbers = #stablehlo.conv<{layout_text(p['numbers'])}>",
         f"feature_group_count = {p.get('feature_groups', 1)} : i64",
         f"lhs_dilation = {ints(p['lhs_dilation'])}",
         f"padding = {matrix(np.reshape(p['padding'], (-1, 2)))}",
@@ -282,7 +282,7 @@ def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Ope
     return block.op("convolution", lhs, rhs, out=out, attributes=text)
 
 
-def layout(numbers: ConvDimensionNumbers) -> str:
+def layout_text(numbers: ConvDimensionNumbers) -> str:
     """`[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
 
     def names(spec: Sequence[int], first: str, second: str) -> str:
@@ -372,7 +372,7 @@ def cotangent_of_lhs(
     kernel = in_dtype(rhs, ct.dtype)
     groups = max(feature_groups, batch_groups)
     if groups > 1:  # outs [groups, outs], ins -> outs, [groups, ins]
-        kernel = regrouped(kernel, k_spec[0], k_spec[1], groups)
+        kernel = move_groups(kernel, k_spec[0], k_spec[1], groups)
     lengths, reach = extents(lhs, spec[2:], lhs_dilation), extents(rhs, k_spec[2:], rhs_dilation)
     spans = extents(ct, o_spec[2:], strides)
     result = conv_general_dilated(
@@ -392,7 +392,7 @@ def cotangent_of_lhs(
         dtype=None,
     )
     if batch_groups > 1:  # features [groups, features] -> batch [groups, batch]
-        result = regrouped(result, spec[1], spec[0], groups)
+        result = move_groups(result, spec[1], spec[0], groups)
     return in_dtype(result, lhs.dtype)
 
 
@@ -438,12 +438,12 @@ def cotangent_of_rhs(
     return in_dtype(result, rhs.dtype)
 
 
-def regrouped(x: Value, source: int, target: int, groups: int) -> Value:
+def move_groups(x: Value, source: int, target: int, groups: int) -> Value:
     """Takes `groups`, the slower part of one axis, and makes it the slower part of another."""
-    return merged(split(x, source, groups), target, 1)
+    return fold_into(unfold_from(x, source, groups), target, 1)
 
 
-def split(x: Value, axis: int, size: int, groups: int = 1) -> Value:
+def unfold_from(x: Value, axis: int, size: int, groups: int = 1) -> Value:
     """Takes a part of an axis out and puts it in front: [groups, size, rest] -> size, …,
     [groups, rest]."""
     shape = x.shape
@@ -453,7 +453,7 @@ def split(x: Value, axis: int, size: int, groups: int = 1) -> Value:
     return reshape(x, shape=(size, *shape[:axis], groups * rest, *shape[axis + 1 :]))
 
 
-def merged(x: Value, axis: int, groups: int = 1) -> Value:
+def fold_into(x: Value, axis: int, groups: int = 1) -> Value:
     """Puts axis 0 into an axis (counted without axis 0), between its groups and the rest; undoes
     `split`."""
     size, *shape = x.shape
@@ -479,18 +479,18 @@ def _(
     params["numbers"] = numbers
     counts = {"feature_groups": feature_groups, "batch_groups": batch_groups}
     if not batched[1]:  # more of a batch
-        lhs = merged(lhs, spec[0], batch_groups)
+        lhs = fold_into(lhs, spec[0], batch_groups)
         out = conv_general_dilated(lhs, rhs, **params, **counts)
-        return split(out, o_spec[0], batch_size)
+        return unfold_from(out, o_spec[0], batch_size)
     if not batched[0]:  # more features come out
         groups = max(feature_groups, batch_groups)
-        rhs = merged(rhs, k_spec[0], groups)
+        rhs = fold_into(rhs, k_spec[0], groups)
         out = conv_general_dilated(lhs, rhs, **params, **counts)
-        return split(out, o_spec[1], batch_size, groups)
-    rhs = merged(rhs, k_spec[0])  # more groups
+        return unfold_from(out, o_spec[1], batch_size, groups)
+    rhs = fold_into(rhs, k_spec[0])  # more groups
     if batch_groups > 1:
-        lhs, counts["batch_groups"] = merged(lhs, spec[0]), batch_groups * batch_size
+        lhs, counts["batch_groups"] = fold_into(lhs, spec[0]), batch_groups * batch_size
     else:
-        lhs, counts["feature_groups"] = merged(lhs, spec[1]), feature_groups * batch_size
+        lhs, counts["feature_groups"] = fold_into(lhs, spec[1]), feature_groups * batch_size
     out = conv_general_dilated(lhs, rhs, **params, **counts)
-    return split(out, o_spec[1], batch_size)
+    return unfold_from(out, o_spec[1], batch_size)

@@ -21,7 +21,7 @@ from .families import check_kind, same_dtype
 from .rule_types import Argument, Avals, Batched, Host, Identity, Tangent, Tangents, Ufunc, Values
 from .selection import where
 from .slicing import concatenate, slice_
-from .structural import add, broadcast_in_dim, check_axes, full
+from .structural import add, check_axes, full, linear_jvp, with_batch_axis
 from .transcendental import logaddexp, logistic
 
 Combine = Callable[..., Any]
@@ -83,7 +83,7 @@ def loop(
     return results[2]
 
 
-def window(
+def write_prefix_windows(
     block: Block, axis: int, reverse: bool, identity: np.generic, combine: Combine, x: Operand
 ) -> Operand:
     """Writes a reduction over the window of all elements before each: XLA's GPU and TPU compilers
@@ -150,7 +150,7 @@ def cumulative(
         if block.module.platform == "cpu":
             result = loop(block, axis, reverse, start, combine, x)
         else:
-            result = window(block, axis, reverse, start, combine, x)
+            result = write_prefix_windows(block, axis, reverse, start, combine, x)
         return block.convert(result, out.dtype)
 
     def batch_rule(
@@ -232,7 +232,7 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
     da, db = tangents
     total = db
     if da is not None:
-        total = mul(da, before(out, axis, reverse, 0))
+        total = mul(da, shift_by_one(out, axis, reverse, 0))
         total = total if db is None else add(total, db)
     return linear_recurrence(a, total, axis=axis, reverse=reverse)
 
@@ -241,22 +241,19 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
 def _(ct: Value, a: Argument, b: Argument, *, axis: int, reverse: bool) -> Tangents:
     if isinstance(a, Aval):
         raise TypeError("linear_recurrence: is linear in its second operand only")
-    back = linear_recurrence(before(a, axis, not reverse, 0), ct, axis=axis, reverse=not reverse)
+    back = linear_recurrence(
+        shift_by_one(a, axis, not reverse, 0), ct, axis=axis, reverse=not reverse
+    )
     return None, back
 
 
 @linear_recurrence.batch
 def _(args: Values, batched: Batched, batch_size: int, *, axis: int, reverse: bool) -> Value:
-    a, b = (
-        x
-        if there
-        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, there in zip(args, batched, strict=True)
-    )
+    a, b = with_batch_axis(args, batched, batch_size)
     return linear_recurrence(a, b, axis=axis + 1, reverse=reverse)
 
 
-def before(x: Value, axis: int, reverse: bool, first: float | np.generic) -> Value:
+def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) -> Value:
     """The array moved one step along an axis: each element's place is taken by the one before."""
     n = x.shape[axis]
     if not n:
@@ -282,9 +279,7 @@ cumsum = cumulative(
 )
 
 
-@cumsum.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool) -> Tangent:
-    return cumsum(tangents[0], axis=axis, reverse=reverse)
+cumsum.jvp(linear_jvp(cumsum))
 
 
 @cumsum.transpose
@@ -305,7 +300,7 @@ cumprod = cumulative(
 @cumprod.jvp
 def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool) -> Tangent:
     (x,), (dx,) = primals, tangents
-    share = mul(dx, before(out, axis, reverse, 1))
+    share = mul(dx, shift_by_one(out, axis, reverse, 1))
     return linear_recurrence(x, share, axis=axis, reverse=reverse)
 
 
@@ -327,19 +322,19 @@ cummin = cumulative(
 )
 
 
-def _extreme_jvp(
+def _cumulative_extreme_jvp(
     primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool
 ) -> Tangent:
     """Where an element equals the extreme so far, each gets half of the derivative."""
     (x,), (dx,) = primals, tangents
     one = out.aval.update(shape=(), weak_type=False)
-    tied = eq(before(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first
+    tied = eq(shift_by_one(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first
     weight = where(eq(x, out), where(tied, full(one, 0.5), full(one, 1)), full(one, 0))
     return linear_recurrence(sub(full(one, 1), weight), mul(dx, weight), axis=axis, reverse=reverse)
 
 
-cummax.jvp(_extreme_jvp)
-cummin.jvp(_extreme_jvp)
+cummax.jvp(_cumulative_extreme_jvp)
+cummin.jvp(_cumulative_extreme_jvp)
 
 cumlogsumexp = cumulative(
     "cumlogsumexp",
@@ -358,7 +353,7 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
     scalar = out.aval.update(shape=(), weak_type=False)
     low = lowest(out.dtype)
     nothing = eq(out, full(scalar, low))
-    above = sub(x, before(out, axis, reverse, low))
+    above = sub(x, shift_by_one(out, axis, reverse, low))
     above = where(nothing, full(scalar, 0), above)
     here = where(nothing, full(scalar, 0), logistic(above))
     there = logistic(neg(above))

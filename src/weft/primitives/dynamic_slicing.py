@@ -14,8 +14,8 @@ from ..core.primitive import Primitive, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from .families import same_dtype
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from .indexing import gather, scatter, wide_indices
 from .rule_types import Argument, Batched, Host, Integers, Tangent, Tangents, Values
 from .slicing import concatenate
@@ -24,6 +24,7 @@ from .structural import (
     convert_element_type,
     instantiate,
     reshape,
+    with_batch_axis,
     zeros,
 )
 
@@ -59,7 +60,9 @@ def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
             raise TypeError(f"{name}: start indices must be integer scalars; got {start}")
 
 
-def window(shape: Sequence[int], starts: Sequence[Host], sizes: Sequence[int]) -> tuple[slice, ...]:
+def clamped_window(
+    shape: Sequence[int], starts: Sequence[Host], sizes: Sequence[int]
+) -> tuple[slice, ...]:
     """The window as NumPy's index: starts are moved so that it is inside, as XLA does."""
     return tuple(
         [
@@ -77,10 +80,10 @@ def window(shape: Sequence[int], starts: Sequence[Host], sizes: Sequence[int]) -
 
 @dynamic_slice.evaluate
 def _(x: Host, *starts: Host, sizes: Integers) -> Host:
-    return x[window(x.shape, starts, sizes)]
+    return x[clamped_window(x.shape, starts, sizes)]
 
 
-def in_one_dtype(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
+def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
     """Start indices as operands of one signed dtype: XLA's CPU takes unsigned ones for signed."""
     wide = [wide_indices(block, s, shape) for s in starts]
     if len({s.aval.dtype for s in wide}) > 1:
@@ -94,7 +97,7 @@ def _(block: Block, x: Operand, *starts: Operand, out: Aval, sizes: Integers) ->
         return x
     marks = f"slice_sizes = {ints(sizes)}"
     return block.op(
-        "dynamic_slice", x, *in_one_dtype(block, starts, x.aval.shape), out=out, attributes=marks
+        "dynamic_slice", x, *signed_starts(block, starts, x.aval.shape), out=out, attributes=marks
     )
 
 
@@ -104,9 +107,8 @@ def _(primals: Values, tangents: Tangents, out: Value, *, sizes: Integers) -> Ta
 
 
 @dynamic_slice.transpose
-def _(
-    ct: Value, x: Argument, *starts: Argument, sizes: Integers
-) -> Tangents:  # back to where the window was read
+def _(ct: Value, x: Argument, *starts: Argument, sizes: Integers) -> Tangents:
+    # the cotangent goes back to where the window was read
     nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     return (dynamic_update_slice(nothing, ct, *starts), *[None] * len(starts))
 
@@ -117,7 +119,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, sizes: Integers) -> Va
     if not any(batched[1:]):
         return dynamic_slice(x, zero_like(starts), *starts, sizes=(batch_size, *sizes))
     axes = tuple(range(len(sizes)))
-    indices = stacked(starts, batched[1:], batch_size)
+    indices = batched_starts(starts, batched[1:], batch_size)
     b = batched[0]
     dims = GatherDimensionNumbers(
         offset_dims=tuple(a + 1 for a in axes),
@@ -143,7 +145,7 @@ def zero_like(starts: Values) -> Value | np.int32:
     return zeros(starts[0].aval.strong()) if starts else np.int32(0)
 
 
-def stacked(starts: Values, batched: Sequence[bool], batch_size: int) -> Value:
+def batched_starts(starts: Values, batched: Sequence[bool], batch_size: int) -> Value:
     """Batched start indices as one array [batch, axes]."""
     kinds = {s.dtype for s in starts}
     wide = kinds.pop() if len(kinds) == 1 else dtypes.default_int()
@@ -183,7 +185,7 @@ def _(x: Aval, update: Aval, *starts: Aval) -> Aval:
 @dynamic_update_slice.evaluate
 def _(x: Host, update: Host, *starts: Host) -> Host:
     out = np.array(x)
-    out[window(x.shape, starts, update.shape)] = update
+    out[clamped_window(x.shape, starts, update.shape)] = update
     return out
 
 
@@ -192,7 +194,7 @@ def _(block: Block, x: Operand, update: Operand, *starts: Operand, out: Aval) ->
     if update.aval.shape == x.aval.shape:
         return update
     return block.op(
-        "dynamic_update_slice", x, update, *in_one_dtype(block, starts, x.aval.shape), out=out
+        "dynamic_update_slice", x, update, *signed_starts(block, starts, x.aval.shape), out=out
     )
 
 
@@ -217,12 +219,7 @@ def _(ct: Value, x: Argument, update: Argument, *starts: Argument) -> Tangents:
 @dynamic_update_slice.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Value:
     x, update, *starts = args
-    x, update = (
-        v
-        if b
-        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
-        for v, b in zip((x, update), batched[:2], strict=True)
-    )
+    x, update = with_batch_axis((x, update), batched[:2], batch_size)
     if not any(batched[2:]):
         return dynamic_update_slice(x, update, zero_like(starts), *starts)
     axes = tuple(range(1, x.ndim))
@@ -235,7 +232,7 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
     )
     return scatter(
         x,
-        stacked(starts, batched[2:], batch_size),
+        batched_starts(starts, batched[2:], batch_size),
         update,
         dimension_numbers=dims,
         indices_are_sorted=False,

@@ -93,6 +93,32 @@ def zero(*_: Value, **params: Any) -> None:
     return None
 
 
+def lowering_by(operation: str) -> Rule:
+    """Lowers to one elementwise operation, of operands that broadcast."""
+
+    def lower_rule(block: Block, *operands: Operand, out: Aval) -> Operand:
+        if out.dtype != operands[0].aval.dtype or "." in operation:
+            return block.op(operation, *[block.widen(x, out.shape) for x in operands], out=out)
+        return block.elementwise(operation, operands, out)
+
+    return lower_rule
+
+
+def sum_of_shares(shares: Sequence[Derivative | None]) -> Rule:
+    """The jvp rule that adds up the shares of each operand's tangent, and widens the sum."""
+
+    def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
+        total = None
+        for t, rule in zip(tangents, shares, strict=True):
+            if t is not None and rule is not None:
+                share = rule(t, out, *primals)
+                if share is not None:
+                    total = share if total is None else total + share
+        return None if total is None else widen(total, out.shape)
+
+    return jvp_rule
+
+
 def unary(
     name: str,
     doc: str = "",
@@ -128,17 +154,8 @@ def unary(
         check_kind(name, accepts, x)
         return x.update(dtype=out_dtype(x.dtype)) if out_dtype else x
 
-    if callable(stablehlo):
-        lower_rule = stablehlo
-    else:
-
-        def lower_rule(block: Block, x: Operand, out: Aval) -> Operand:
-            if out.dtype != x.aval.dtype or "." in stablehlo:
-                return block.op(stablehlo, x, out=out)
-            return block.elementwise(stablehlo, (x,), out)
-
     primitive.type(type_rule)
-    primitive.lower(lower_rule)
+    primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
 
         def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
@@ -194,29 +211,10 @@ def nary(
         weak = all(a.weak_type for a in avals) and not out_dtype
         return avals[0].update(shape=shape, dtype=dtype, weak_type=weak)
 
-    if callable(stablehlo):
-        lower_rule = stablehlo
-    else:
-
-        def lower_rule(block: Block, *operands: Operand, out: Aval) -> Operand:
-            if out.dtype != operands[0].aval.dtype or "." in stablehlo:
-                return block.op(stablehlo, *(block.widen(x, out.shape) for x in operands), out=out)
-            return block.elementwise(stablehlo, operands, out)
-
     primitive.type(type_rule)
-    primitive.lower(lower_rule)
+    primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
-
-        def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
-            total = None
-            for t, rule in zip(tangents, jvp, strict=True):
-                if t is not None and rule is not None:
-                    share = rule(t, out, *primals)
-                    if share is not None:
-                        total = share if total is None else total + share
-            return None if total is None else widen(total, out.shape)
-
-        primitive.jvp(jvp_rule)
+        primitive.jvp(sum_of_shares(jvp))
     if transpose is not None:
 
         def transpose_rule(ct: Value, *args: Argument) -> Tangents:

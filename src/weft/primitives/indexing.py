@@ -3,33 +3,33 @@
 Knows XLA's dimension numbers and what happens out of range; knows nothing of NumPy's indexing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, errors
 from ..core.aval import Aval, aval
-from ..core.primitive import Primitive, is_linear
+from ..core.primitive import Primitive, Rule, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import div, max_, min_, mul
 from .comparison import eq
 from .creation import iota
-from .index_kernels import Windows, gather_kernel, scatter_kernel
-from .index_numbers import (
+from .dimension_numbers import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
-    check_axes,
     check_batching,
+    check_increasing,
     check_indices,
     check_scatter,
     fill_scalar,
     window_sizes,
 )
+from .gather_kernels import Windows, gather_kernel, scatter_kernel
 from .rule_types import (
     Argument,
     Avals,
@@ -46,11 +46,11 @@ from .rule_types import (
 from .selection import where
 from .structural import (
     add,
-    broadcast_in_dim,
     convert_element_type,
     instantiate,
     others,
     reshape,
+    with_batch_axis,
     zeros,
 )
 
@@ -71,7 +71,7 @@ def _(
     dn = dimension_numbers
     check_indices("gather", x, indices, dn.start_index_map, "start_index_map")
     check_batching("gather", x, indices, dn.operand_batching_dims, dn.start_indices_batching_dims)
-    check_axes("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
+    check_increasing("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
     if len(slice_sizes) != x.ndim:
         raise ValueError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
     dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
@@ -90,7 +90,7 @@ def _(
             f"gather: a window has {len(window)} axes; got {len(dn.offset_dims)} offset_dims "
             f"{dn.offset_dims}"
         )
-    check_axes("gather", "offset_dims", dn.offset_dims, indices, rank)
+    check_increasing("gather", "offset_dims", dn.offset_dims, indices, rank)
     shape = [0] * rank
     for d, n in zip(dn.offset_dims, window, strict=True):
         shape[d] = n
@@ -140,7 +140,7 @@ def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operan
     return block.convert(indices, wide)
 
 
-def inside(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
+def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
     """Which indices are from 0 to the bounds, all along the last axis."""
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
@@ -191,7 +191,7 @@ def _(
     if fill is None:
         return result
     bounds = [x.aval.shape[d] - slice_sizes[d] for d in dn.start_index_map]
-    good = inside(block, indices, bounds)
+    good = within_bounds(block, indices, bounds)
     good = block.broadcast(good, others(dn.offset_dims, out.ndim), out.shape)
     return block.select(good, result, block.constant(np.asarray(fill), out.strong()))
 
@@ -219,7 +219,7 @@ def _(
     return scatter_add(nothing, indices, ct, dimension_numbers=numbers, **flags), None
 
 
-def shifted(axes: Sequence[int]) -> tuple[int, ...]:
+def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
     """Axes after one more in front."""
     return tuple(d + 1 for d in axes)
 
@@ -236,10 +236,10 @@ def _(
     **params: Any,
 ) -> Value:
     dn = dimension_numbers
-    offset, index_batching = shifted(dn.offset_dims), dn.start_indices_batching_dims
+    offset, index_batching = shift_axes(dn.offset_dims), dn.start_indices_batching_dims
     if not batched[0]:
         numbers = dn._replace(
-            offset_dims=offset, start_indices_batching_dims=shifted(index_batching)
+            offset_dims=offset, start_indices_batching_dims=shift_axes(index_batching)
         )
         return gather(
             *args,
@@ -248,11 +248,11 @@ def _(
             indices_are_sorted=False,
             **params,
         )
-    collapsed, index_map = shifted(dn.collapsed_slice_dims), shifted(dn.start_index_map)
-    batching = shifted(dn.operand_batching_dims)
+    collapsed, index_map = shift_axes(dn.collapsed_slice_dims), shift_axes(dn.start_index_map)
+    batching = shift_axes(dn.operand_batching_dims)
     if batched[1]:
         numbers = GatherDimensionNumbers(
-            offset, collapsed, index_map, (0, *batching), (0, *shifted(index_batching))
+            offset, collapsed, index_map, (0, *batching), (0, *shift_axes(index_batching))
         )
         sizes = (min(batch_size, 1), *slice_sizes)
         indices_are_sorted = False
@@ -273,7 +273,23 @@ def _(
 # --- scatters: their types, kernels, lowering and batching are one ---
 
 
-def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Callable[..., Any]) -> Primitive:
+def windows_of_updates(
+    x: Aval | Host, indices: Aval | Host, updates: Aval | Host, dn: ScatterDimensionNumbers
+) -> Windows:
+    """The windows of an operand that a scatter writes."""
+    return Windows(
+        x.shape,
+        indices.shape,
+        start_map=dn.scatter_dims_to_operand_dims,
+        sizes=window_sizes(x, updates, dn),
+        dropped=dn.inserted_window_dims,
+        operand_batching=dn.operand_batching_dims,
+        indices_batching=dn.scatter_indices_batching_dims,
+        window_axes=dn.update_window_dims,
+    )
+
+
+def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primitive:
     """A primitive that combines windows of its operand with updates.
 
     Args:
@@ -282,7 +298,8 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Callable[..., 
     """
     primitive = Primitive(name, doc)
 
-    def type_rule(
+    @primitive.type
+    def _(
         x: Aval,
         indices: Aval,
         updates: Aval,
@@ -293,6 +310,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Callable[..., 
         check_scatter(name, x, indices, updates, dimension_numbers)
         return x
 
+    @primitive.kernel
     def kernel_rule(
         x: Aval | Host,
         indices: Aval | Host,
@@ -303,43 +321,31 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Callable[..., 
         unique_indices: bool,
         **_: Any,
     ) -> Kernel:
-        dn = dimension_numbers
-        windows = Windows(
-            x.shape,
-            indices.shape,
-            start_map=dn.scatter_dims_to_operand_dims,
-            sizes=window_sizes(x, updates, dn),
-            dropped=dn.inserted_window_dims,
-            operand_batching=dn.operand_batching_dims,
-            indices_batching=dn.scatter_indices_batching_dims,
-            window_axes=dn.update_window_dims,
-        )
+        windows = windows_of_updates(x, indices, updates, dimension_numbers)
         return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
 
-    def evaluate_rule(x: Host, indices: Host, updates: Host, **params: Any) -> Host:
+    @primitive.evaluate
+    def _(x: Host, indices: Host, updates: Host, **params: Any) -> Host:
         return kernel_rule(x, indices, updates, **params)(x, indices, updates)
 
-    def lower_rule(
+    @primitive.lower
+    def _(
         block: Block, x: Operand, indices: Operand, updates: Operand, out: Aval, **params: Any
     ) -> Operand:
         return lower_scatter(block, x, indices, updates, out, write, **params)
 
-    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
+    @primitive.batch
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return batch_scatter(primitive, args, batched, batch_size, **params)
 
-    def host_when_rule(avals: Avals, outs: Avals, **params: Any) -> bool:
+    @primitive.host_when
+    def _(avals: Avals, outs: Avals, **params: Any) -> bool:
         # ufunc.at: 2 ns an element for single elements, 60 for windows; XLA: 50 µs, then 4 and 1
         x, indices, updates = avals
         single = not params["dimension_numbers"].update_window_dims
-        fast = ufunc is None or single or at_most_one(indices, params["unique_indices"])
+        fast = ufunc is None or single or writes_once(indices, params["unique_indices"])
         return x.size <= 2_000_000 and updates.size <= (1_000_000 if fast else 4096)
 
-    primitive.type(type_rule)
-    primitive.kernel(kernel_rule)
-    primitive.host_when(host_when_rule)
-    primitive.evaluate(evaluate_rule)
-    primitive.lower(lower_rule)
-    primitive.batch(batch_rule)
     return primitive
 
 
@@ -349,7 +355,7 @@ def lower_scatter(
     indices: Operand,
     updates: Operand,
     out: Aval,
-    write: Callable[..., Any],
+    write: Rule,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
@@ -403,18 +409,16 @@ def batch_scatter(
     """A scatter for each of a batch: one with another window axis, or another batching axis."""
     dn = dimension_numbers
     x, indices, updates = args
-    x, updates = (
-        v
-        if b
-        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
-        for v, b in ((x, batched[0]), (updates, batched[2]))
+    x, updates = with_batch_axis((x, updates), (batched[0], batched[2]), batch_size)
+    window, inserted = shift_axes(dn.update_window_dims), shift_axes(dn.inserted_window_dims)
+    index_map = shift_axes(dn.scatter_dims_to_operand_dims)
+    batching, index_batching = (
+        shift_axes(dn.operand_batching_dims),
+        dn.scatter_indices_batching_dims,
     )
-    window, inserted = shifted(dn.update_window_dims), shifted(dn.inserted_window_dims)
-    index_map = shifted(dn.scatter_dims_to_operand_dims)
-    batching, index_batching = shifted(dn.operand_batching_dims), dn.scatter_indices_batching_dims
     if batched[1]:
         numbers = ScatterDimensionNumbers(
-            window, inserted, index_map, (0, *batching), (0, *shifted(index_batching))
+            window, inserted, index_map, (0, *batching), (0, *shift_axes(index_batching))
         )
         indices_are_sorted = False
     else:
@@ -431,7 +435,7 @@ def batch_scatter(
     )
 
 
-def _by(name: str, doc: str, ufunc: Ufunc, operation: Primitive) -> Primitive:
+def scatter_with(name: str, doc: str, ufunc: Ufunc, operation: Primitive) -> Primitive:
     """A scatter by an elementwise operation."""
     rule: Any = operation.lower_rule
     return scatterer(
@@ -448,10 +452,10 @@ scatter = scatterer(
     ufunc=None,
     write=lambda block, old, new, out: new,
 )
-scatter_add = _by("scatter_add", "Adds updates to windows of the operand.", np.add, add)
-scatter_mul = _by("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
-scatter_min = _by("scatter_min", "Minima of windows and updates.", np.minimum, min_)
-scatter_max = _by("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
+scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", np.add, add)
+scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
+scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", np.minimum, min_)
+scatter_max = scatter_with("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
 
 
 # --- their derivatives ---
@@ -477,12 +481,12 @@ def gather_updates(
     )
 
 
-def nothing_like(x: Value, dtype: DType | None = None) -> Value:
+def zeros_shaped(x: Value, dtype: DType | None = None) -> Value:
     """Zeros of the shape of a value."""
     return zeros(aval(x.shape, x.dtype if dtype is None else dtype))
 
 
-def at_most_one(indices: Argument, unique_indices: bool) -> bool:
+def writes_once(indices: Argument, unique_indices: bool) -> bool:
     """Whether no element is written twice, as far as is known."""
     return unique_indices or all(n <= 1 for n in indices.shape[:-1])
 
@@ -492,19 +496,19 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
     x, indices, updates = primals
     dx, _, du = tangents
     if du is None:
-        return scatter(dx, indices, nothing_like(updates), **params)
-    if at_most_one(indices, params["unique_indices"]):
+        return scatter(dx, indices, zeros_shaped(updates), **params)
+    if writes_once(indices, params["unique_indices"]):
         return scatter(instantiate(dx, x.aval), indices, du, **params)
     # Several updates may go to one element: number them, and see whose number is left.
     numbers = reshape(
         iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
     )
-    winners = scatter(nothing_like(x, dtypes.int32), indices, numbers, **params)
+    winners = scatter(zeros_shaped(x, dtypes.int32), indices, numbers, **params)
     won = eq(gather_updates(winners, indices, updates, -1, **params), numbers)
-    du = where(won, du, nothing_like(du))
-    base = nothing_like(x)
+    du = where(won, du, zeros_shaped(du))
+    base = zeros_shaped(x)
     if dx is not None:
-        base = scatter(dx, indices, nothing_like(updates), **params)
+        base = scatter(dx, indices, zeros_shaped(updates), **params)
     return scatter_add(base, indices, du, **params)
 
 
@@ -540,13 +544,13 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
     total = None if dx is None else scatter_mul(dx, indices, updates, **params)
     if du is None:
         return total
-    if not at_most_one(indices, params["unique_indices"]):
+    if not writes_once(indices, params["unique_indices"]):
         raise errors.MissingRuleError(
             "scatter_mul: the derivative in the updates is known only if no element is multiplied "
             "twice\n  fix: unique_indices=True, if that is so"
         )
     share = mul(du, gather_updates(x, indices, updates, **params))
-    base = nothing_like(x) if total is None else total
+    base = zeros_shaped(x) if total is None else total
     return scatter_add(base, indices, share, **params)
 
 
@@ -555,7 +559,7 @@ def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: An
     return scatter_mul(ct, indices, updates, **params), None, None
 
 
-def _extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+def _scatter_extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     # elements that are equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents
@@ -568,11 +572,11 @@ def _extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any)
         convert_element_type(won, dtype=one),
         **params,
     )
-    total = nothing_like(x) if dx is None else where(kept, dx, nothing_like(x))
+    total = zeros_shaped(x) if dx is None else where(kept, dx, zeros_shaped(x))
     if du is not None:
-        total = scatter_add(total, indices, where(won, du, nothing_like(updates)), **params)
+        total = scatter_add(total, indices, where(won, du, zeros_shaped(updates)), **params)
     return div(total, counts)
 
 
-scatter_min.jvp(_extreme_jvp)
-scatter_max.jvp(_extreme_jvp)
+scatter_min.jvp(_scatter_extreme_jvp)
+scatter_max.jvp(_scatter_extreme_jvp)

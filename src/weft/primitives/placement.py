@@ -6,7 +6,8 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from .rule_types import Argument, Batched, Tangent, Tangents, Values
+from .rule_types import Argument, Batched, Tangents, Values
+from .structural import linear_jvp
 
 constrain = Primitive(
     "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
@@ -32,9 +33,7 @@ def _(block: Block, x: Operand, out: Aval, sharding: Any) -> Operand:
     return block.constraint(x, where)
 
 
-@constrain.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, sharding: Any) -> Tangent:
-    return constrain(tangents[0], sharding=sharding)
+constrain.jvp(linear_jvp(constrain))
 
 
 @constrain.transpose

@@ -85,7 +85,7 @@ def _repeated(x: Host, shape: tuple[int, ...], size: int) -> list[int]:
     """The elements, broadcast to a shape, as a list."""
     if x.size == 1:
         return [x.item()] * size
-    return (x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1).tolist()  # type: ignore[no-any-return]
+    return (x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1).tolist()
 
 
 def _written() -> Callable[[int, int, int, int], tuple[int, int]]:
@@ -105,7 +105,7 @@ def _written() -> Callable[[int, int, int, int], tuple[int, int]]:
     )  # fmt: skip
     scope: dict[str, Any] = {}
     exec("\n".join([*lines, f"  return {y0}, {y1}"]), scope)
-    return scope["threefry"]  # type: ignore[no-any-return]
+    return scope["threefry"]
 
 
 _on_ints = _written()
@@ -171,7 +171,7 @@ def _lower_threefry(
     if name is None:
         name = module.made["threefry2x32", out] = module.fresh_name("threefry2x32")
         module.add_function(name, [out] * 4, _write_threefry)
-    return block.call(name, (k0, k1, x0, x1), (out, out))  # type: ignore[no-any-return]
+    return block.call(name, (k0, k1, x0, x1), (out, out))
 
 
 def _write_threefry(block: Block, operands: Sequence[Operand]) -> Sequence[Operand]:
@@ -262,7 +262,7 @@ def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
     k0, k1 = key[..., 0:1], key[..., 1:2]
     if partitionable:
         y0, y1 = threefry(k0, k1, np.zeros(1, _WORD), np.arange(n, dtype=_WORD))
-        bits = _join(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
+        bits = _uint64_of(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
         return bits.reshape(out_shape)
     words = -(-n * width // 32)
     half = (words + 1) // 2
@@ -272,12 +272,12 @@ def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
         second[-1] = 0
     y0, y1 = threefry(k0, k1, first, second)
     if width == 64:
-        return _join(y0, y1).reshape(out_shape)
+        return _uint64_of(y0, y1).reshape(out_shape)
     bits = np.concatenate((y0, y1), -1).astype("<u4").view(f"<u{width // 8}")
     return bits[..., :n].astype(dtype).reshape(out_shape)
 
 
-def _join(high: Host, low: Host) -> Host:
+def _uint64_of(high: Host, low: Host) -> Host:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 

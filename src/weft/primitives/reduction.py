@@ -3,7 +3,7 @@
 The sum is in `structural`. Knows identities and derivatives; knows nothing of promotion.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from .rule_types import (
     Integers,
     Kernel,
     Tangent,
-    Tangents,
     Ufunc,
     Values,
 )
@@ -44,7 +43,7 @@ from .structural import (
 )
 
 
-def reducer(
+def monoid_reduction(
     name: str,
     doc: str,
     *,
@@ -120,7 +119,7 @@ def reduce_with(
 
 # --- extremes ---
 
-reduce_max = reducer(
+reduce_max = monoid_reduction(
     "reduce_max",
     "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.maximum,
@@ -130,7 +129,7 @@ reduce_max = reducer(
     accepts="any",
 )
 
-reduce_min = reducer(
+reduce_min = monoid_reduction(
     "reduce_min",
     "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
     ufunc=np.minimum,
@@ -141,22 +140,33 @@ reduce_min = reducer(
 )
 
 
-def _extreme_jvp(primals: Values, tangents: Tangents, out: Value, *, axes: Integers) -> Tangent:
-    """Elements that share the extreme share its derivative equally."""
+def mean_at_extreme(x: Value, dx: Value, extreme: Value, total: Callable[[Value], Value]) -> Value:
+    """The tangent of an extreme: the mean of the tangents of the elements that are equal to it.
+
+    Args:
+      extreme: of the shape of `x`.
+      total: the sum over the elements that are compared.
+    """
+    here = convert_element_type(eq(x, extreme), dtype=x.dtype)
+    return div(total(mul(dx, here)), total(here))
+
+
+def _reduce_extreme_jvp(
+    primals: Values, tangents: Values, out: Value, *, axes: Integers
+) -> Tangent:
     (x,), (dx,) = primals, tangents
     if not x.size:
         return None
-    same = eq(x, broadcast_in_dim(out, shape=x.shape, dims=others(axes, x.ndim)))
-    here = convert_element_type(same, dtype=x.dtype)
-    return div(reduce_sum(mul(dx, here), axes=axes), reduce_sum(here, axes=axes))
+    extreme = broadcast_in_dim(out, shape=x.shape, dims=others(axes, x.ndim))
+    return mean_at_extreme(x, dx, extreme, lambda v: reduce_sum(v, axes=axes))
 
 
-reduce_max.jvp(_extreme_jvp)
-reduce_min.jvp(_extreme_jvp)
+reduce_max.jvp(_reduce_extreme_jvp)
+reduce_min.jvp(_reduce_extreme_jvp)
 
 # --- product ---
 
-reduce_prod = reducer(
+reduce_prod = monoid_reduction(
     "reduce_prod",
     "Product over `axes`.",
     ufunc=np.multiply,
@@ -198,7 +208,7 @@ def _(primals: Values, tangents: Values, out: Value, *, axes: Integers) -> Tange
 
 # --- logic ---
 
-reduce_and = reducer(
+reduce_and = monoid_reduction(
     "reduce_and",
     "Bitwise *and* over `axes`.",
     ufunc=np.bitwise_and,
@@ -206,7 +216,7 @@ reduce_and = reducer(
     identity=all_ones,
     accepts="integer or bool",
 )
-reduce_or = reducer(
+reduce_or = monoid_reduction(
     "reduce_or",
     "Bitwise *or* over `axes`.",
     ufunc=np.bitwise_or,
@@ -214,7 +224,7 @@ reduce_or = reducer(
     identity=lambda dtype: dtype.type(0),
     accepts="integer or bool",
 )
-reduce_xor = reducer(
+reduce_xor = monoid_reduction(
     "reduce_xor",
     "Bitwise exclusive *or* over `axes`.",
     ufunc=np.bitwise_xor,
@@ -250,7 +260,7 @@ IDENTITIES: dict[str, Identity] = {
 # --- places of extremes ---
 
 
-def place(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Primitive:
+def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Primitive:
     """The index along `axis` of the first extreme element; a NaN counts as one."""
     primitive = Primitive(name, doc, host_limit=None)
 
@@ -309,28 +319,32 @@ def two_passes(block: Block, x: Operand, out: Aval, axis: int, largest: bool) ->
     return block.reduce("minimum", far, index, [axis], out)
 
 
+def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Operand]]:
+    """Writes, for two pairs (element, index), the one whose element is the larger, or smaller, one:
+    a NaN is beyond all, and of equal elements the first one counts."""
+
+    def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
+        x, i, y, j = args
+        mask = i.aval.update(dtype=dtypes.bool_)
+
+        def logic(name: str, a: Operand, b: Operand) -> Operand:
+            return block.elementwise(name, (a, b), mask)
+
+        beyond = block.compare("GT" if largest else "LT", x, y, mask)
+        level = block.compare("EQ", x, y, mask)
+        if dtypes.is_inexact(x.aval.dtype):
+            x_nan, y_nan = (block.compare("NE", v, v, mask) for v in (x, y))
+            beyond = logic("or", beyond, logic("and", x_nan, block.compare("EQ", y, y, mask)))
+            level = logic("or", level, logic("and", x_nan, y_nan))
+        first = logic("or", beyond, logic("and", level, block.compare("LT", i, j, mask)))
+        return [block.select(first, x, y), block.select(first, i, j)]
+
+    return write
+
+
 def one_pass(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> Operand:
     """A reduction of (element, index) pairs: one kernel on accelerators."""
     element, index = x.aval.update(shape=(), weak_type=False), out.update(shape=())
-    mask = out.update(shape=(), dtype=dtypes.bool_)
-
-    def both(inner: Block, a: Operand, b: Operand) -> Operand:
-        return inner.elementwise("and", (a, b), mask)
-
-    def either(inner: Block, a: Operand, b: Operand) -> Operand:
-        return inner.elementwise("or", (a, b), mask)
-
-    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
-        x, i, y, j = args
-        beyond = inner.compare("GT" if largest else "LT", x, y, mask)
-        level = inner.compare("EQ", x, y, mask)
-        if dtypes.is_inexact(x.aval.dtype):
-            x_nan, y_nan = (inner.compare("NE", v, v, mask) for v in (x, y))
-            beyond = either(inner, beyond, both(inner, x_nan, inner.compare("EQ", y, y, mask)))
-            level = either(inner, level, both(inner, x_nan, y_nan))
-        first = either(inner, beyond, both(inner, level, inner.compare("LT", i, j, mask)))
-        return [inner.select(first, x, y), inner.select(first, i, j)]
-
     start = lowest(x.aval.dtype) if largest else highest(x.aval.dtype)
     _, found = block.op(
         "reduce",
@@ -340,14 +354,14 @@ def one_pass(block: Block, x: Operand, out: Aval, axis: int, largest: bool) -> O
         block.full(0, index),
         out=[out.update(dtype=x.aval.dtype), out],
         attributes=f"dimensions = {ints([axis])}",
-        regions=[block.region([element, index, element, index], body)],
+        regions=[block.region([element, index] * 2, further_pair(largest))],
     )
     return found
 
 
-argmax = place(
+argmax = arg_reduction(
     "argmax", "Index of the first maximum along `axis`.", evaluate=np.argmax, largest=True
 )
-argmin = place(
+argmin = arg_reduction(
     "argmin", "Index of the first minimum along `axis`.", evaluate=np.argmin, largest=False
 )

@@ -15,11 +15,11 @@ from .families import nary, same_dtype, unary
 from .rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from .structural import (
     align,
-    broadcast_in_dim,
     broadcast_shape,
     instantiate,
     unbroadcast,
     widen,
+    with_batch_axis,
     zeros,
 )
 
@@ -178,14 +178,7 @@ def _(ct: Value, counts: Argument, x: Argument) -> Tangents:
 
 @guard.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return guard(
-        *[
-            a
-            if b
-            else broadcast_in_dim(a, shape=(batch_size, *a.shape), dims=tuple(range(1, a.ndim + 1)))
-            for a, b in zip(args, batched, strict=True)
-        ]
-    )
+    return guard(*with_batch_axis(args, batched, batch_size))
 
 
 copy: Primitive = unary(
@@ -274,9 +267,4 @@ def _barrier_of_some(ts: Tangents) -> Tangents:
 
 @optimization_barrier.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Values:
-    return [
-        o if b else broadcast_in_dim(
-            o, shape=(batch_size, *o.shape), dims=tuple(range(1, o.ndim + 1))
-        )
-        for o, b in zip(optimization_barrier(*args), batched, strict=True)
-    ]  # fmt: skip
+    return with_batch_axis(optimization_barrier(*args), batched, batch_size)

@@ -19,7 +19,16 @@ from .arithmetic import sub
 from .families import same_dtype
 from .rule_types import Argument, Avals, Batched, Host, Integers, Kernel, Tangent, Tangents, Values
 from .selection import where
-from .structural import broadcast_in_dim, check_axes, full, instantiate, reduce_sum, reshape, widen
+from .structural import (
+    check_axes,
+    full,
+    instantiate,
+    linear_jvp,
+    reduce_sum,
+    reshape,
+    widen,
+    with_batch_axis,
+)
 
 # --- concatenate ---
 
@@ -86,13 +95,7 @@ def _(ct: Value, *xs: Argument, dimension: int) -> Tangents:
 
 @concatenate.batch
 def _(args: Values, batched: Batched, batch_size: int, *, dimension: int) -> Value:
-    whole = [
-        x
-        if b
-        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(args, batched, strict=True)
-    ]
-    return concatenate(*whole, dimension=dimension + 1)
+    return concatenate(*with_batch_axis(args, batched, batch_size), dimension=dimension + 1)
 
 
 # --- pad ---
@@ -203,7 +206,7 @@ def _(ct: Value, x: Argument, value: Argument, *, padding: Padding) -> Tangents:
 def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> Value:
     x, value = args
     if not batched[0]:
-        x = broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        x = widen(x, (batch_size, *x.shape))
     padding = ((0, 0, 0), *padding)
     if not batched[1]:
         return pad(x, value, padding=padding)
@@ -236,9 +239,7 @@ def _(block: Block, x: Operand, out: Aval, dimensions: Integers) -> Operand:
     return block.op("reverse", x, out=out, attributes=f"dimensions = {ints(dimensions)}")
 
 
-@rev.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, dimensions: Integers) -> Tangent:
-    return rev(tangents[0], dimensions=dimensions)
+rev.jvp(linear_jvp(rev))
 
 
 @rev.transpose
@@ -305,9 +306,7 @@ def _(
     )
 
 
-@slice_.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
-    return slice_(tangents[0], **params)
+slice_.jvp(linear_jvp(slice_))
 
 
 @slice_.transpose
@@ -369,9 +368,7 @@ def _(block: Block, x: Operand, out: Avals, sizes: tuple[int, ...], axis: int) -
     return parts
 
 
-@split.jvp
-def _(primals: Values, tangents: Tangents, out: Values, **params: Any) -> Tangents:
-    return split(tangents[0], **params)
+split.jvp(linear_jvp(split))
 
 
 @split.transpose

@@ -17,11 +17,11 @@ from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .comparison import ordinal
 from .creation import iota
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .extremes import WIDE
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
 from .rule_types import Avals, Batched, Host, Tangents, Values
-from .structural import broadcast_in_dim, check_axes, others, reshape
+from .structural import check_axes, others, reshape, with_batch_axis
 
 # --- sort ---
 
@@ -91,7 +91,7 @@ def _(
         pairs = [
             pair for k in range(num_keys) for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
         ]
-        return [before(inner, pairs)]
+        return [precedes(inner, pairs)]
 
     return block.op(
         "sort",
@@ -110,7 +110,7 @@ def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Opera
     return [(block.op(p, x, out=part), block.op(p, y, out=part)) for p in ("real", "imag")]
 
 
-def before(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
+def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
     """Writes whether the first of each pair come before the second, in lexicographic order."""
     (x, y), rest = pairs[0], pairs[1:]
     flag = x.aval.update(dtype=dtypes.bool_)
@@ -128,7 +128,7 @@ def before(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
     level = block.compare("EQ", x, y, flag)
     if inexact:
         level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
-    return logic("or", less, logic("and", level, before(block, rest)))
+    return logic("or", less, logic("and", level, precedes(block, rest)))
 
 
 @sort.jvp
@@ -189,16 +189,8 @@ def _(
     is_stable: bool,
     num_keys: int,
 ) -> Values:
-    operands = [
-        x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=range_from_one(x.ndim))
-        for x, b in zip(args, batched, strict=True)
-    ]
+    operands = with_batch_axis(args, batched, batch_size)
     return sort(*operands, dimension=dimension + 1, is_stable=is_stable, num_keys=num_keys)
-
-
-def range_from_one(n: int) -> tuple[int, ...]:
-    """1, 2, …, n."""
-    return tuple(range(1, n + 1))
 
 
 # --- top_k ---

@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
@@ -115,6 +115,18 @@ def align(args: Values, batched: Sequence[bool]) -> list[Value]:
     ]
 
 
+def with_batch_axis(args: Values, batched: Batched, batch_size: int) -> list[Any]:
+    """The arguments with the batch along axis 0; one that has no batch is repeated."""
+    return [
+        a if b else widen(a, (batch_size, *a.shape)) for a, b in zip(args, batched, strict=True)
+    ]
+
+
+def linear_jvp(primitive: Primitive) -> Rule:
+    """The jvp rule of a primitive that is linear in its only operand: itself, of the tangent."""
+    return lambda primals, tangents, out, **params: primitive(tangents[0], **params)
+
+
 # --- broadcast_in_dim ---
 
 broadcast_in_dim = Primitive(
@@ -156,11 +168,7 @@ def _(block: Block, x: Operand, out: Aval, shape: Integers, dims: Integers) -> O
     return block.broadcast(x, dims, shape)
 
 
-@broadcast_in_dim.jvp
-def _(
-    primals: Values, tangents: Tangents, out: Value, *, shape: Integers, dims: Integers
-) -> Tangent:
-    return broadcast_in_dim(tangents[0], shape=shape, dims=dims)
+broadcast_in_dim.jvp(linear_jvp(broadcast_in_dim))
 
 
 @broadcast_in_dim.transpose
@@ -264,15 +272,12 @@ def _(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
     return block.reduce("or" if out.dtype == np.bool_ else "add", 0, x, axes, out)
 
 
-@reduce_sum.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, axes: Integers) -> Tangent:
-    return reduce_sum(tangents[0], axes=axes)
+reduce_sum.jvp(linear_jvp(reduce_sum))
 
 
 @reduce_sum.transpose
-def _(
-    ct: Value, x: Aval, *, axes: Integers
-) -> Tangents:  # every summed element gets the whole cotangent
+def _(ct: Value, x: Aval, *, axes: Integers) -> Tangents:
+    # every summed element gets the whole cotangent
     return (broadcast_in_dim(ct, shape=x.shape, dims=others(axes, x.ndim)),)
 
 
@@ -321,9 +326,7 @@ def _(block: Block, x: Operand, out: Aval, permutation: Integers) -> Operand:
     return block.op("transpose", x, out=out, attributes=f"permutation = {ints(permutation)}")
 
 
-@transpose.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, permutation: Integers) -> Tangent:
-    return transpose(tangents[0], permutation=permutation)
+transpose.jvp(linear_jvp(transpose))
 
 
 @transpose.transpose
@@ -370,9 +373,7 @@ def _(block: Block, x: Operand, out: Aval, shape: Integers) -> Operand:
     return block.reshape(x, shape)
 
 
-@reshape.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, shape: Integers) -> Tangent:
-    return reshape(tangents[0], shape=shape)
+reshape.jvp(linear_jvp(reshape))
 
 
 @reshape.transpose

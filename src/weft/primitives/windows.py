@@ -20,10 +20,11 @@ from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import max_, min_
-from .convolution import dilated, out_length, spatial_shape, spread
+from .convolution import dilate_and_pad, dilated, out_length, spatial_shape
+from .dimension_numbers import GatherScatterMode
 from .extremes import WIDE, highest, lowest
 from .families import check_kind
-from .index_numbers import GatherScatterMode
+from .reduction import further_pair
 from .rule_types import (
     Argument,
     Avals,
@@ -37,7 +38,7 @@ from .rule_types import (
     Values,
 )
 from .sorting import take_along
-from .structural import add, reshape
+from .structural import add, linear_jvp, reshape
 
 
 class Geometry(NamedTuple):
@@ -116,7 +117,7 @@ def slide(
         n = shape[axis]
         if w <= 8 or stride > 1:
             taps = (cut(x, axis, t * gap, n, stride) for t in range(w))
-            x = combined(taps, combine)
+            x = combine_all(taps, combine)
             continue
         # windows of 1, 2, 4, … elements, put together to one of w
         pieces, start, size, length = [], 0, 1, n + (w - 1) * gap
@@ -128,11 +129,11 @@ def slide(
                 length -= size * gap
                 x = combine(cut(x, axis, 0, length, 1), cut(x, axis, size * gap, length, 1))
             size *= 2
-        x = combined(pieces, combine)
+        x = combine_all(pieces, combine)
     return x
 
 
-def combined(pieces: Iterable[T], combine: Callable[[T, T], T]) -> T:
+def combine_all(pieces: Iterable[T], combine: Callable[[T, T], T]) -> T:
     """All of some arrays, from the left."""
     return functools.reduce(combine, pieces)
 
@@ -165,7 +166,9 @@ def block_slice(block: Block) -> Rule:
     return cut
 
 
-def block_spread(block: Block, x: Operand, geometry: Geometry, value: np.generic) -> Operand:
+def block_dilate_and_pad(
+    block: Block, x: Operand, geometry: Geometry, value: np.generic
+) -> Operand:
     """Writes the padding and dilation of an array."""
     if not any(map(any, geometry.padding)) and all(d == 1 for d in geometry.base_dilation):
         return x
@@ -189,7 +192,7 @@ def block_spread(block: Block, x: Operand, geometry: Geometry, value: np.generic
 # --- sums and extremes ---
 
 
-def windowed(
+def window_reduction(
     name: str,
     doc: str,
     *,
@@ -219,7 +222,7 @@ def windowed(
         if 0 in shape:
             return np.zeros(shape, dtype)
         start = identity(wide)
-        padded = spread(x.astype(wide), geometry.padding, geometry.base_dilation, start)
+        padded = dilate_and_pad(x.astype(wide), geometry.padding, geometry.base_dilation, start)
         result = slide(padded, geometry, shape, host_slice, ufunc)
         return result.astype(dtype)
 
@@ -235,7 +238,7 @@ def windowed(
         def combine(a: Operand, b: Operand) -> Operand:
             return write(block, a, b, out=a.aval)
 
-        padded = block_spread(block, x, geometry, identity(x.aval.dtype))
+        padded = block_dilate_and_pad(block, x, geometry, identity(x.aval.dtype))
         return block.convert(
             slide(padded, geometry, out.shape, block_slice(block), combine), out.dtype
         )
@@ -253,7 +256,7 @@ def windowed(
 def write_region(block: Block, by: Primitive, out: Aval) -> str:
     """The region of a binary primitive."""
     scalar, rule = out.update(shape=(), weak_type=False), by.lower_rule
-    return block.region(  # type: ignore[no-any-return]
+    return block.region(
         [scalar, scalar],
         lambda inner, xs: [rule(inner, *xs, out=scalar)],  # type: ignore[misc]
     )
@@ -284,7 +287,7 @@ def lower_reduce_window(
     )
 
 
-reduce_window_sum = windowed(
+reduce_window_sum = window_reduction(
     "reduce_window_sum",
     "Sum of each window.",
     ufunc=np.add,
@@ -294,9 +297,7 @@ reduce_window_sum = windowed(
 )
 
 
-@reduce_window_sum.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, geometry: Geometry) -> Tangent:
-    return reduce_window_sum(tangents[0], geometry=geometry)
+reduce_window_sum.jvp(linear_jvp(reduce_window_sum))
 
 
 @reduce_window_sum.transpose
@@ -315,7 +316,7 @@ def _(ct: Value, x: Argument, *, geometry: Geometry) -> Tangents:
     return (reduce_window_sum(ct, geometry=back),)
 
 
-reduce_window_max = windowed(
+reduce_window_max = window_reduction(
     "reduce_window_max",
     "Maximum of each window.",
     ufunc=np.maximum,
@@ -323,7 +324,7 @@ reduce_window_max = windowed(
     identity=lowest,
     accepts="real or bool",
 )
-reduce_window_min = windowed(
+reduce_window_min = window_reduction(
     "reduce_window_min",
     "Minimum of each window.",
     ufunc=np.minimum,
@@ -333,7 +334,7 @@ reduce_window_min = windowed(
 )
 
 
-def _extreme_jvp(largest: bool) -> Rule:
+def _window_extreme_jvp(largest: bool) -> Rule:
     def rule(primals: Values, tangents: Values, out: Value, *, geometry: Geometry) -> Tangent:
         """The first extreme of each window has all of the derivative."""
         (x,), (dx,) = primals, tangents
@@ -377,7 +378,7 @@ def _(x: Aval, *, geometry: Geometry, largest: bool, batch_dims: int) -> Aval:
 def _(x: Host, *, geometry: Geometry, largest: bool, batch_dims: int) -> Host:
     shape = geometry.out_shape(x.shape)
     x = x.astype(WIDE.get(x.dtype, x.dtype))
-    padded = spread(x, geometry.padding, geometry.base_dilation, x.dtype.type(0))
+    padded = dilate_and_pad(x, geometry.padding, geometry.base_dilation, x.dtype.type(0))
     nowhere = math.prod(x.shape[batch_dims:])
     best, place = None, np.full(shape, nowhere, np.int32)
     for tap in itertools.product(*map(range, geometry.window)):
@@ -427,7 +428,7 @@ def _(
         return place_by_pairs(block, x, out, geometry, largest, batch_dims)
     shape, flags = x.aval.shape, out.update(dtype=dtypes.bool_)
     nowhere = block.full(math.prod(shape[batch_dims:]), out)
-    padded = block_spread(block, x, geometry, x.aval.dtype.type(0))
+    padded = block_dilate_and_pad(block, x, geometry, x.aval.dtype.type(0))
     cut, inexact = block_slice(block), dtypes.is_inexact(x.aval.dtype)
     best, place, everywhere = None, nowhere, False
 
@@ -489,30 +490,15 @@ def place_by_pairs(
     """Writes XLA's reduce_window of (element, index) pairs."""
     shape, lead = x.aval.shape, x.aval.shape[:batch_dims]
     element = x.aval.update(shape=(), weak_type=False)
-    index, mask = out.update(shape=()), out.update(shape=(), dtype=dtypes.bool_)
+    index = out.update(shape=())
     count = math.prod(shape[batch_dims:])
     line = block.iota(out.update(shape=(count,)), 0)
     indices = block.broadcast(line, [len(lead)], (*lead, count))
     indices = block.reshape(indices, shape)
 
-    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
-        x, i, y, j = args
-
-        def logic(name: str, a: Operand, b: Operand) -> Operand:
-            return inner.elementwise(name, (a, b), mask)
-
-        beyond = inner.compare("GT" if largest else "LT", x, y, mask)
-        level = inner.compare("EQ", x, y, mask)
-        if dtypes.is_inexact(element.dtype):
-            x_nan, y_nan = (inner.compare("NE", v, v, mask) for v in (x, y))
-            beyond = logic("or", beyond, logic("and", x_nan, inner.compare("EQ", y, y, mask)))
-            level = logic("or", level, logic("and", x_nan, y_nan))
-        first = logic("or", beyond, logic("and", level, inner.compare("LT", i, j, mask)))
-        return [inner.select(first, x, y), inner.select(first, i, j)]
-
     start = (lowest if largest else highest)(element.dtype)
     values = x.aval.update(shape=out.shape, weak_type=False)
-    text = block.region([element, index, element, index], body)
+    text = block.region([element, index] * 2, further_pair(largest))
     outs = lower_reduce_window(
         block, [x, indices], [start, np.int32(count)], [values, out], geometry, text
     )
@@ -539,5 +525,5 @@ def _(
     )
 
 
-reduce_window_max.jvp(_extreme_jvp(largest=True))
-reduce_window_min.jvp(_extreme_jvp(largest=False))
+reduce_window_max.jvp(_window_extreme_jvp(largest=True))
+reduce_window_min.jvp(_window_extreme_jvp(largest=False))

@@ -340,7 +340,7 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
         raise TypeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
-    return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))  # type: ignore[no-any-return]
+    return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 
 # --- the newer spelling ---
@@ -358,8 +358,8 @@ def key_data(keys: ArrayLike | Key) -> Array:
       [0, 3]
     """
     if isinstance(keys, Key):
-        return keys._data  # type: ignore[no-any-return]
-    return _key_array("key_data", keys)  # type: ignore[no-any-return]
+        return keys._data
+    return _key_array("key_data", keys)
 
 
 @located

@@ -116,7 +116,9 @@ def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label:
         raise ValueError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
 
 
-def check_axes(name: str, label: str, axes: Integers, x: Aval, rank: int | None = None) -> None:
+def check_increasing(
+    name: str, label: str, axes: Integers, x: Aval, rank: int | None = None
+) -> None:
     """Refuses axes that don't increase, or are out of range."""
     rank = x.ndim if rank is None else rank
     if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
@@ -125,7 +127,7 @@ def check_axes(name: str, label: str, axes: Integers, x: Aval, rank: int | None 
 
 def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
     """Refuses batching axes that don't go together."""
-    check_axes(name, "operand_batching_dims", operand, x)
+    check_increasing(name, "operand_batching_dims", operand, x)
     if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
         raise ValueError(
             f"{name}: each of operand_batching_dims {operand} needs an axis of {indices} before "
@@ -157,8 +159,8 @@ def check_scatter(
     index_map = dn.scatter_dims_to_operand_dims
     check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")
     check_batching(name, x, indices, dn.operand_batching_dims, dn.scatter_indices_batching_dims)
-    check_axes(name, "inserted_window_dims", dn.inserted_window_dims, x)
-    check_axes(name, "update_window_dims", dn.update_window_dims, updates)
+    check_increasing(name, "inserted_window_dims", dn.inserted_window_dims, x)
+    check_increasing(name, "update_window_dims", dn.update_window_dims, updates)
     kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
     if len(kept) != len(dn.update_window_dims):
         raise ValueError(

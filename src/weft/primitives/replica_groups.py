@@ -19,7 +19,7 @@ from .rule_types import Host, Names
 Groups = tuple[tuple[int, ...], ...] | None
 
 
-def unbound(
+def unbound_axis(
     operation: str, name: Hashable, axes: Sequence[tuple[Hashable, int]]
 ) -> errors.UnboundAxisError:
     """The error for a name that no axis in scope has."""
@@ -37,12 +37,12 @@ def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list
     The replicas are counted row by row over all axes that the program is written for.
     """
     env = block.module.axes
-    at = [place_of(block, name, axis) for axis in axes]
+    at = [axis_number(block, name, axis) for axis in axes]
     others = [i for i in range(len(env)) if i not in at]
-    numbers = places_of(block.module).reshape([size for _, size in env])
+    numbers = device_order(block.module).reshape([size for _, size in env])
     rows = numbers.transpose(others + at).reshape(-1, math.prod(env[i][1] for i in at)).tolist()
     if groups is None:
-        return rows  # type: ignore[no-any-return]
+        return rows
     widest = max(map(len, groups))
     return [
         [*[row[i] for i in group], *[-1] * (widest - len(group))]
@@ -51,21 +51,21 @@ def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list
     ]
 
 
-def place_of(block: Block, operation: str, axis: Hashable) -> int:
+def axis_number(block: Block, operation: str, axis: Hashable) -> int:
     """Which of the program's axes has this name."""
     for i, (name, _) in enumerate(block.module.axes):
         if name == axis:
             return i
-    raise unbound(operation, axis, block.module.axes)
+    raise unbound_axis(operation, axis, block.module.axes)
 
 
 def stride(block: Block, operation: str, axis: Hashable) -> int:
     """By how much the numbers of neighbours along an axis differ."""
-    after = block.module.axes[place_of(block, operation, axis) + 1 :]
+    after = block.module.axes[axis_number(block, operation, axis) + 1 :]
     return math.prod(size for _, size in after)
 
 
-def places_of(module: Module) -> Host:
+def device_order(module: Module) -> Host:
     """The numbers that XLA has for the replicas or devices, in the order of `module.axes`."""
     if module.region is None or module.meshes is None:
         return np.arange(math.prod(size for _, size in module.axes))
@@ -73,7 +73,9 @@ def places_of(module: Module) -> Host:
     return np.array([places[device] for device in module.region.mesh.devices.flat])
 
 
-def between(block: Block, name: str, axes: Names, groups: Groups, ids: bool = True) -> str:
+def replica_attributes(
+    block: Block, name: str, axes: Names, groups: Groups, ids: bool = True
+) -> str:
     """The attributes that say between which replicas, or devices, an operation goes on.
 
     Args:
@@ -85,7 +87,7 @@ def between(block: Block, name: str, axes: Names, groups: Groups, ids: bool = Tr
     return marks
 
 
-def own_number(block: Block, out: Aval) -> Operand:
+def own_replica(block: Block, out: Aval) -> Operand:
     """The number of this replica or device, in the order of `module.axes`."""
     region, meshes = block.module.region, block.module.meshes
     if meshes is None or region is None:

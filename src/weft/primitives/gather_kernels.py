@@ -115,7 +115,7 @@ class Windows:
         return tuple(arrays)
 
 
-def as_places(indices: Host) -> Host:
+def as_int64(indices: Host) -> Host:
     """Indices as NumPy counts; huge unsigned ones stay huge."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
@@ -132,7 +132,7 @@ def gather_kernel(windows: Windows, fill: np.generic | None) -> Kernel:
     w = windows
 
     def kernel(x: Host, indices: Host) -> Host:
-        indices = as_places(indices)
+        indices = as_int64(indices)
         if w.axis is not None:
             result = x.take(indices[..., w.take_column], axis=w.axis, mode="clip")
             if w.take_inverse is not None:
@@ -171,7 +171,7 @@ def scatter_kernel(windows: Windows, combine: Ufunc | None, clip: bool, unique: 
         out = np.array(x)
         if not updates.size or not out.size:
             return out
-        indices = as_places(indices)
+        indices = as_int64(indices)
         if not w.straight:
             updates = updates.transpose(w.places)
         mask = None

@@ -1,0 +1,86 @@
+"""psum_shared and share, of which gradients with `reduce_axes` are made: what they do along a named
+axis depends on which values vary along it, so it is found out where the axis is mapped.
+
+Knows one axis after the other; `higher_order/variation.py` finds out which values vary.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.array import literal
+from ..core.aval import Aval
+from ..core.primitive import Axis, Primitive, Shared, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .arithmetic import div
+from .collectives import times_count, without
+from .rule_types import Argument, Batched, BatchedResult, Integers, Names, Tangent, Tangents, Values
+from .structural import reduce_sum
+
+
+def by_variation(
+    name: str, doc: str, change: Callable[[Value, bool, int], tuple[Value, bool]]
+) -> Primitive:
+    """A linear map of the first operand. What it does along an axis depends on which of the others,
+    the witnesses, vary along it; their values don't matter.
+
+    Args:
+      change: (operand, whether it varies, size) -> what becomes of it if no witness varies.
+    """
+    primitive = Primitive(name, doc)
+
+    @primitive.type
+    def _(x: Aval, *witnesses: Aval, axes: Names, sizes: Integers) -> Aval:
+        return x
+
+    @primitive.lower
+    def _(block: Block, *operands: Operand, out: Aval, axes: Names, sizes: Integers) -> Operand:
+        raise TypeError(
+            f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
+            "isn't in a loop or a branch on many devices\n"
+            "  fix: leave the axis out of reduce_axes, and apply psum to the gradient"
+        )
+
+    @primitive.jvp
+    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+        return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
+
+    @primitive.transpose
+    def _(ct: Value, x: Argument, *witnesses: Argument, **params: Any) -> Tangents:
+        if any(map(is_linear, witnesses)):
+            raise TypeError(
+                "linear_transpose: expected a linear function; got one that takes a gradient with "
+                f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
+            )
+        return (primitive(ct, *witnesses, **params), *[None] * len(witnesses))
+
+    @primitive.batch
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
+        x = primitive(*args, **params)
+        return x if batched[0] else Shared(x)
+
+    @primitive.collective
+    def _(
+        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
+    ) -> BatchedResult:
+        (x, *witnesses), (varies, *witnesses_vary) = args, batched
+        at = axes.index(axis.name)
+        if not any(witnesses_vary):
+            x, varies = change(x, varies, axis.size)
+        if len(axes) > 1:
+            x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
+        return x if varies else Shared(x)
+
+    return primitive
+
+
+def _sum(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
+    return reduce_sum(x, axes=(0,)) if varies else times_count(x, size), False
+
+
+def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
+    return div(x, literal(size, x.dtype)), varies
+
+
+psum_shared = by_variation("psum_shared", "Sum over axes along which no witness varies.", _sum)
+share = by_variation("share", "An equal part of the sum: divided by the length of the axes.", _part)
