@@ -1,4 +1,4 @@
-"""Which process this is and where the others are, as clusters say it in environment variables.
+"""The number and the coordinator of this process, from the environment variables of clusters.
 
 Knows variables only. Sources: the manual pages of Slurm's `srun` (output environment variables) and
 of Open MPI's `mpirun`.
@@ -14,13 +14,13 @@ from .lines import joined_address
 Environment = Mapping[str, str]
 
 FIRST_PORT, PORTS = 61000, 4000
-"""Ports that Linux gives nobody unasked; a job takes one of them by its number."""
+"""Ports that Linux never assigns by itself; a job takes one of them by its number."""
 
 HIDDEN_DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 class Place(NamedTuple):
-    """What a cluster says of this process. None is what it doesn't say."""
+    """This process according to a cluster. Fields that the cluster doesn't define are None."""
 
     cluster: str
     coordinator: str | None
@@ -75,11 +75,11 @@ def open_mpi(environment: Environment) -> Place | None:
 
 
 DETECTORS: dict[str, Callable[[Environment], Place | None]] = {"ompi": open_mpi, "slurm": slurm}
-"""By the name of the method. `mpirun` in a job of Slurm's: what it says itself comes first."""
+"""By the name of the method. In a Slurm job, `mpirun`'s own variables take precedence."""
 
 
 def detect(environment: Environment, method: str | None = None) -> Place | None:
-    """The place that a cluster gives this process; None if it is in none.
+    """This process according to the first cluster detected; None if there is none.
 
     Args:
       method: 'slurm', 'ompi', 'deactivate', or None to try them all.

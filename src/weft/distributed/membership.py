@@ -1,8 +1,8 @@
-"""Joins and leaves: what `initialize` and `shutdown` do, step by step.
+"""Joining and leaving: the steps of `initialize` and `shutdown`.
 
-The processes meet at process 0 (`hub.py`, `spoke.py`), which sees to it that all are there and
-agree. Then they join XLA's own service, which tells them of each other's devices. The line to
-process 0 stays, to notice who is lost. At exit a process leaves as by `shutdown`.
+The processes connect to process 0 (`hub.py`, `spoke.py`), which checks that all are there and
+agree. Then they join XLA's own service, which tells them of each other's devices. The connection to
+process 0 stays open, to notice lost processes. At exit a process leaves as by `shutdown`.
 """
 
 import atexit
@@ -27,15 +27,15 @@ from .spoke import Refused, Spoke, Unanswered, attend
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
 NEVER = 10**6
-"""Seconds, where XLA wants a whole number of them."""
+"""Seconds that stand for infinity where XLA wants an integer."""
 
 BEHIND = 3
-"""So many times later than ours comes XLA's own watch, which aborts and names nobody. It is for a
-process in which Python stands still."""
+"""XLA's own limits are this many times ours. They abort without a name, and are for processes in
+which Python is stuck."""
 
 
 class Membership(NamedTuple):
-    """What this process has open while it is one of several."""
+    """The open connections of this process while it is one of several."""
 
     spoke: Spoke
     hub: Hub | None
@@ -43,7 +43,7 @@ class Membership(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Who this process is."""
+    """The settings by which this process joins."""
 
     host: str
     port: int
@@ -69,10 +69,10 @@ def initialize(
 ) -> None:
     """Makes this process one of several that compute together: their devices are those of all.
 
-    To be called in each of them, before anything is computed. It returns when all have come. What
-    isn't given comes from the switches `coordinator`, `num_processes` and `process_id`, that is
-    WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm. From
-    there on, when a process dies, hangs or isn't heard of, the others end within a limit, with a
+    Call it in each of them, before anything is computed. It returns when all have connected.
+    Missing arguments come from the switches `coordinator`, `num_processes` and `process_id`, that
+    is WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm.
+    From then on, when a process dies, hangs or is silent, the others end within a limit, with a
     message on stderr that names it, and with status 75.
 
     Args:
@@ -119,7 +119,7 @@ def initialize(
 
 
 def is_initialized() -> bool:
-    """Whether this process is one of several: between `initialize` and `shutdown`.
+    """True between `initialize` and `shutdown`: this process is one of several.
 
     Example:
       >>> is_initialized()
@@ -130,9 +130,9 @@ def is_initialized() -> bool:
 
 
 def shutdown() -> None:
-    """Leaves the other processes, when all are ready to. Called at exit too; twice does no harm.
+    """Leaves the other processes when all are ready to. Also called at exit; twice does no harm.
 
-    It waits for the others, which may need this process's devices yet. Arrays on devices of this
+    It waits for the others, which may still need this process's devices. Arrays on devices of this
     process can be used afterwards.
 
     Example:
@@ -153,7 +153,7 @@ def shutdown() -> None:
         left.hub.service.shutdown()
 
 
-# --- who this process is ---
+# --- settings ---
 
 
 def planned(
@@ -163,7 +163,7 @@ def planned(
     local_device_ids: int | Sequence[int] | None = None,
     method: str | None = None,
 ) -> Plan:
-    """What was given, completed by the switches and by what a cluster says.
+    """The settings: arguments, completed by switches and by the cluster's variables.
 
     Raises: ValueError: something is missing, or contradicts itself.
     """
@@ -190,7 +190,7 @@ def planned(
 
 
 def _chosen(given: Any, argument: str, switch: str, said: Any, variable: str) -> tuple[Any, str]:
-    """A value and the name of where it comes from: the argument, the switch, or the cluster."""
+    """A value and the name of its source: the argument, the switch, or the cluster's variable."""
     switched = getattr(config, switch)
     if given is not None:
         return given, argument
@@ -216,7 +216,7 @@ def _seconds(name: str, given: float | None) -> float:
 
 
 def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
-    """Meets the others, then joins XLA's service. Raises PlatformError."""
+    """Connects to process 0, then joins XLA's service. Raises PlatformError."""
     hub, host, port = None, plan.host, plan.port
     if plan.rank == 0:
         listener = _listener(plan, bind)
@@ -255,7 +255,7 @@ def _hello(plan: Plan) -> Hello:
 
 
 def _listener(plan: Plan, bind: str | None) -> socket.socket:
-    """Process 0's socket. Raises PlatformError if it can't be had."""
+    """Process 0's listening socket. Raises PlatformError if it can't be opened."""
     host, port = plan.host, plan.port
     if bind is not None:
         host, port = split_address(bind, "initialize: coordinator_bind_address")
@@ -273,7 +273,7 @@ def _listener(plan: Plan, bind: str | None) -> socket.socket:
 
 
 def _who_has(plan: Plan) -> str:
-    """What a process 0 at the port says to a second one; nothing if it is another program."""
+    """The answer of a process 0 that holds the port already; empty if it is another program."""
     try:
         attend(plan.host, plan.port, _hello(plan), timeout=1)
     except Unanswered:
@@ -284,7 +284,7 @@ def _who_has(plan: Plan) -> str:
 
 
 def _open_service(count: int, host: str, limits: Limits) -> tuple[runtime.Service, int]:
-    """XLA's own meeting point, at a port that is free."""
+    """XLA's coordination service, at a free port."""
     with socket.create_server((host, 0), family=_family(host)) as trial:
         port = trial.getsockname()[1]
     service = runtime.start_service(
@@ -308,7 +308,7 @@ def _whole(seconds: float) -> int:
 
 
 def _leave_at_exit() -> None:
-    """Leaves in good order; after an exception tells the others, who would wait."""
+    """Leaves in order; after an exception it tells the others, which would wait otherwise."""
     if _current is None:
         return
     error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
@@ -319,7 +319,7 @@ def _leave_at_exit() -> None:
 
 
 def _forget() -> None:
-    """In a forked child, which is none of the processes."""
+    """Forgets the connections, in a forked child, which isn't one of the processes."""
     global _current
     if _current is not None:
         _current.spoke.forget()

@@ -1,7 +1,7 @@
-"""Reductions by any program of scalars, of an axis or of windows; several arrays together.
+"""Reductions of axes or windows of several arrays by any program of scalars.
 
 XLA runs the program, an element at a time. Its derivative is that of combining elements pairwise:
-log n steps on whole arrays, for which the program is applied elementwise.
+log n steps on whole arrays, in which the program is applied elementwise.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,12 +69,12 @@ def apply_elementwise(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
 
 
 def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
-    """A linear function of an array, of values and tangents."""
+    """A linear function of an array, applied to values and tangents."""
     return [(function(x), None if t is None else function(t)) for x, t in pairs]
 
 
 def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
-    """The pairs with tangents written out where the others have one."""
+    """The pairs, with zeros for missing tangents where the others have one."""
     return [
         (x, zeros(x.aval.strong()) if t is None and there is not None else t)
         for (x, t), (_, there) in zip(pairs, like, strict=True)
@@ -82,7 +82,7 @@ def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pa
 
 
 def concatenate_pairs(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
-    """One after the other, along axis 0."""
+    """Pairs concatenated along axis 0."""
     a, b = instantiate_tangents(a, b), instantiate_tangents(b, a)
     return [
         (concatenate(x, y, dimension=0), None if t is None else concatenate(t, u, dimension=0))
@@ -108,7 +108,7 @@ def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
 def pairwise_reduction(
     jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]
 ) -> list[Pair]:
-    """Values and tangents of a reduction: neighbours are combined, until one is left."""
+    """Values and tangents of a reduction: neighbours are combined until one is left."""
     shape = xs[0][0].shape
     kept = others(axes, len(shape))
     rest = tuple(shape[a] for a in kept)
@@ -178,7 +178,7 @@ def broadcast_init(init: Value, shape: Sequence[int]) -> Value:
 
 
 def pad_with(x: Value, init: Value, padding: Padding) -> Value:
-    """An array among copies of an initial value."""
+    """An array padded with an initial value."""
     if not init.ndim:
         return pad(x, init, padding=padding)
     inside = pad(

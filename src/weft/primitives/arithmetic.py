@@ -77,10 +77,11 @@ _INTEGERS = (*dtypes.SIGNED[1:], *dtypes.UNSIGNED[1:])
 
 
 def _lower_division(name: str) -> Rule:
-    """Integers are divided by 1 where the quotient doesn't exist, and the answer put there after.
+    """Lowers integer division without a trap: where there is no quotient it divides by 1, and
+    selects the defined answer afterwards.
 
-    XLA does the same when it runs, but not when it folds constants: there the processor's trap for
-    x / 0, or for the smallest integer / -1, ends the process.
+    Compiled programs do this by themselves, but XLA's constant folding does not: there x / 0, or
+    the smallest integer / -1, raises the processor's trap and ends the process.
     """
 
     def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
@@ -187,7 +188,7 @@ ceil: Primitive = unary(
 
 
 class RoundingMethod(enum.IntEnum):
-    """What `round` does with a number half-way between two whole ones."""
+    """The direction in which `round` takes a number half-way between two whole ones."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1

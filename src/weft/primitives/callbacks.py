@@ -1,8 +1,8 @@
 """Calls of Python functions on the host: at once, or from inside a compiled program.
 
-A call with effects is made once each time that the program comes to it, in the program's order. One
-without may be dropped if nothing needs its result, or made again. Knows lists of arrays; knows
-nothing of what arguments and results look like to the user (`transforms/callbacks.py`).
+A call with effects is made each time the program reaches it, in program order. A call without may
+be dropped if its result is unused, or repeated. Knows lists of arrays; the structure of arguments
+and results is the business of `transforms/callbacks.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +20,19 @@ from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, DType, Tangents, Values
 from .structural import reshape, widen
 
-# XLA knows no order but that of data. So each call takes a number that the one before it gave,
+# XLA keeps no order but that of data. So each call takes a number that the call before it returned,
 # through functions, branches and loops (compiler/lower.py).
 TOKEN = aval((), dtypes.int32)
 
 
 class Batching(NamedTuple):
-    """What `vmap` makes of a call.
+    """The rule by which `vmap` changes a call.
 
     Attributes:
       function: (the function, which arguments are batched, size) -> the function of arguments that
         carry a batch along axis 0, as all its results do.
-      widen: what becomes of an argument that isn't batched, (value, size) -> value: it counts as
-        batched then. `None`: it stays as it is.
+      widen: (value, size) -> value, applied to arguments that aren't batched, which then count as
+        batched; `None` leaves them as they are.
     """
 
     function: Callable[["HostFunction", tuple[bool, ...], int], "HostFunction"]
@@ -40,14 +40,15 @@ class Batching(NamedTuple):
 
 
 class HostFunction:
-    """A Python function as equations hold it.
+    """A Python function as a parameter of an equation.
 
     Args:
-      function: called as (list of arrays, device); gives the list of results. The device is `None`
-        where nobody said which.
+      function: called as (list of arrays, device); returns the list of results. The device is
+        `None`
+        if none was specified.
       outs: the types of the results.
       name: what jaxprs and messages call it.
-      batching: what `vmap` makes of it.
+      batching: its rule under `vmap`.
       key: functions with equal keys do the same; without one, each is equal to itself alone.
     """
 
@@ -80,7 +81,7 @@ class HostFunction:
         return self.__name__
 
     def __call__(self, args: Sequence[Any], device: Any = None) -> list[Any]:
-        """The results for arrays, as NumPy arrays of the types announced."""
+        """Calls the function; returns NumPy arrays of the declared types."""
         outside, current.trace = current.trace, current.base
         try:
             results = self.function(list(args), device)
@@ -89,7 +90,7 @@ class HostFunction:
             current.trace = outside
 
     def checked(self, number: int, result: Any) -> Any:
-        """A result as NumPy array, if it is of the type announced."""
+        """A result as a NumPy array; raises TypeError if it isn't of the declared type."""
         expected = self.outs[number]
         try:
             value = as_value(result)
@@ -111,10 +112,10 @@ class HostFunction:
         return host.astype(dtype, copy=False)
 
     def on(self, device: Any) -> Callable[..., list[Any]]:
-        """The function of a token and NumPy arrays that programs on a device call.
+        """The function that compiled programs call, of a token and NumPy arrays.
 
         Args:
-          device: a device, or a group; the token is the number of the one in it that calls.
+          device: a device, or a group, in which the token is the number of the calling device.
         """
         devices = getattr(device, "devices", (device,))
 
@@ -125,7 +126,7 @@ class HostFunction:
         return call
 
     def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
-        """The function of arguments that carry a batch; made once."""
+        """The function for batched arguments; created once for each mask and size."""
         key = ("batched", tuple(mask), size)
         if key not in self.cache:
             self.cache.setdefault(key, self.batching.function(self, tuple(mask), size))
@@ -168,7 +169,7 @@ def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> Ho
 
 
 def called_once(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
-    """Calls the function once, with all of the batch: it takes arrays of more axes."""
+    """Calls the function once, with the whole batch, as arrays with one more axis."""
     key = (called_once, base, mask, size)
     return HostFunction(
         base.function, batched_types(base.outs, size), base.__name__, base.batching, key
@@ -185,7 +186,7 @@ with_full_axes = Batching(called_once, lambda x, size: widen(x, (size, *x.shape)
 
 
 class HostCall(Primitive):
-    """A primitive that calls Python. What is derived from an operation is kept on its function."""
+    """A primitive that calls Python. Derived programs are cached on its function."""
 
     calls_host = may_act = True
     linearize_rule = None  # that it has the attribute says where derivatives are kept
@@ -226,7 +227,7 @@ class HostCall(Primitive):
         return params[0][1].outs
 
     def execute_rule(self, args: Any, *, function: HostFunction) -> list[Any]:
-        """The results, now."""
+        """Calls the function now."""
         device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
         given = [
             Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
@@ -238,7 +239,7 @@ class HostCall(Primitive):
 def lower_host_call(
     block: Block, operands: Sequence[Operand], out: Avals, function: HostFunction
 ) -> list[Operand]:
-    """Writes the call: a token and operands go in, a token and results come out."""
+    """Writes the call, from a token and operands to a token and results."""
     module = block.module
     if module.platform != "cpu":
         raise errors.MissingRuleError(
@@ -260,7 +261,7 @@ def lower_host_call(
 
 
 def token_of(block: Block) -> Operand:
-    """What stands for all that a program has done on the host so far."""
+    """The token of everything that the program has done on the host so far."""
     if block.token is None:
         block.token = block.constant(np.int32(0), TOKEN)
     return block.token
@@ -276,6 +277,6 @@ def no_derivative(function: HostFunction) -> Exception:
 
 
 pure_callback = HostCall(
-    "pure_callback", "What a Python function gives, which does nothing else.", effects=False
+    "pure_callback", "The results of a Python function without effects.", effects=False
 )
 io_callback = HostCall("io_callback", "Calls a Python function that has effects.", effects=True)

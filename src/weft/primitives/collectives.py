@@ -1,12 +1,11 @@
-"""Collectives: operations between the elements of named axes, each of which runs the same program.
+"""Collectives: operations between the elements of named axes, all of which run the same program.
 
-Their parameters are alike. `axes` are names and `sizes` their lengths; the elements of several axes
-are counted row by row. `groups` are tuples of elements' numbers, each group by itself; None if all
-belong together.
+They share their parameters. `axes` are names and `sizes` their lengths; the elements of several
+axes are counted row by row. `groups` are tuples of element numbers, each of which communicates
+within itself; None is one group of all.
 
-`vmap` applies them to the stack of all elements' values, by the `collective` rule; a compiled
-program of many replicas has operations of XLA's for them. Knows nothing of what brings a name into
-scope.
+`vmap` applies them to the stack of all elements' values, by the `collective` rule; compiled
+programs for several replicas use XLA's operations. Knows nothing of how names come into scope.
 """
 
 import math
@@ -55,7 +54,7 @@ T = TypeVar("T")
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
-    """How many elements a group has; all of them have as many."""
+    """The number of elements of a group; it is the same for all groups."""
     return math.prod(sizes) if groups is None else len(groups[0])
 
 
@@ -68,7 +67,7 @@ def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
     return literal(0, dtypes.int32) if number is None else number
 
 
-# --- the stack of all values: what `vmap` makes of a collective ---
+# --- collectives on the stack of all values: `vmap` ---
 
 
 def take_rows(x: Value, numbers: Sequence[int]) -> Value:
@@ -104,7 +103,7 @@ def ungrouped(x: Value, groups: Groups) -> Value:
 
 
 def to_members(x: Value, groups: Groups) -> BatchedResult:
-    """[groups, …], what each group has in common, for all elements."""
+    """A value of each group [groups, …] as a value of each element."""
     if groups is None:
         return Shared(reshape(x, shape=x.shape[1:]))
     group_of = {i: n for n, group in enumerate(groups) for i in group}
@@ -112,7 +111,7 @@ def to_members(x: Value, groups: Groups) -> BatchedResult:
 
 
 def on_stack(whole: Rule) -> Rule:
-    """The rule of a collective for its own axis, from what it does to the stack of all values.
+    """The `collective` rule, from a function of the stack of all elements' values.
 
     Args:
       whole: (stack [elements, …], groups, further params) -> stack, or `Shared`.
@@ -134,7 +133,7 @@ def on_stack(whole: Rule) -> Rule:
         rest, lengths = without(axes, at), without(sizes, at)
         if not rest:
             return whole(x, groups, **params)
-        # the other axes aren't mapped here: fetch all, do it, and keep what belongs to this element
+        # the other axes aren't mapped here: gather all, compute, and keep the part of this element
         everyone = all_gather(
             reshape(x, shape=(1, *x.shape)), axes=rest, sizes=lengths, groups=None, dimension=0
         )
@@ -151,7 +150,7 @@ def on_stack(whole: Rule) -> Rule:
 
 
 def on_own_axis(primitive: Primitive) -> Rule:
-    """Decorates what a collective does to the stack of all values: see `on_stack`."""
+    """Decorates a function of the stack of all elements' values: see `on_stack`."""
     return lambda whole: primitive.collective(on_stack(whole))
 
 
@@ -161,14 +160,14 @@ def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
 
 
 def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
-    """Of the parts of this length along an axis, the one that has this element's number."""
+    """The part of an axis, of this length, that has this element's number."""
     starts = [literal(0, dtypes.int32)] * x.ndim
     starts[dimension] = mul(linear_index(axes, sizes), literal(length, dtypes.int32))
     part = (*x.shape[:dimension], length, *x.shape[dimension + 1 :])
     return dynamic_slice(x, *starts, sizes=part)
 
 
-# --- replicas and devices: what XLA makes of it ---
+# --- lowering: replicas and devices ---
 
 
 def lower_reduction(by: Primitive, name: str) -> Rule:
@@ -244,7 +243,7 @@ def axis_reduction(
 
 
 def times_count(x: Value, n: int) -> Value:
-    """A value added to itself."""
+    """The sum of n copies of a value."""
     if dtypes.is_inexact(x.dtype):
         return mul(x, literal(n, x.dtype))
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
@@ -494,7 +493,7 @@ def _(x: Value, groups: Groups, *, split: int, concat: int) -> BatchedResult:
     return ungrouped(merge_axes(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
 
 
-# --- where am I ---
+# --- axis_index ---
 
 axis_index = Primitive("axis_index", "The number of this element along a named axis.")
 

@@ -1,4 +1,4 @@
-"""Comparisons: give booleans, and have a zero derivative."""
+"""Comparisons: they return booleans, and have a zero derivative."""
 
 import numpy as np
 

@@ -36,7 +36,7 @@ def region(block: Block, jaxpr: Jaxpr) -> str:
 
 
 def write(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
-    """Writes the program's equations into a block; gives the operands of its outputs."""
+    """Writes the program's equations into a block; returns the operands of its outputs."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
 
     def operand(v: Var | Array) -> Operand:

@@ -32,7 +32,7 @@ from .structural import convert_element_type, others, transpose
 
 
 class Precision(enum.Enum):
-    """How exactly an accelerator multiplies floats; a CPU always multiplies exactly.
+    """The precision with which an accelerator multiplies floats; a CPU always uses the full width.
 
     DEFAULT is the fastest (bfloat16 passes on TPU, TF32 on GPU), HIGHEST the full width.
     """
@@ -61,8 +61,8 @@ _NAMES = {
 
 
 def canonical_precision(name: str, precision: Any) -> Precisions:
-    """A precision for each operand, from `None` (the switch default_matmul_precision, or no
-    wish), a `Precision`, its name, or a pair of those.
+    """A precision for each operand, from `None` (the switch default_matmul_precision), a
+    `Precision`, its name, or a pair of those.
 
     Raises: ValueError: it names no precision.
     """
@@ -87,7 +87,7 @@ def _name(p: Value) -> Precision | None:
 
 
 def precision_config(precision: Precisions) -> str:
-    """The attribute that states operands' precisions; nothing if there is no wish."""
+    """The attribute for operands' precisions; empty if none is requested."""
     if precision is None:
         return ""
     return (
@@ -98,7 +98,7 @@ def precision_config(precision: Precisions) -> str:
 
 
 def narrower(dtype: DType, wish: DType) -> bool:
-    """Whether sums of `dtype` would lose something in the dtype wished for."""
+    """True if sums of `dtype` would lose range or precision in the dtype wished for."""
     return (
         dtypes.is_complex(dtype) > dtypes.is_complex(wish)
         or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
@@ -109,7 +109,7 @@ def narrower(dtype: DType, wish: DType) -> bool:
 
 
 def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DType:
-    """The dtype of a sum of products, given the wish for one (or `None`)."""
+    """The dtype of a sum of products: the preferred one, or the operands' for `None`."""
     if x.dtype != y.dtype:
         raise TypeError(
             f"{name}: operands must have one dtype; got {x} and {y}\n"
@@ -143,7 +143,7 @@ def accumulator(dtype: DType) -> DType:
 
 
 def from_accumulator(x: Host, dtype: DType) -> Host:
-    """A sum in its accumulator's dtype, as `dtype`; for booleans, whether it isn't zero."""
+    """A sum in its accumulator's dtype as `dtype`; of booleans, True if it isn't zero."""
     return x != 0 if dtype == np.bool_ else x.astype(dtype)
 
 
@@ -181,7 +181,7 @@ def _(
 
 
 def flops(x: Aval, y: Aval, dims: Dims) -> int:
-    """How many multiplications there are."""
+    """The number of multiplications."""
     (_, cy), (_, by) = dims
     free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
     return x.size * free
@@ -302,8 +302,8 @@ def _(
 
 
 def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
-    """Whether operands have to be converted to the output's dtype first: XLA's CPU takes few
-    mixtures, and accelerators none where the kind changes."""
+    """True if operands must be converted to the output's dtype first: XLA's CPU accepts few mixed
+    dtypes, and accelerators none where the kind changes."""
     if dtype == out_dtype:
         return False
     same_kind = dtypes.is_float(dtype) and dtypes.is_float(out_dtype)

@@ -31,7 +31,7 @@ from .structural import add, move_axis, reshape, zeros
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Where the axes of a convolution's arrays are.
+    """The layout of a convolution's arrays.
 
     Attributes:
       lhs_spec: (batch, feature, spatial…): the places of these axes in the lhs.
@@ -439,12 +439,12 @@ def cotangent_of_rhs(
 
 
 def move_groups(x: Value, source: int, target: int, groups: int) -> Value:
-    """Takes `groups`, the slower part of one axis, and makes it the slower part of another."""
+    """Moves `groups`, the slower factor of one axis, to be the slower factor of another."""
     return fold_into(unfold_from(x, source, groups), target, 1)
 
 
 def unfold_from(x: Value, axis: int, size: int, groups: int = 1) -> Value:
-    """Takes a part of an axis out and puts it in front: [groups, size, rest] -> size, …,
+    """Takes a factor of an axis out and puts it in front: [groups, size, rest] -> size, …,
     [groups, rest]."""
     shape = x.shape
     rest = shape[axis] // (size * groups)

@@ -1,6 +1,6 @@
 """Running sums, products and extremes along an axis, and the recurrence that is their derivative.
 
-Knows how to run along an axis in O(n); knows nothing of other reductions.
+Runs along an axis in O(n). Knows nothing of other reductions.
 """
 
 from collections.abc import Callable, Sequence
@@ -86,8 +86,8 @@ def loop(
 def write_prefix_windows(
     block: Block, axis: int, reverse: bool, identity: np.generic, combine: Combine, x: Operand
 ) -> Operand:
-    """Writes a reduction over the window of all elements before each: XLA's GPU and TPU compilers
-    have fast forms of it."""
+    """Writes a reduction over the window of all elements up to each one, which XLA's GPU and TPU
+    compilers recognise and make fast."""
     whole = x.aval.update(weak_type=False)
     scalar, n = whole.update(shape=()), whole.shape[axis]
     size = [n if i == axis else 1 for i in range(whole.ndim)]
@@ -218,7 +218,7 @@ def _(block: Block, a: Operand, b: Operand, out: Aval, axis: int, reverse: bool)
 
     wide = WIDE.get(out.dtype, out.dtype)
     a, b = block.convert(a, wide), block.convert(b, wide)
-    # nothing comes before the first: its factor must not count, be it infinite
+    # nothing precedes the first element: its factor must not matter, even if it is infinite
     whole = a.aval.update(dtype=dtypes.int32)
     end = block.full(whole.shape[axis] - 1 if reverse else 0, whole)
     first = block.compare("EQ", block.iota(whole, axis), end, whole.update(dtype=dtypes.bool_))
@@ -254,7 +254,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, axis: int, reverse: bo
 
 
 def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) -> Value:
-    """The array moved one step along an axis: each element's place is taken by the one before."""
+    """The array shifted by one along an axis, with `first` in front (at the end if `reverse`)."""
     n = x.shape[axis]
     if not n:
         return x
@@ -325,7 +325,7 @@ cummin = cumulative(
 def _cumulative_extreme_jvp(
     primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bool
 ) -> Tangent:
-    """Where an element equals the extreme so far, each gets half of the derivative."""
+    """An element that equals the extreme before it shares the derivative with it, in halves."""
     (x,), (dx,) = primals, tangents
     one = out.aval.update(shape=(), weak_type=False)
     tied = eq(shift_by_one(out, axis, reverse, np.nan), out)  # NaN: nothing comes before the first

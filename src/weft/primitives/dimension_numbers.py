@@ -1,4 +1,4 @@
-"""What gathers and scatters are told: dimension numbers and modes, and their checks.
+"""The dimension numbers and modes of gathers and scatters, and their checks.
 
 Knows avals; knows nothing of the primitives.
 """
@@ -17,14 +17,14 @@ from .structural import others
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """How `gather` reads: each index along the last axis of the indices is a window's place.
+    """The layout of a `gather`, whose indices along their last axis are the starts of windows.
 
     Attributes:
       offset_dims: axes of the output that run through a window.
       collapsed_slice_dims: axes of the operand of window size 1 that the output doesn't have.
       start_index_map: the axis of the operand for each element of an index.
       operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
-        that are walked through together.
+        that are iterated together.
     """
 
     offset_dims: tuple[int, ...]
@@ -35,14 +35,14 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """How `scatter` writes: the reverse of `GatherDimensionNumbers`.
+    """The layout of a `scatter`: the reverse of `GatherDimensionNumbers`.
 
     Attributes:
       update_window_dims: axes of the updates that run through a window.
       inserted_window_dims: axes of the operand of window size 1 that the updates don't have.
       scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
       operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
-        indices, that are walked through together.
+        indices, that are iterated together.
     """
 
     update_window_dims: tuple[int, ...]
@@ -53,10 +53,10 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What becomes of windows that aren't inside the operand.
+    """The treatment of windows that aren't within the operand.
 
     CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
-    says that there are none: what happens otherwise is not specified.
+    promises that there are none; the result is unspecified if there are.
     """
 
     CLIP = enum.auto()
@@ -89,15 +89,14 @@ _MODES = {
 
 
 def default_fill(dtype: DType) -> np.generic:
-    """What is read out of range if nothing is said: NaN, the lowest signed integer, the highest
-    unsigned one, True."""
+    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True."""
     if dtypes.is_inexact(dtype):
         return dtype.type(np.nan)
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
 
 
 def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
-    """What a gather reads of windows that aren't inside; `None` if they are moved inside."""
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
     if mode is not FILL_OR_DROP:
         return None
     return default_fill(dtype) if value is None else dtype.type(value)

@@ -1,4 +1,4 @@
-"""Windows of fixed size at places known at run time: read (dynamic_slice), written
+"""Windows of fixed size at run-time positions: read (dynamic_slice), written
 (dynamic_update_slice). A window that sticks out is moved inside.
 
 Knows one window at a time; batches of them are gathers and scatters (`indexing`).
@@ -84,7 +84,7 @@ def _(x: Host, *starts: Host, sizes: Integers) -> Host:
 
 
 def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
-    """Start indices as operands of one signed dtype: XLA's CPU takes unsigned ones for signed."""
+    """Start indices as operands of one signed dtype: XLA's CPU reads unsigned ones as signed."""
     wide = [wide_indices(block, s, shape) for s in starts]
     if len({s.aval.dtype for s in wide}) > 1:
         wide = [block.convert(s, dtypes.int64) for s in wide]

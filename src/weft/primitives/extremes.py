@@ -1,4 +1,4 @@
-"""What reductions by maximum, minimum and logic share: identities, signs of zero, wider dtypes.
+"""Identities, signs of zero and wider dtypes, for reductions by maximum, minimum and logic.
 
 Knows dtypes; knows nothing of the primitives that use it.
 """
@@ -42,7 +42,8 @@ def all_ones(dtype: DType) -> np.generic:
     )
 
 
-# What NumPy reduces narrow dtypes in: exact for extremes, rounded once for products, as by XLA.
+# The dtypes in which NumPy reduces narrow ones: exact for extremes, rounded once for products, as
+# by XLA.
 WIDE: dict[DType, DType] = {
     dtypes.int4: np.dtype(np.int8),
     dtypes.uint4: np.dtype(np.uint8),

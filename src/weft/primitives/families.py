@@ -1,4 +1,4 @@
-"""Makers: what elementwise primitives have in common is written once, here.
+"""Makers of elementwise primitives.
 
 Knows nothing of particular primitives.
 """
@@ -16,7 +16,7 @@ from .structural import align, broadcast_shape, unbroadcast, widen
 
 Derivative = Callable[..., Any]
 
-# What an operation accepts: a word for messages, and the test of a dtype.
+# The dtypes that an operation accepts: a word for messages, and a test.
 KINDS: dict[str, Callable[[DType], bool]] = {
     "any": lambda d: True,
     "float": dtypes.is_float,
@@ -50,7 +50,7 @@ def same_dtype(name: str, *avals: Aval) -> None:
         )
 
 
-# Where elements of these dtypes are computed on the host, as XLA does.
+# The dtypes in which NumPy computes elements of narrow ones, as XLA does.
 WIDER: dict[DType, DType] = {
     dtypes.int4: dtypes.int8,
     dtypes.uint4: dtypes.uint8,
@@ -79,7 +79,7 @@ def evaluate_in_wider(
     out_dtype: Callable[[DType], DType] | None = None,
     table: dict[DType, DType] = WIDER,
 ) -> None:
-    """Gives a primitive evaluate rules for the dtypes that NumPy's functions aren't exact in."""
+    """Adds evaluate rules for the dtypes in which NumPy's functions aren't exact."""
     evaluate = primitive.evaluate_rule
     assert evaluate is not None
     for dtype, wider in table.items():
@@ -89,7 +89,7 @@ def evaluate_in_wider(
 
 
 def zero(*_: Value, **params: Any) -> None:
-    """The derivative of a step: zero where it is defined."""
+    """The derivative of a step function: zero where it is defined."""
     return None
 
 
@@ -235,7 +235,7 @@ def nary(
 def comparison(
     name: str, doc: str, *, evaluate: Kernel, direction: str, accepts: str = "any"
 ) -> Primitive:
-    """An elementwise comparison: gives booleans; zero derivative."""
+    """An elementwise comparison: returns booleans; zero derivative."""
 
     def lower_rule(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         return block.compare(direction, x, y, out)

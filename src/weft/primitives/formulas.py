@@ -1,12 +1,12 @@
-"""Functions written once, as formulas that NumPy computes or that are written as StableHLO.
+"""Functions written once, as formulas that run in NumPy or are lowered to StableHLO.
 
     def softplus(m, x):
         return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
 
     evaluate=evaluated(softplus), stablehlo=lowered(softplus)
 
-`m` is the algebra: `HostAlgebra` works on float64 arrays, `BlockAlgebra` on `Term`s, operands of a
-block with operators. Knows both languages of numbers; knows nothing of particular functions.
+`m` is an `Algebra`: `HostAlgebra` for float64 arrays, `BlockAlgebra` for `Term`s, operands of a
+block that have operators. Knows nothing of particular functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -137,7 +137,7 @@ Formula: TypeAlias = Callable[..., Number]
 
 
 class Algebra(Protocol):
-    """What formulas are written in."""
+    """The elementary functions of formulas."""
 
     eps: float
     tiny: float
@@ -176,8 +176,8 @@ def _unary(operation: str) -> Callable[[Number], Number]:
 
 
 class BlockAlgebra:
-    """The algebra of terms, all of one aval. `block` is where operations are written: the block it
-    was made for, or inside a loop that of the loop."""
+    """The algebra of terms, all of one aval. Operations are written to `block`: the block that it
+    was made for, or in a loop the loop's."""
 
     exp, log = _unary("exponential"), _unary("log")
     log1p, expm1 = _unary("log_plus_one"), _unary("exponential_minus_one")
@@ -190,7 +190,7 @@ class BlockAlgebra:
         self.tiny = float(dtypes.finfo(aval.dtype).tiny)
 
     def term(self, x: Any) -> Term:
-        """A number, or a term, as a term."""
+        """A number or term as a term."""
         return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
 
     def maximum(self, x: Any, y: Any) -> Term:
@@ -285,7 +285,7 @@ def lowered_in_wider(operation: str) -> Rule:
 
 
 def chebyshev(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
-    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first term that counts."""
+    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first significant term."""
     kept = [c for c in coefficients if abs(c) > m.eps / 64]
     b1 = b2 = m.like(t, 0.0)
     for c in reversed(kept[1:]):

@@ -1,6 +1,6 @@
 """Gathers and scatters on NumPy arrays. Knows XLA's dimension numbers; knows nothing of primitives.
 
-Both read or write windows of an operand at places that an array of indices gives. Here the places
+Both read or write windows of an operand, whose starts are in an array of indices. Here the starts
 become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
 """
 
@@ -14,14 +14,14 @@ from .rule_types import Host, Kernel, Ufunc
 
 
 class Windows:
-    """Where windows of one signature are in an operand, and how results are laid out.
+    """The windows of an operand for one signature, and the layout of results.
 
     Args:
       shape: of the operand.
       index_shape: of the indices; the last axis holds an index for each axis in `start_map`.
       sizes: of a window, one for each axis of the operand (1 for those that are dropped).
       dropped: axes of the operand that the result doesn't have.
-      operand_batching, indices_batching: pairs of axes that are walked through together.
+      operand_batching, indices_batching: pairs of axes that are iterated together.
       window_axes: the axes of the result (or of the updates) that run through a window.
     """
 
@@ -93,11 +93,11 @@ class Windows:
         return x if self.whole else x[self.fixed]
 
     def valid(self, indices: Any) -> Any:
-        """Which windows are inside the operand."""
+        """A mask of the windows that are within the operand."""
         return ((indices >= 0) & (indices <= self.bounds)).all(-1)
 
     def clipped(self, indices: Host) -> Any:
-        """Indices moved so that the windows are inside."""
+        """Indices clamped so that the windows are within the operand."""
         return np.minimum(np.maximum(indices, 0), self.bounds)
 
     def index(self, indices: Any, mask: Any = None) -> tuple[Any, ...]:
@@ -116,7 +116,7 @@ class Windows:
 
 
 def as_int64(indices: Host) -> Host:
-    """Indices as NumPy counts; huge unsigned ones stay huge."""
+    """Indices as int64; unsigned ones beyond it become very large."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)

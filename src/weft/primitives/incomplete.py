@@ -63,7 +63,7 @@ def _log_of_ratio(m: Algebra, excess: Number, ratio: Number) -> Number:
 
 
 def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
-    """x**a exp(-x) / Γ(a + 1). For large a the powers would lose digits: they are joined there."""
+    """x**a exp(-x) / Γ(a + 1). For large a these would lose digits: they are combined there."""
     plain = m.exp(a * m.log(x) - x - _lgamma_positive(m, a + 1))
     large = m.maximum(a, 8)
     inverse = 1 / large
@@ -148,7 +148,8 @@ def _gamma_fraction(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
 def _regions(
     m: Algebra, a: Number, x: Number
 ) -> tuple[Number, tuple[Number, Number], tuple[Number, Number]]:
-    """Where the series is used, and harmless operands for it and for the fraction elsewhere."""
+    """A mask of where the series is used, and operands for it and for the fraction, harmless where
+    the other one is used."""
     valid = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     below = (x <= 1) | (x <= a)
     series = (m.where(valid & below, a, 1.0), m.where(valid & below, x, 0.5))

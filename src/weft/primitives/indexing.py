@@ -1,6 +1,6 @@
 """gather, which reads windows at run-time indices, and the scatters, which write them.
 
-Knows XLA's dimension numbers and what happens out of range; knows nothing of NumPy's indexing.
+Knows XLA's dimension numbers and out-of-bounds modes; knows nothing of NumPy's indexing.
 """
 
 from collections.abc import Sequence
@@ -130,7 +130,8 @@ def _(x: Host, indices: Host, **params: Any) -> Host:
 
 
 def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operand:
-    """Indices in a signed dtype that holds the operand's lengths; huge unsigned ones stay huge."""
+    """Indices in a signed dtype that holds the operand's lengths; unsigned ones beyond it are
+    clamped to its largest number."""
     dtype = indices.aval.dtype
     far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
     wide = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
@@ -141,7 +142,7 @@ def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operan
 
 
 def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
-    """Which indices are from 0 to the bounds, all along the last axis."""
+    """A mask of the indices that are from 0 to the bounds, all along the last axis."""
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
     limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
@@ -220,7 +221,7 @@ def _(
 
 
 def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes after one more in front."""
+    """Axes shifted by one, for a new axis in front."""
     return tuple(d + 1 for d in axes)
 
 
@@ -270,7 +271,7 @@ def _(
     )
 
 
-# --- scatters: their types, kernels, lowering and batching are one ---
+# --- the rules of scatters ---
 
 
 def windows_of_updates(
@@ -406,7 +407,7 @@ def batch_scatter(
     indices_are_sorted: bool,
     **params: Any,
 ) -> Value:
-    """A scatter for each of a batch: one with another window axis, or another batching axis."""
+    """A batch of scatters: one scatter with another window axis, or another batching axis."""
     dn = dimension_numbers
     x, indices, updates = args
     x, updates = with_batch_axis((x, updates), (batched[0], batched[2]), batch_size)
@@ -470,7 +471,7 @@ def gather_updates(
     dimension_numbers: ScatterDimensionNumbers,
     **flags: Any,
 ) -> Any:
-    """Reads the windows that a scatter with these parameters writes."""
+    """The windows of `x` that a scatter with these parameters writes."""
     return gather(
         x,
         indices,
@@ -487,7 +488,7 @@ def zeros_shaped(x: Value, dtype: DType | None = None) -> Value:
 
 
 def writes_once(indices: Argument, unique_indices: bool) -> bool:
-    """Whether no element is written twice, as far as is known."""
+    """True if no element can be written twice."""
     return unique_indices or all(n <= 1 for n in indices.shape[:-1])
 
 
@@ -499,7 +500,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
         return scatter(dx, indices, zeros_shaped(updates), **params)
     if writes_once(indices, params["unique_indices"]):
         return scatter(instantiate(dx, x.aval), indices, du, **params)
-    # Several updates may go to one element: number them, and see whose number is left.
+    # Several updates may go to one element: number them, and see which number remains.
     numbers = reshape(
         iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
     )

@@ -1,4 +1,4 @@
-"""The operation that says where the parts of a value are to be, within a compiled program."""
+"""sharding_constraint: the sharding of a value within a compiled program."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .rule_types import Argument, Batched, Tangents, Values
 from .structural import linear_jvp
 
 constrain = Primitive(
-    "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
+    "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
 """`sharding` is a `weft.sharding.NamedSharding`."""
 

@@ -165,7 +165,7 @@ def _narrow(x: Host) -> Host:
 def _lower_threefry(
     block: Block, k0: Operand, k1: Operand, x0: Operand, x1: Operand
 ) -> list[Operand]:
-    """A call of Threefry's function for the operands' shape, which all have."""
+    """A call of Threefry's function for the operands' common shape."""
     module, out = block.module, x0.aval.strong()
     name = module.made.get(("threefry2x32", out))
     if name is None:

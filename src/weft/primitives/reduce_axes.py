@@ -21,16 +21,16 @@ from .structural import reduce_sum
 def by_variation(
     name: str, doc: str, change: Callable[[Value, bool, int], tuple[Value, bool]]
 ) -> Primitive:
-    """A linear map of the first operand. What it does along an axis depends on which of the others,
-    the witnesses, vary along it; their values don't matter.
+    """A linear map of the first operand. Along an axis it depends on which of the other operands,
+    the references, vary along it; their values don't matter.
 
     Args:
-      change: (operand, whether it varies, size) -> what becomes of it if no witness varies.
+      change: (operand, varies, size) -> (result, varies), applied where no reference varies.
     """
     primitive = Primitive(name, doc)
 
     @primitive.type
-    def _(x: Aval, *witnesses: Aval, axes: Names, sizes: Integers) -> Aval:
+    def _(x: Aval, *references: Aval, axes: Names, sizes: Integers) -> Aval:
         return x
 
     @primitive.lower
@@ -46,13 +46,13 @@ def by_variation(
         return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
 
     @primitive.transpose
-    def _(ct: Value, x: Argument, *witnesses: Argument, **params: Any) -> Tangents:
-        if any(map(is_linear, witnesses)):
+    def _(ct: Value, x: Argument, *references: Argument, **params: Any) -> Tangents:
+        if any(map(is_linear, references)):
             raise TypeError(
                 "linear_transpose: expected a linear function; got one that takes a gradient with "
                 f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
             )
-        return (primitive(ct, *witnesses, **params), *[None] * len(witnesses))
+        return (primitive(ct, *references, **params), *[None] * len(references))
 
     @primitive.batch
     def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
@@ -63,12 +63,12 @@ def by_variation(
     def _(
         args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
     ) -> BatchedResult:
-        (x, *witnesses), (varies, *witnesses_vary) = args, batched
+        (x, *references), (varies, *references_vary) = args, batched
         at = axes.index(axis.name)
-        if not any(witnesses_vary):
+        if not any(references_vary):
             x, varies = change(x, varies, axis.size)
         if len(axes) > 1:
-            x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
+            x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
         return x if varies else Shared(x)
 
     return primitive
@@ -82,5 +82,5 @@ def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
     return div(x, literal(size, x.dtype)), varies
 
 
-psum_shared = by_variation("psum_shared", "Sum over axes along which no witness varies.", _sum)
+psum_shared = by_variation("psum_shared", "Sum over axes along which no reference varies.", _sum)
 share = by_variation("share", "An equal part of the sum: divided by the length of the axes.", _part)

@@ -1,4 +1,4 @@
-"""Reductions: maximum, minimum, product, logic, places of extremes, and any computation.
+"""Reductions: maximum, minimum, product, logic, and positions of extremes.
 
 The sum is in `structural`. Knows identities and derivatives; knows nothing of promotion.
 """
@@ -60,7 +60,7 @@ def monoid_reduction(
       ufunc: NumPy's function of two arrays.
       stablehlo: the operation's name.
       of_complex: the primitive that lowers it for complex numbers, if they have no such operation.
-      identity: dtype -> the scalar that changes nothing.
+      identity: dtype -> the identity, as a scalar.
       accepts: one of `families.KINDS`.
     """
     primitive = Primitive(name, doc, host_limit=host_limit)
@@ -254,10 +254,10 @@ IDENTITIES: dict[str, Identity] = {
     "or": lambda dtype: dtype.type(0),
     "xor": lambda dtype: dtype.type(0),
 }
-"""What changes nothing, for each of them: dtype -> scalar."""
+"""The identity of each of them: dtype -> scalar."""
 
 
-# --- places of extremes ---
+# --- positions of extremes ---
 
 
 def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Primitive:

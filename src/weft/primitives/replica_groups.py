@@ -1,4 +1,4 @@
-"""Which replicas or devices of a compiled program an operation goes on between, by their numbers.
+"""The replicas or devices between which a collective communicates, by their numbers.
 
 They are counted row by row over all named axes that the program is written for. Knows axes and
 meshes; knows no operation.
@@ -32,7 +32,7 @@ def unbound_axis(
 
 
 def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list[list[int]]:
-    """The numbers of the replicas that belong together: of those that differ in these axes only.
+    """The groups of replicas that communicate: those that differ in these axes only.
 
     The replicas are counted row by row over all axes that the program is written for.
     """
@@ -52,7 +52,7 @@ def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list
 
 
 def axis_number(block: Block, operation: str, axis: Hashable) -> int:
-    """Which of the program's axes has this name."""
+    """The number of the program's axis with this name."""
     for i, (name, _) in enumerate(block.module.axes):
         if name == axis:
             return i
@@ -60,7 +60,7 @@ def axis_number(block: Block, operation: str, axis: Hashable) -> int:
 
 
 def stride(block: Block, operation: str, axis: Hashable) -> int:
-    """By how much the numbers of neighbours along an axis differ."""
+    """The difference between the numbers of neighbours along an axis."""
     after = block.module.axes[axis_number(block, operation, axis) + 1 :]
     return math.prod(size for _, size in after)
 
@@ -76,10 +76,10 @@ def device_order(module: Module) -> Host:
 def replica_attributes(
     block: Block, name: str, axes: Names, groups: Groups, ids: bool = True
 ) -> str:
-    """The attributes that say between which replicas, or devices, an operation goes on.
+    """The attributes that name the replicas, or devices, of a collective.
 
     Args:
-      ids: whether XLA wants to be told that the numbers are those of devices.
+      ids: whether the operation has the attribute `use_global_device_ids`.
     """
     marks = f"replica_groups = {matrix(replica_groups(block, name, axes, groups))}"
     if block.module.meshes is not None:

@@ -1,4 +1,4 @@
-"""The types of what goes into primitives' rules and comes out of them; the protocol itself is in
+"""The types of the arguments and results of primitives' rules. The protocol is in
 `core/primitive.py`.
 
     evaluate    Host, …             -> Host

@@ -1,4 +1,4 @@
-"""Choosing between arrays, and identities that say something about derivatives or compilation."""
+"""Choosing between arrays, and identities with a meaning for derivatives or compilation."""
 
 from collections.abc import Sequence
 from typing import Any

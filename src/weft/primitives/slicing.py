@@ -1,7 +1,7 @@
-"""Arrays cut, joined, padded and reversed at places known beforehand. Closed under transposition:
-a slice's transpose is a pad, a pad's and a concatenation's are slices.
+"""Slicing, concatenating, padding and reversing at static positions. Closed under transposition: a
+slice's transpose is a pad, a pad's and a concatenation's are slices.
 
-Knows nothing of places known at run time; see `dynamic_slicing` and `indexing`.
+Knows nothing of positions known at run time; see `dynamic_slicing` and `indexing`.
 """
 
 import itertools
@@ -102,8 +102,8 @@ def _(args: Values, batched: Batched, batch_size: int, *, dimension: int) -> Val
 
 pad = Primitive(
     "pad",
-    "An array among copies of a scalar: `padding` has (before, after, between) for each axis; "
-    "negative ones cut off.",
+    "An array padded with a scalar: `padding` has (before, after, between) for each axis; negative "
+    "ones crop.",
     host_limit=2_000_000,
 )
 
@@ -129,7 +129,7 @@ def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
 
 
 def _places(shape: Integers, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Which elements of an operand stay, and where they are in the padded array."""
+    """The slices of an operand that are kept, and their positions in the padded array."""
     sources, targets = [], []
     for n, (before, after, between) in zip(shape, padding, strict=True):
         step = between + 1

@@ -83,7 +83,7 @@ def numpy_keys(x: Host) -> list[Host]:
 def _(
     block: Block, *operands: Operand, out: Avals, dimension: int, is_stable: bool, num_keys: int
 ) -> Sequence[Operand]:
-    # unstable only where nobody sees it: a derivative sorts again, and must find the same order
+    # unstable only where it can't be seen: a derivative sorts again, and must find the same order
     is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
@@ -103,7 +103,7 @@ def _(
 
 
 def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Operand]]:
-    """The pairs of real scalars that compare two scalars."""
+    """The pairs of real scalars by which two scalars are compared."""
     if not dtypes.is_complex(x.aval.dtype):
         return [(x, y)]
     part = x.aval.update(dtype=dtypes.real_of(x.aval.dtype))
@@ -111,7 +111,7 @@ def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Opera
 
 
 def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
-    """Writes whether the first of each pair come before the second, in lexicographic order."""
+    """Writes the comparison of the first of each pair with the second, in lexicographic order."""
     (x, y), rest = pairs[0], pairs[1:]
     flag = x.aval.update(dtype=dtypes.bool_)
 
@@ -158,7 +158,7 @@ def take_along(
     mode: GatherScatterMode = GatherScatterMode.PROMISE_IN_BOUNDS,
     unique: bool = True,
 ) -> Any:
-    """Elements of `x` at places along an axis, given for each slice along it."""
+    """Elements of `x` at positions along an axis, one set for each slice along it."""
     rest = others((axis,), x.ndim)
     numbers = GatherDimensionNumbers(
         offset_dims=(),

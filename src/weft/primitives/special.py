@@ -29,8 +29,8 @@ _SLOW = 64  # elements up to which a Python function for each is faster than a c
 
 
 def left_to_xla(primitive: Primitive) -> Primitive:
-    """Makes the evaluate rule a reference only: even for one element a compiled program is faster
-    (igamma: 10 against 1200 µs)."""
+    """Makes the evaluate rule a reference for tests: even for one element a compiled program is
+    faster (igamma: 10 against 1200 µs)."""
     primitive.host_when(lambda *_, **__: False)
     return primitive
 
@@ -47,7 +47,7 @@ def elementwise(function: Callable[[float], float]) -> Kernel:
 
 
 def undefined(name: str, argument: str) -> Rule:
-    """The derivative in an argument for which there is none."""
+    """The derivative in an argument for which none is implemented."""
 
     def rule(*_: Value) -> Value:
         raise NotImplementedError(

@@ -1,7 +1,7 @@
 """The primitives that interpreters and other families need: closed under transposition.
 
-A broadcast's transpose is a sum, a sum's a broadcast; reshape, transpose and convert mirror
-themselves. Knows nothing of any interpretation.
+A broadcast's transpose is a sum, a sum's a broadcast; those of reshape, transpose and convert are
+of their own kind. Knows nothing of any interpretation.
 """
 
 import functools
@@ -104,8 +104,8 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 
 
 def align(args: Values, batched: Sequence[bool]) -> list[Value]:
-    """Gives batched operands of an elementwise operation one rank, so that they broadcast with
-    the batch in front."""
+    """Operands of an elementwise operation, the batched ones reshaped to one rank so that they
+    broadcast with the batch in front."""
     rank = max(a.ndim - b for a, b in zip(args, batched, strict=True))
     return [
         reshape(a, shape=(a.shape[0], *(1,) * (rank - a.ndim + 1), *a.shape[1:]))
@@ -476,7 +476,7 @@ def _(
     return convert_element_type(args[0], dtype=dtype, weak_type=weak_type)
 
 
-# --- what rules are written with ---
+# --- functions for rules ---
 
 
 def widen(x: Any, shape: tuple[int, ...]) -> Any:
@@ -512,7 +512,7 @@ def full(aval: Aval, value: complex | np.generic) -> Any:
 
 
 def strong_full(aval: Aval, one: Array) -> Any:
-    """An array of one number, of a dtype that doesn't give way."""
+    """An array of one number, of a dtype that isn't weak."""
     return broadcast_in_dim(Array(one._host, aval.update(shape=())), shape=aval.shape, dims=())
 
 
@@ -522,7 +522,7 @@ def zeros(aval: Aval) -> Any:
 
 
 def instantiate(ct: Tangent, aval: Aval) -> Any:
-    """A cotangent or tangent, with `None` made into zeros."""
+    """A cotangent or tangent; zeros for `None`."""
     return zeros(aval.strong()) if ct is None else ct
 
 

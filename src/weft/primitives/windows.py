@@ -1,4 +1,4 @@
-"""Reductions of windows that slide over an array: sums, extremes, places of extremes, any program.
+"""Reductions of windows that slide over an array: sums, extremes, positions of extremes.
 
 A window is a few shifted slices combined, axis by axis: on CPUs that is 10 to 80 times faster than
 XLA's reduce_window and select_and_scatter (float32[32,28,28,16], 3 x 3 windows: forward 0.4 ms
@@ -42,7 +42,7 @@ from .structural import add, linear_jvp, reshape
 
 
 class Geometry(NamedTuple):
-    """Where windows are, one entry for each axis.
+    """The sizes and positions of windows, one entry for each axis.
 
     Attributes:
       window: how many elements a window has.
@@ -59,7 +59,7 @@ class Geometry(NamedTuple):
     window_dilation: tuple[int, ...]
 
     def out_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of what comes out for an array of `shape`."""
+        """The output's shape for an array of `shape`."""
         return tuple(spatial_shape(shape, *self))
 
     def batched(self) -> "Geometry":
@@ -84,7 +84,7 @@ class Geometry(NamedTuple):
 
 
 def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
-    """Refuses what doesn't fit an array."""
+    """Refuses windows that don't fit an array."""
     for what, values in geometry._asdict().items():
         if len(values) != x.ndim:
             raise ValueError(
@@ -134,7 +134,7 @@ def slide(
 
 
 def combine_all(pieces: Iterable[T], combine: Callable[[T, T], T]) -> T:
-    """All of some arrays, from the left."""
+    """All of some arrays, combined from the left."""
     return functools.reduce(combine, pieces)
 
 
@@ -351,7 +351,7 @@ def _window_extreme_jvp(largest: bool) -> Rule:
 
 
 def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int, gap: int) -> bool:
-    """Whether every window has an element, not identities only, along an axis."""
+    """True if every window has at least one element, not only padding, along an axis."""
     starts = np.arange(out_length(n, w, stride, padding, base, gap)) * stride - padding[0]
     at = starts[:, None] + np.arange(w) * gap
     return bool(((at >= 0) & (at < dilated(n, base)) & (at % base == 0)).any(1).all())
@@ -361,8 +361,8 @@ def reaches_all(n: int, w: int, stride: int, padding: tuple[int, int], base: int
 
 window_place = Primitive(
     "window_place",
-    "Where the first extreme of each window is, as an index (int32) into the operand's elements "
-    "after the first `batch_dims` axes; their number, for a window of identities only.",
+    "The position of the first extreme of each window, as an index (int32) into the elements after "
+    "the first `batch_dims` axes; their number, for a window of padding only.",
     host_limit=65_536,
 )
 
@@ -406,8 +406,8 @@ def _(x: Host, *, geometry: Geometry, largest: bool, batch_dims: int) -> Host:
 def tap_lines(
     shape: Integers, geometry: Geometry, tap: Sequence[int], batch_dims: int
 ) -> tuple[list[Any], list[Any]]:
-    """For each axis, what one place in the window adds to the index for each output, and where
-    there is an element."""
+    """For each axis, the contribution of one position in the window to each output's index, and a
+    mask of the outputs for which there is an element."""
     lines, goods = [], []
     for axis, (n, w, stride, padding, base, gap) in enumerate(zip(shape, *geometry, strict=True)):
         at = np.arange(out_length(n, w, stride, padding, base, gap)) * stride
@@ -469,7 +469,7 @@ def tap_index(
     tap: Sequence[int],
     batch_dims: int,
 ) -> tuple[Any, Any]:
-    """Writes what `tap_lines` gives, added up; `None` for the second if all is valid."""
+    """Writes the sums of `tap_lines`; `None` for the second if all is valid."""
     total = valid = None
     flags = out.update(dtype=dtypes.bool_)
     lines, goods = tap_lines(shape, geometry, tap, batch_dims)

@@ -355,7 +355,7 @@ def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None 
 
 @sampler
 def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
-    """Whether a uniform number is below p."""
+    """Booleans that are True with probability p."""
     return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
 
 

@@ -347,7 +347,7 @@ _poisson = jit(_poisson_of, static_argnames="dtype")
 
 
 def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """How many uniform numbers can be multiplied until the product is below exp(-lam)."""
+    """The number of uniform numbers that can be multiplied until the product is below exp(-lam)."""
     limit = int(dtypes.iinfo(dtype).max)
     axes = tuple(range(len(shape)))
 

@@ -211,7 +211,7 @@ def categorical(
 
 @sampler
 def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
-    """Where logits plus Gumbel samples are largest."""
+    """The index of the largest sum of a logit and a Gumbel sample."""
     scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
     axis += len(shape) - logits.ndim
     return reduction.argmax(scores, axis=axis, dtype=dtypes.int32)
