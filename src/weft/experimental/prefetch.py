@@ -42,7 +42,7 @@ def prefetch_to_device(
     """The elements of an iterator, put on devices while earlier ones are in use.
 
     Args:
-      iterator: yields batches: trees of arrays, NumPy's or weft's. It may be infinite, and reuse its
+      iterator: yields batches, trees of NumPy's or weft's arrays. It may be infinite, and reuse its
         NumPy arrays, of which the devices have copies. It runs in a thread of its own, with the
         switches of the caller.
       size: the number of batches that wait on the devices; no more are made until one is taken.
