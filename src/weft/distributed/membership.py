@@ -42,7 +42,7 @@ class Membership(NamedTuple):
     relay: Relay | None
 
 
-class Plan(NamedTuple):
+class Settings(NamedTuple):
     """The settings by which this process joins."""
 
     host: str
@@ -105,7 +105,7 @@ def initialize(
     global _current
     if _current is not None:
         raise PlatformError("initialize: this process has been initialized already")
-    plan = planned(
+    settings = settings_from(
         coordinator_address, num_processes, process_id, local_device_ids, cluster_detection_method
     )
     limits = Limits(
@@ -115,7 +115,7 @@ def initialize(
         _seconds("stall_timeout_seconds", stall_timeout_seconds),
     )
     runtime.require_unopened("initialize")
-    _current = _joined(plan, limits, coordinator_bind_address)
+    _current = _joined(settings, limits, coordinator_bind_address)
 
 
 def is_initialized() -> bool:
@@ -156,13 +156,13 @@ def shutdown() -> None:
 # --- settings ---
 
 
-def planned(
+def settings_from(
     address: str | None,
     count: int | None,
     rank: int | None,
     local_device_ids: int | Sequence[int] | None = None,
     method: str | None = None,
-) -> Plan:
+) -> Settings:
     """The settings: arguments, completed by switches and by the cluster's variables.
 
     Raises: ValueError: something is missing, or contradicts itself.
@@ -186,7 +186,7 @@ def planned(
     elif local_device_ids is None and place is not None and place.local_id is not None:
         chosen_outside = any(name in os.environ for name in HIDDEN_DEVICES)
         local_device_ids = None if chosen_outside else [place.local_id]
-    return Plan(host, port, count, rank, local_device_ids)
+    return Settings(host, port, count, rank, local_device_ids)
 
 
 def _chosen(given: Any, argument: str, switch: str, said: Any, variable: str) -> tuple[Any, str]:
@@ -215,33 +215,33 @@ def _seconds(name: str, given: float | None) -> float:
 # --- joining ---
 
 
-def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
+def _joined(settings: Settings, limits: Limits, bind: str | None) -> Membership:
     """Connects to process 0, then joins XLA's service. Raises PlatformError."""
-    hub, host, port = None, plan.host, plan.port
-    if plan.rank == 0:
-        listener = _listener(plan, bind)
+    hub, host, port = None, settings.host, settings.port
+    if settings.rank == 0:
+        listener = _listener(settings, bind)
         bound, port, *_ = listener.getsockname()
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bound, bound)
-        service = partial(_open_service, plan.processes, bound, limits)
-        hub = Hub(listener, plan.processes, versions.load().version, limits, service)
+        service = partial(_open_service, settings.processes, bound, limits)
+        hub = Hub(listener, settings.processes, versions.load().version, limits, service)
     try:
-        line, welcome = attend(host, port, _hello(plan), limits.initialization)
+        line, welcome = attend(host, port, _hello(settings), limits.initialization)
     except Refused as error:
         if hub is not None:
             hub.over.wait()
         raise PlatformError(f"initialize: {error}") from None
-    spoke = Spoke(line, plan.rank, welcome, hub)
+    spoke = Spoke(line, settings.rank, welcome, hub)
     relay = None if hub is not None else Relay(host, welcome.port)
     try:
         runtime.connect(
             joined_address(host, welcome.port) if relay is None else relay.address,
-            plan.rank,
-            plan.processes,
-            init_timeout=_whole(welcome.limits.initialization),
-            heartbeat_timeout=_whole(BEHIND * welcome.limits.heartbeat),
-            shutdown_timeout=_whole(BEHIND * welcome.limits.shutdown),
+            settings.rank,
+            settings.processes,
+            init_timeout=_whole_seconds(welcome.limits.initialization),
+            heartbeat_timeout=_whole_seconds(BEHIND * welcome.limits.heartbeat),
+            shutdown_timeout=_whole_seconds(BEHIND * welcome.limits.shutdown),
             host=welcome.address,
-            local_device_ids=plan.local_device_ids,
+            local_device_ids=settings.local_device_ids,
         )
     except PlatformError as error:
         spoke.fail(str(error))
@@ -249,14 +249,14 @@ def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
     return Membership(spoke, hub, relay)
 
 
-def _hello(plan: Plan) -> Hello:
-    me = Member(plan.rank, socket.gethostname(), os.getpid())
-    return Hello(me, plan.processes, versions.load().version)
+def _hello(settings: Settings) -> Hello:
+    me = Member(settings.rank, socket.gethostname(), os.getpid())
+    return Hello(me, settings.processes, versions.load().version)
 
 
-def _listener(plan: Plan, bind: str | None) -> socket.socket:
+def _listener(settings: Settings, bind: str | None) -> socket.socket:
     """Process 0's listening socket. Raises PlatformError if it can't be opened."""
-    host, port = plan.host, plan.port
+    host, port = settings.host, settings.port
     if bind is not None:
         host, port = split_address(bind, "initialize: coordinator_bind_address")
     try:
@@ -267,15 +267,15 @@ def _listener(plan: Plan, bind: str | None) -> socket.socket:
     except OSError as error:
         raise PlatformError(
             f"initialize: process 0 can't listen at {joined_address(host, port)}: "
-            f"{error.strerror or error}{_who_has(plan)}\n"
+            f"{error.strerror or error}{_who_has(settings)}\n"
             "  fix: choose a port that is free, on the host of process 0"
         ) from None
 
 
-def _who_has(plan: Plan) -> str:
+def _who_has(settings: Settings) -> str:
     """The answer of a process 0 that holds the port already; empty if it is another program."""
     try:
-        attend(plan.host, plan.port, _hello(plan), timeout=1)
+        attend(settings.host, settings.port, _hello(settings), timeout=1)
     except Unanswered:
         return ""
     except Refused as error:
@@ -290,8 +290,8 @@ def _open_service(count: int, host: str, limits: Limits) -> tuple[runtime.Servic
     service = runtime.start_service(
         joined_address(host, port),
         count,
-        heartbeat_timeout=_whole(BEHIND * limits.heartbeat),
-        shutdown_timeout=_whole(BEHIND * limits.shutdown),
+        heartbeat_timeout=_whole_seconds(BEHIND * limits.heartbeat),
+        shutdown_timeout=_whole_seconds(BEHIND * limits.shutdown),
     )
     return service, port
 
@@ -300,7 +300,7 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-def _whole(seconds: float) -> int:
+def _whole_seconds(seconds: float) -> int:
     return min(NEVER, math.ceil(min(seconds, NEVER)))
 
 

@@ -7,7 +7,7 @@ import argparse
 import socket
 import sys
 
-from .supervisor import Child, run
+from .supervisor import Child, run_children
 
 __all__ = ["main"]
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         Child(rank, [sys.executable, *command], environment(given, address, rank))
         for rank in range(given.processes)
     ]
-    return run(children)
+    return run_children(children)
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:

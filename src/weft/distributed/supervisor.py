@@ -90,7 +90,7 @@ class Running:
         return f"{self} was killed by {signal.Signals(-code).name}{likely}"
 
 
-def run(children: Sequence[Child]) -> int:
+def run_children(children: Sequence[Child]) -> int:
     """Starts the children and waits for their end; their output comes with `[rank]` in front.
 
     Returns: 0 if all ended so; otherwise the status of the one that failed first, or 128 + the
@@ -120,7 +120,7 @@ def _supervise(running: list[Running], asked: list[int]) -> int:
     while not asked:
         failed = [each for each in running if not each.is_alive and each.status]
         if failed:
-            return _failure(running, failed, asked)
+            return _report_failure(running, failed, asked)
         if not any(each.is_alive for each in running):
             return 0
         time.sleep(POLL)
@@ -128,7 +128,7 @@ def _supervise(running: list[Running], asked: list[int]) -> int:
     return 128 + asked[0]
 
 
-def _failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
+def _report_failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
     """Reports the process that failed, and gives the others time to report it too."""
     deadline = time.monotonic() + SETTLE
     culprit = None
