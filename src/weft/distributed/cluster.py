@@ -98,7 +98,7 @@ def detect(environment: Environment, method: str | None = None) -> ClusterProces
 
 
 def host_in(uri: str) -> str:
-    """The first address in how Open MPI says where `mpirun` is; empty if it says none.
+    """The first address in Open MPI's URI of `mpirun`; empty if there is none.
 
     Example:
       >>> host_in('"917.0;tcp://10.0.0.7,10.1.0.7:34911"'), host_in("917.0;tcp6://[fe80::1]:34911")

@@ -80,7 +80,7 @@ def initialize(
       num_processes: how many there are.
       process_id: which one this is, from 0.
       local_device_ids: the GPUs of this host that it uses; by default all, or under Open MPI and
-        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES says. Without
+        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES is set. No
         effect on the CPU.
       cluster_detection_method: 'ompi', 'slurm', or 'deactivate'; by default they are all tried.
       initialization_timeout: seconds to wait for processes that start late. This and the other

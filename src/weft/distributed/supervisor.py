@@ -133,7 +133,7 @@ def _report_failure(running: list[Running], failed: list[Running], asked: list[i
     deadline = time.monotonic() + SETTLE
     culprit = None
     while True:
-        # who has lost another one ends for that reason; a signal says more than a status
+        # a process with status LOST ends because of another one; a signal tells more than a status
         causes = [each for each in running if not each.is_alive and each.status not in (0, LOST)]
         if causes and culprit is None:
             culprit = min(causes, key=lambda each: each.process.returncode)

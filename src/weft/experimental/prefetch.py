@@ -128,7 +128,7 @@ class Work:
         self.stopped = False
 
     def run(self, switches: dict[str, Any]) -> None:
-        """Makes batches until there are no more, one can't be made, or nobody wants them."""
+        """Makes batches until there are no more, one can't be made, or the iterator is closed."""
         with config.temporarily(**switches):
             while self.make_one():
                 pass

@@ -48,7 +48,7 @@ def _shift_right_logical(x: Host, y: Host) -> Host:
 
 def _in_nibbles(shift: Kernel) -> dict[DType, Kernel]:
     """Evaluate rules for 4-bit integers: `shift` gets both operands as int64 numbers, the first
-    with the sign that its top bit says and the second from 0 to 15."""
+    sign-extended from its top bit, and the second from 0 to 15."""
 
     def evaluate(x: Host, y: Host) -> Host:
         wide = ((x.astype(np.int64) & 15) ^ 8) - 8

@@ -189,7 +189,7 @@ class HostCall(Primitive):
     """A primitive that calls Python. Derived programs are cached on its function."""
 
     calls_host = may_act = True
-    linearize_rule = None  # that it has the attribute says where derivatives are kept
+    linearize_rule = None  # the attribute marks that derivatives are kept on the parameter
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)

@@ -45,7 +45,7 @@ def _lgamma_positive(m: Algebra, a: Number) -> Number:
 
 
 def _digamma_positive(m: Algebra, a: Number) -> Number:
-    """digamma(a) for a > 0, likewise."""
+    """digamma(a) for a > 0, in the same way."""
     total, moved = m.like(a, 0.0), a
     for _ in range(8):
         small = moved < 8

@@ -1,7 +1,7 @@
-"""psum_shared and share, of which gradients with `reduce_axes` are made: what they do along a named
-axis depends on which values vary along it, so it is found out where the axis is mapped.
+"""psum_shared and share, for gradients with `reduce_axes`. Their meaning along a named axis depends
+on which values vary along it, and so is decided where the axis is mapped.
 
-Knows one axis after the other; `higher_order/variation.py` finds out which values vary.
+Knows the rules for one axis; `higher_order/variation.py` analyses which values vary.
 """
 
 from collections.abc import Callable

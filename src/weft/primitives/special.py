@@ -71,7 +71,7 @@ def special(name: str, doc: str, **rules: Any) -> Primitive:
 
 
 def specials(name: str, doc: str, **rules: Any) -> Primitive:
-    """A function of several real numbers, likewise."""
+    """A function of several real numbers: see `special`."""
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)

@@ -219,7 +219,7 @@ def double_sided_maxwell(
     Args:
       key: a key, uint32[2].
       loc, scale: the parameters, which broadcast together.
-      shape: of what is drawn for each element of the parameters: axes in front of theirs.
+      shape: of the samples for each element of the parameters: axes in front of the parameters'.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` followed by the shape of the parameters.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.

@@ -63,7 +63,7 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
 
 
 def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
-    """The shape of the samples: the one asked for, to which parameters broadcast, or theirs."""
+    """The shape of the samples: the requested one, to which parameters broadcast, or theirs."""
     shapes = [p.aval.shape for p in parameters.values()]
     try:
         if shape is None:

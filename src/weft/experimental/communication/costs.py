@@ -207,7 +207,7 @@ def table(collectives: Iterable[Collective], network: Network | None = None) -> 
 
     Args:
       collectives: of `collectives` or `predicted`.
-      network: if it is given, a column says how long they take on it.
+      network: adds a column with their time on it.
     Example:
       >>> sum_of = lambda n: Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",))
       >>> print(table([sum_of(5), sum_of(20)]))
