@@ -333,12 +333,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
 
 @conv_general_dilated.transpose
 def _(
-    ct: Value,
-    lhs: Argument,
-    rhs: Argument,
-    *,
-    dtype: DType | None = None,
-    **params: Any,
+    ct: Value, lhs: Argument, rhs: Argument, *, dtype: DType | None = None, **params: Any
 ) -> Tangents:
     if not (lhs.size and rhs.size and ct.size):
         return [zeros(x.strong()) if isinstance(x, Aval) else None for x in (lhs, rhs)]

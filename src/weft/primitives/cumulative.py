@@ -105,13 +105,7 @@ def write_prefix_windows(
 
 
 def cumulative(
-    name: str,
-    doc: str,
-    *,
-    ufunc: Ufunc,
-    combine: Combine,
-    identity: Identity,
-    accepts: str,
+    name: str, doc: str, *, ufunc: Ufunc, combine: Combine, identity: Identity, accepts: str
 ) -> Primitive:
     """A primitive that combines each element with all before it (`reverse`: after it).
 

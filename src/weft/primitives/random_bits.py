@@ -24,7 +24,6 @@ from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from ..stablehlo.attributes import ints
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
 
@@ -320,32 +319,17 @@ def _(
             bits = block.op("bitcast_convert", bits, out=parts)
             bits = block.reshape(bits, (*keys, 2 * half * (32 // width)))
         if bits.aval.shape != flat.shape:
-            bits = _slice(block, bits, [(0, m) for m in flat.shape])
+            bits = block.slice(bits, [0] * flat.ndim, flat.shape)
     return block.reshape(bits, out.shape)
 
 
 def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:
     """The two words of each key, repeated over its pairs of counters."""
     keys = key.aval.shape[:-1]
-    whole = [(0, m) for m in keys]
+    words = [block.slice(key, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
     return [
-        block.broadcast(
-            block.reshape(_slice(block, key, [*whole, (i, i + 1)]), keys),
-            range(len(keys)),
-            pairs.shape,
-        )
-        for i in (0, 1)
+        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape) for word in words
     ]
-
-
-def _slice(block: Block, x: Operand, ranges: list[tuple[int, int]]) -> Operand:
-    starts, limits = zip(*ranges, strict=True)
-    marks = (
-        f"start_indices = {ints(starts)}, limit_indices = {ints(limits)}, "
-        f"strides = {ints([1] * len(ranges))}"
-    )
-    shape = tuple([limit - start for start, limit in ranges])
-    return block.op("slice", x, out=aval(shape, x.aval.dtype), attributes=marks)
 
 
 @random_bits.jvp

@@ -170,15 +170,7 @@ pad.kernel(_pad_kernel)
 
 @pad.lower
 def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> Operand:
-    before, after, between = zip(*padding, strict=True) if padding else ((), (), ())
-    return block.op(
-        "pad",
-        x,
-        value,
-        out=out,
-        attributes=f"edge_padding_low = {ints(before)}, edge_padding_high = {ints(after)}, "
-        f"interior_padding = {ints(between)}",
-    )
+    return block.pad(x, value, padding)
 
 
 @pad.jvp
@@ -295,15 +287,7 @@ def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Kernel
 def _(
     block: Block, x: Operand, out: Aval, start: Integers, limit: Integers, strides: Integers
 ) -> Operand:
-    if out.shape == x.aval.shape:
-        return x
-    return block.op(
-        "slice",
-        x,
-        out=out,
-        attributes=f"start_indices = {ints(start)}, limit_indices = {ints(limit)}, "
-        f"strides = {ints(strides)}",
-    )
+    return block.slice(x, start, limit, strides)
 
 
 slice_.jvp(linear_jvp(slice_))
@@ -359,12 +343,11 @@ def _(x: Host, *, sizes: tuple[int, ...], axis: int) -> Sequence[Host]:
 
 @split.lower
 def _(block: Block, x: Operand, out: Avals, sizes: tuple[int, ...], axis: int) -> Sequence[Operand]:
-    rule: Any = slice_.lower_rule
     parts = []
-    for o, n, end in zip(out, sizes, itertools.accumulate(sizes), strict=True):
-        start, limit = [0] * o.ndim, list(x.aval.shape)
+    for n, end in zip(sizes, itertools.accumulate(sizes), strict=True):
+        start, limit = [0] * x.aval.ndim, list(x.aval.shape)
         start[axis], limit[axis] = end - n, end
-        parts.append(rule(block, x, out=o, start=start, limit=limit, strides=[1] * o.ndim))
+        parts.append(block.slice(x, start, limit))
     return parts
 
 

@@ -14,7 +14,6 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from ..stablehlo.attributes import ints
 from .comparison import ordinal
 from .creation import iota
 from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -262,13 +261,7 @@ def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
         attributes=f"dimension = {axis} : i64, is_stable = true",
         regions=[block.region([scalar, scalar, index, index], body)],
     )
-    limits, zeros, ones = out[0].shape, [0] * whole.ndim, [1] * whole.ndim
-    where_ = (
-        f"start_indices = {ints(zeros)}, limit_indices = {ints(limits)}, strides = {ints(ones)}"
-    )
-    return [
-        block.op("slice", r, out=o, attributes=where_) for r, o in zip(results, out, strict=True)
-    ]
+    return [block.slice(r, [0] * whole.ndim, out[0].shape) for r in results]
 
 
 @top_k.jvp

@@ -152,16 +152,7 @@ def block_slice(block: Block) -> Rule:
         first = [start if i == axis else 0 for i in range(len(shape))]
         stop = [start + (length - 1) * step + 1 if i == axis else n for i, n in enumerate(shape)]
         steps = [step if i == axis else 1 for i in range(len(shape))]
-        if first == [0] * len(shape) and tuple(stop) == shape and step == 1:
-            return x
-        out = x.aval.update(shape=[length if i == axis else n for i, n in enumerate(shape)])
-        return block.op(
-            "slice",
-            x,
-            out=out,
-            attributes=f"start_indices = {ints(first)}, limit_indices = {ints(stop)}, "
-            f"strides = {ints(steps)}",
-        )
+        return block.slice(x, first, stop, steps)
 
     return cut
 
@@ -172,34 +163,16 @@ def block_dilate_and_pad(
     """Writes the padding and dilation of an array."""
     if not any(map(any, geometry.padding)) and all(d == 1 for d in geometry.base_dilation):
         return x
-    a = x.aval
-    low, high = zip(*geometry.padding, strict=True)
-    between = [d - 1 for d in geometry.base_dilation]
-    shape = [
-        dilated(n, d) + sum(p)
-        for n, d, p in zip(a.shape, geometry.base_dilation, geometry.padding, strict=True)
-    ]
-    return block.op(
-        "pad",
-        x,
-        block.constant(value, a.update(shape=(), weak_type=False)),
-        out=a.update(shape=shape, weak_type=False),
-        attributes=f"edge_padding_low = {ints(low)}, edge_padding_high = {ints(high)}, "
-        f"interior_padding = {ints(between)}",
-    )
+    padding = [(*p, d - 1) for p, d in zip(geometry.padding, geometry.base_dilation, strict=True)]
+    scalar = x.aval.update(shape=(), weak_type=False)
+    return block.pad(x, block.constant(value, scalar), padding)
 
 
 # --- sums and extremes ---
 
 
 def window_reduction(
-    name: str,
-    doc: str,
-    *,
-    ufunc: Ufunc,
-    by: Primitive,
-    identity: Identity,
-    accepts: str,
+    name: str, doc: str, *, ufunc: Ufunc, by: Primitive, identity: Identity, accepts: str
 ) -> Primitive:
     """A reduction of windows by a binary operation.
 

@@ -199,6 +199,42 @@ class Block:
             "transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}"
         )
 
+    def slice(
+        self,
+        x: Operand,
+        start: Sequence[int],
+        limit: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ) -> Operand:
+        """Every `strides`-th element from `start` to before `limit`, along each axis."""
+        strides = [1] * len(start) if strides is None else strides
+        shape = [-((a - b) // step) for a, b, step in zip(start, limit, strides, strict=True)]
+        if tuple(shape) == x.aval.shape:
+            return x
+        return self.op(
+            "slice",
+            x,
+            out=x.aval.update(shape=shape, weak_type=False),
+            attributes=f"start_indices = {attr.ints(start)}, limit_indices = {attr.ints(limit)}, "
+            f"strides = {attr.ints(strides)}",
+        )
+
+    def pad(self, x: Operand, value: Operand, padding: Sequence[tuple[int, int, int]]) -> Operand:
+        """Copies of a scalar (before, after, between) the elements, along each axis."""
+        low, high, interior = zip(*padding, strict=True) if padding else ((), (), ())
+        shape = [
+            n + before + after + between * max(n - 1, 0)
+            for n, (before, after, between) in zip(x.aval.shape, padding, strict=True)
+        ]
+        return self.op(
+            "pad",
+            x,
+            value,
+            out=x.aval.update(shape=shape, weak_type=False),
+            attributes=f"edge_padding_low = {attr.ints(low)}, edge_padding_high = "
+            f"{attr.ints(high)}, interior_padding = {attr.ints(interior)}",
+        )
+
     def convert(self, x: Operand, dtype: Any) -> Operand:
         """Another dtype, by StableHLO's rules."""
         if x.aval.dtype == dtype:
