@@ -30,7 +30,8 @@ demo: .venv/.demo
 	.venv/bin/python examples/digits.py
 
 # k=lax, k=tests/lax and k=test_loops.py collect that folder or file only; k=scan is an expression.
-chosen = $(if $(word 2,$(k)),,$(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k))))
+named = $(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k)))
+chosen = $(if $(filter 1,$(words $(k))),$(named))
 
 test: .venv/.test
 	.venv/bin/python -m pytest -n $(JOBS) --dist worksteal $(if $(WHOLE),--whole) \

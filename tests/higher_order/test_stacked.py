@@ -8,7 +8,7 @@ import weft.numpy as wnp
 from weft import lax
 from weft.core.jaxpr import run
 from weft.core.trace import current
-from weft.higher_order.stacked import stacked
+from weft.programs.shard_map_as_vmap import shard_map_as_vmap as stacked
 from weft.sharding import PartitionSpec as P
 
 X = np.arange(64, dtype=np.float32).reshape(8, 8) / 7

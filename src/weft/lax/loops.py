@@ -9,9 +9,9 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value, literal
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
-from ..higher_order import scan_transpose  # noqa: F401  (defines the transposition of scan)
 from ..higher_order.scan import apply_scan
 from ..higher_order.while_loop import apply_while
 from ..primitives.comparison import lt
@@ -401,18 +401,11 @@ def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) ->
     return tree.unflatten(outs[1:])
 
 
+@derived
 def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
     """A body (constants, i, carry) -> carry, made to give i + 1 as well."""
-    if "counter" not in jaxpr.cache:
-        i = jaxpr.invars[n_consts]
-        then = Var(i.aval)
-        count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
-        jaxpr.cache["counter"] = Jaxpr(
-            [],
-            [],
-            jaxpr.invars,
-            [*jaxpr.equations, count],
-            [then, *jaxpr.outvars],
-            jaxpr.name,
-        )
-    return jaxpr.cache["counter"]  # type: ignore[no-any-return]
+    i = jaxpr.invars[n_consts]
+    then = Var(i.aval)
+    count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
+    equations = [*jaxpr.equations, count]
+    return Jaxpr([], [], jaxpr.invars, equations, [then, *jaxpr.outvars], jaxpr.name)

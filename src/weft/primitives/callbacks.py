@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
+from ..core.derived import derived
 from ..core.primitive import Primitive
 from ..core.trace import current
 from ..core.value import Value
@@ -52,7 +53,7 @@ class HostFunction:
       key: functions with equal keys do the same; without one, each is equal to itself alone.
     """
 
-    __slots__ = ("__name__", "__weakref__", "batching", "cache", "function", "key", "outs")
+    __slots__ = ("__name__", "__weakref__", "batching", "derivations", "function", "key", "outs")
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class HostFunction:
         except TypeError:
             key = None
         self.key: Any = id(self) if key is None else (key, self.outs)
-        self.cache: dict[Any, Any] = {}  # what has been derived from it
+        self.derivations: dict[Any, dict[Any, Any]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HostFunction) and bool(self.key == other.key)
@@ -127,10 +128,13 @@ class HostFunction:
 
     def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
         """The function for batched arguments; created once for each mask and size."""
-        key = ("batched", tuple(mask), size)
-        if key not in self.cache:
-            self.cache.setdefault(key, self.batching.function(self, tuple(mask), size))
-        return self.cache[key]
+        return batched_function(self, tuple(mask), size)
+
+
+@derived
+def batched_function(function: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+    """See `HostFunction.batched`."""
+    return function.batching.function(function, mask, size)
 
 
 def dtype_rank(dtype: DType) -> int:
@@ -189,7 +193,6 @@ class HostCall(Primitive):
     """A primitive that calls Python. Derived programs are cached on its function."""
 
     calls_host = may_act = True
-    linearize_rule = None  # the attribute marks that derivatives are kept on the parameter
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)
@@ -213,6 +216,10 @@ class HostCall(Primitive):
                 raise no_derivative(function)
             return [None] * len(out)
 
+        @self.execute
+        def _(args: Sequence[Array], *, function: HostFunction) -> list[Array]:
+            return call_now(args, function)
+
         @self.batch
         def _(args: Values, batched: Batched, batch_size: int, *, function: HostFunction) -> Value:
             widen = function.batching.widen
@@ -226,14 +233,16 @@ class HostCall(Primitive):
     def out(self, args: Any, params: Any) -> Any:
         return params[0][1].outs
 
-    def execute_rule(self, args: Any, *, function: HostFunction) -> list[Any]:
-        """Calls the function now."""
-        device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
-        given = [
-            Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
-        ]
-        results = function(given, device)
-        return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
+    def keeps_derivatives_on(self, params: Any) -> Any:
+        return params[0][1]
+
+
+def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
+    """The results of a function on the host for arrays."""
+    device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
+    given = [Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args]
+    results = function(given, device)
+    return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
 
 
 def lower_host_call(

@@ -9,7 +9,7 @@ programs for several replicas use XLA's operations. Knows nothing of how names c
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -198,10 +198,20 @@ def lower_reduction(by: Primitive, name: str) -> Rule:
 
 
 def axis_reduction(
-    name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive
+    name: str,
+    doc: str,
+    accepts: str,
+    by: Primitive,
+    reduce: Primitive,
+    repeat: Callable[[Value, int], Value],
 ) -> Primitive:
-    """A reduction over named axes by a binary operation."""
+    """A reduction over named axes by a binary operation.
+
+    Args:
+      repeat: (x, n) -> the reduction of n times x.
+    """
     primitive = Primitive(name, doc)
+    primitive.equal_results = True
 
     @primitive.type
     def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups) -> Aval:
@@ -230,10 +240,7 @@ def axis_reduction(
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
         at = axes.index(axis.name)
-        if batched[0]:
-            x = reduce(args[0], axes=(0,))
-        else:
-            x = args[0] if primitive is not psum else times_count(args[0], axis.size)
+        x = reduce(args[0], axes=(0,)) if batched[0] else repeat(args[0], axis.size)
         if len(axes) > 1:
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)
@@ -249,9 +256,14 @@ def times_count(x: Value, n: int) -> Value:
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
 
 
-psum = axis_reduction("psum", "Sum over named axes.", "number", add, reduce_sum)
-pmax = axis_reduction("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max)
-pmin = axis_reduction("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min)
+def itself(x: Value, n: int) -> Value:
+    """The extreme of a value and itself."""
+    return x
+
+
+psum = axis_reduction("psum", "Sum over named axes.", "number", add, reduce_sum, times_count)
+pmax = axis_reduction("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max, itself)
+pmin = axis_reduction("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min, itself)
 
 
 psum.jvp(linear_jvp(psum))
@@ -331,6 +343,7 @@ def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> Batched
 
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
+all_gather.equal_results = True
 
 
 @all_gather.type
@@ -534,3 +547,6 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
 @axis_index.collective
 def _(args: Values, batched: Batched, axis: Axis, **params: Any) -> BatchedResult:
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)
+
+
+axis_index.communicates = False

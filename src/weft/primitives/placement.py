@@ -1,9 +1,12 @@
 """sharding_constraint: the sharding of a value within a compiled program."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.trace import current
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, Tangents, Values
@@ -12,12 +15,18 @@ from .structural import linear_jvp
 constrain = Primitive(
     "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
+constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 
 @constrain.type
 def _(x: Aval, *, sharding: Any) -> Aval:
     return x
+
+
+@constrain.execute
+def _(args: Sequence[Array], *, sharding: Any) -> Array:
+    return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
 
 
 @constrain.lower
