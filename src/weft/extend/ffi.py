@@ -19,7 +19,7 @@ from ..primitives.structural import broadcast_in_dim
 from ..runtime import custom_calls
 from ..stablehlo.attributes import string, value_attribute
 from ..stablehlo.block import Block, Operand
-from ..transforms.arguments import TreeFunction, kind_of, shaped_aval
+from ..transforms.arguments import TreeFunction, described, shaped_aval
 from ..tree_util import tree_flatten
 from ..typing import ArrayLike, PyTree
 
@@ -121,7 +121,7 @@ def ffi_call(
         if not (hasattr(shape, "shape") and hasattr(shape, "dtype")):
             raise TypeError(
                 "ffi_call: result_shape_dtypes must be a tree of objects with a shape and a dtype; "
-                f"got {kind_of(shape)}"
+                f"got {described(shape)}"
             )
     outs = tuple([shaped_aval(s).strong() for s in shapes])
 

@@ -12,10 +12,9 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import groups_of
 from ..core.source import function_line
-from ..core.trace import current
 from ..core.value import Value
-from ..higher_order.interning import interned, is_eager
 from ..primitives.structural import convert_element_type
+from ..programs.hash_consing import hash_consed
 from ..transforms.arguments import FlatFunction, TreeFunction
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree
@@ -139,7 +138,7 @@ def traced(
     """
     flat = BodyFunction(operation, role, function, trees, avals)
     jaxpr = flat.stage()
-    program, numbers = interned(jaxpr.without_consts(), lift_numbers and is_eager(current.trace))
+    program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
     return Body(program, [*numbers, *jaxpr.consts], flat.out_tree)
 
 

@@ -1,14 +1,22 @@
-"""The operation that says where the parts of a value are to be, within a compiled program."""
+"""sharding_constraint: the sharding of a value within a compiled program."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.primitive import Axis, Primitive
+from ..core.trace import current
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Argument, Batched, Tangents, Values
+from .structural import linear_jvp
 
 constrain = Primitive(
-    "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
+    "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
+constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 
@@ -17,8 +25,13 @@ def _(x: Aval, *, sharding: Any) -> Aval:
     return x
 
 
+@constrain.execute
+def _(args: Sequence[Array], *, sharding: Any) -> Array:
+    return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
+
+
 @constrain.lower
-def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, sharding: Any) -> Operand:
     module = block.module
     if module.meshes is None:  # one device has all there is
         return x
@@ -30,13 +43,11 @@ def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
     return block.constraint(x, where)
 
 
-@constrain.jvp
-def _(primals: Any, tangents: Any, out: Any, *, sharding: Any) -> Any:
-    return constrain(tangents[0], sharding=sharding)
+constrain.jvp(linear_jvp(constrain))
 
 
 @constrain.transpose
-def _(ct: Any, x: Any, *, sharding: Any) -> Any:
+def _(ct: Value, x: Argument, *, sharding: Any) -> Tangents:
     return (constrain(ct, sharding=sharding),)
 
 
@@ -44,7 +55,7 @@ constrain.takes_axis = True
 
 
 @constrain.batch
-def _(args: Any, batched: Any, axis: Axis, *, sharding: Any) -> Any:
+def _(args: Values, batched: Batched, axis: Axis, *, sharding: Any) -> Value:
     names = axis.mesh_axes
     try:
         divided = sharding.of_batch(names)

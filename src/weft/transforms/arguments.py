@@ -19,13 +19,13 @@ from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
-from ..treedef import Kind, kind_of as node_kind
+from ..treedef import Kind, kind_of
 
 TreeFunction = Callable[..., Any]
 """A user's function: its arguments and results are trees."""
 
 _NO_KEYWORDS: dict[str, Any] = {}
-_TUPLE: Kind = node_kind(())  # type: ignore[assignment]
+_TUPLE: Kind = kind_of(())  # type: ignore[assignment]
 _NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
 
 
@@ -115,7 +115,7 @@ class FlatFunction:
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
                 f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
-                f"pair (output, auxiliary data); got {kind_of(result)}"
+                f"pair (output, auxiliary data); got {described(result)}"
             )
         outs, self.out_tree = tree_flatten(result[0])
         values = self.result_values(outs)
@@ -250,7 +250,7 @@ def name_of(function: Any) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
-def kind_of(x: Any) -> str:
+def described(x: Any) -> str:
     """A short description for messages: an aval, or a type and its number of items."""
     if isinstance(x, Value):
         return str(x.aval)
@@ -282,7 +282,7 @@ _REFUSED = (
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
-        raise TypeError(f"{transform}: expected a function; got {kind_of(function)}")
+        raise TypeError(f"{transform}: expected a function; got {described(function)}")
     for is_kind, kind, cure in _REFUSED:
         if is_kind(function):
             raise TypeError(

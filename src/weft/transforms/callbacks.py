@@ -29,7 +29,14 @@ from ..runtime import client
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
 from ..typing import PyTree
-from .arguments import TreeFunction, argument_avals, check_callable, kind_of, leaf_paths, name_of
+from .arguments import (
+    TreeFunction,
+    argument_avals,
+    check_callable,
+    described,
+    leaf_paths,
+    name_of,
+)
 
 __all__ = ["pure_callback"]
 
@@ -124,7 +131,7 @@ def call(
     if sharding is not None:
         raise ValueError(
             f"{operation}: sharding must be None: the callback is called where the program runs; "
-            f"got {kind_of(sharding)}"
+            f"got {described(sharding)}"
         )
     leaves, in_tree = tree_flatten((args, kwargs))
     check_arrays(operation, callback, args, kwargs)
@@ -155,7 +162,7 @@ def check_arrays(
         if not is_array(leaf) and not isinstance(leaf, NUMBERS):
             raise TypeError(
                 f"{operation}: argument {leaf_paths(callback, args, kwargs)[i]} of "
-                f"{function_line(callback)} must be an array or a number; got {kind_of(leaf)}\n"
+                f"{function_line(callback)} must be an array or a number; got {described(leaf)}\n"
                 "  fix: what isn't an array can be closed over, or bound by functools.partial"
             )
 
@@ -169,7 +176,7 @@ def announced(
         if not (hasattr(shape, "shape") and hasattr(shape, "dtype")):
             raise TypeError(
                 f"{operation}: result_shape_dtypes must be a tree of objects with a shape and a "
-                f"dtype (ShapeDtypeStruct(shape, dtype)); got {kind_of(shape)}, for "
+                f"dtype (ShapeDtypeStruct(shape, dtype)); got {described(shape)}, for "
                 f"{function_line(callback)}"
             )
     avals = argument_avals(operation, callback, shapes, list)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import dtypes
-from ..core.array import as_value
+from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive, remember
@@ -19,11 +19,12 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.call import call
-from ..higher_order.checkpoint import Either, apply, checkpoint_call
-from ..higher_order.interning import interned, is_eager
-from ..higher_order.jaxprs import linearize_jaxpr
+from ..higher_order.checkpoint import apply_checkpoint, checkpoint_call
 from ..interpreters.known_stage import KnownTrace
 from ..primitives.selection import name as name_primitive
+from ..programs.hash_consing import hash_consed
+from ..programs.partial_eval import Either
+from ..programs.transform import linearize_jaxpr
 from ..tree_util import PyTreeDef, tree_map
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, static_arguments
@@ -107,7 +108,7 @@ class Checkpointed:
     ) -> None:
         self.function, self.concrete, self.prevent_cse = function, concrete, prevent_cse
         self.policy, self.static = policy, static
-        self.programs: dict[Any, tuple[Jaxpr, PyTreeDef]] = {}
+        self.programs: dict[Any, tuple[Jaxpr, list[Array], PyTreeDef]] = {}
 
     def dispatcher(self) -> TreeFunction:
         """The function that the user calls."""
@@ -126,10 +127,12 @@ class Checkpointed:
                 jaxpr = flat.stage()
                 if jaxpr.consts:  # not kept: it closes over another tracer next time
                     return self.closing_over(flat, jaxpr)
-                program = interned(jaxpr)[0]
-                found = remember(self.programs, key, (program, flat.out_tree))
-            jaxpr, out_tree = found
-            return out_tree.unflatten(apply(jaxpr, flat.values, self.policy, self.prevent_cse))
+                entry = (*hash_consed(jaxpr, self.function, True), flat.out_tree)
+                found = remember(self.programs, key, entry)
+            program, numbers, out_tree = found
+            inputs = [*numbers, *flat.values]
+            outs = apply_checkpoint(program, inputs, self.policy, self.prevent_cse)
+            return out_tree.unflatten(outs)
 
         return checkpointed
 
@@ -141,9 +144,9 @@ class Checkpointed:
 
     def closing_over(self, flat: FlatFunction, jaxpr: Jaxpr) -> PyTree:
         """The result of a program that is used once, with what it closes over."""
-        program, numbers = interned(jaxpr.without_consts(), is_eager(current.trace))
+        program, numbers = hash_consed(jaxpr.without_consts(), self.function, True)
         args = [*numbers, *jaxpr.consts, *flat.values]
-        return flat.unflatten(apply(program, args, self.policy, self.prevent_cse))
+        return flat.unflatten(apply_checkpoint(program, args, self.policy, self.prevent_cse))
 
 
 remat = checkpoint

@@ -19,7 +19,7 @@ from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.transpose import backward
-from ..primitives.collectives import psum_shared, share
+from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree

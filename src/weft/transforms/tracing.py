@@ -17,10 +17,10 @@ from ..core.primitive import Axis
 from ..core.source import located
 from ..core.trace import current, is_bottom
 from ..higher_order.call import call_jaxpr, named_block
-from ..higher_order.interning import interned, is_eager
-from ..higher_order.jaxprs import batch_partly
 from ..interpreters.known_first import KnownFirstTrace
 from ..interpreters.stage import StageTrace, stage
+from ..programs.hash_consing import hash_consed, is_eager
+from ..programs.transform import batch_partly
 from ..scope import named_axis
 from ..tree_util import PyTreeDef, tree_flatten
 from ..typing import PyTree
@@ -28,7 +28,7 @@ from .arguments import (
     FlatFunction,
     TreeFunction,
     check_callable,
-    kind_of,
+    described,
     name_of,
     static_arguments,
 )
@@ -226,7 +226,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
 
         avals = [x.aval for x in tracers]
         jaxpr = stage(on_tracers, avals, name=label, transform="named_call", about=fun)
-        program, _ = interned(jaxpr.without_consts())
+        program, _ = hash_consed(jaxpr.without_consts(), fun)
         results = call_jaxpr(program, [*jaxpr.consts, *tracers], named=True)
         return out_tree.unflatten(merge_lists(results, out_rest, out_mask))
 
@@ -270,7 +270,7 @@ def named_scope(name: str) -> Iterator[None]:
 def checked_name(where: str, name: Any) -> str:
     """The name, if it is a string that isn't empty."""
     if not isinstance(name, str) or not name:
-        raise TypeError(f"{where}: name must be a string that isn't empty; got {kind_of(name)}")
+        raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")
     return name
 
 

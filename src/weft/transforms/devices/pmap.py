@@ -23,18 +23,18 @@ from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
 from ...core.trace import Trace, current, is_bottom, looked_at
 from ...core.value import Value
-from ...higher_order.jaxprs import batch_partly
-from ...higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
-from ...higher_order.variation import settled
+from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
+from ...programs.replication import resolve_axis
+from ...programs.transform import batch_partly
 from ...runtime import client
 from ...runtime.group import group_of
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes
 from ...typing import PyTree
-from ..arguments import TreeFunction, check_callable, kind_of, name_of
+from ..arguments import TreeFunction, check_callable, described, name_of
 from ..jit.cache import programs_of
 from ..jit.function import check_donated, release
 from ..jit.sharded_dispatch import NOT_READY, ShardedCache
@@ -250,7 +250,7 @@ class PmapEntry:
         )
         self.out_tree = call.out_tree
         varies = [at is not None for at in call.axes]
-        self.jaxpr = settled(jaxpr, varies, Axis(size, name))
+        self.jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -319,8 +319,8 @@ class PmapEntry:
                 whole_aval(a, s, self.axes)
                 for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
             ]
-            where = {"mesh": self.mesh, "axes": self.axes}
-            jaxpr = map_program(self.jaxpr, avals, self.in_specs, self.out_specs, where)
+            mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
+            jaxpr = map_program(self.jaxpr, avals, mapping)
             self._program = Program(jaxpr, self.donated)
             self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
             self.inputs = [self.sharding(s) for s in self.in_specs]
@@ -420,7 +420,7 @@ def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
         raise ValueError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "
-            f"{kind_of(value)}, which has {value.ndim + 1} axes with the mapped one"
+            f"{described(value)}, which has {value.ndim + 1} axes with the mapped one"
         )
     return int(axis % (value.ndim + 1))
 
@@ -431,7 +431,7 @@ def inner_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
     for e in jaxpr.equations:
         if e.primitive.may_act:
             params = dict(e.params)
-            if e.primitive is shard_map and params["mesh"] is None:
+            if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
                 found |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
                 found |= inner_axes(inner)

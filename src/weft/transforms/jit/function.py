@@ -23,15 +23,15 @@ from ...compiler.spmd import replicated
 from ...config import thread
 from ...core.array import Array, PlacedArray, Tracer, as_value
 from ...core.aval import aval
-from ...core.jaxpr import Jaxpr, run
+from ...core.jaxpr import Jaxpr, Labels, run
 from ...core.place import places_wanted
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located, noted
 from ...core.trace import current, is_bottom, looked_at
 from ...higher_order.call import call_jaxpr
-from ...higher_order.interning import is_eager
 from ...interpreters.stage import is_open, stage
 from ...primitives.placement import constrain
+from ...programs.hash_consing import is_eager
 from ...runtime import buffer as buffers, client
 from ...runtime.executors import explain
 from ...runtime.group import Group
@@ -49,7 +49,7 @@ from ..arguments import (
     argument_values,
     check_callable,
     check_hashable,
-    kind_of,
+    described,
     leaf_paths,
     name_of,
     output_values,
@@ -258,9 +258,9 @@ def deleted(function: Any, path: str, array: Any) -> Exception:
 def check_target(device: Any, backend: Any) -> None:
     """Refuses what names no device."""
     if device is not None and not isinstance(device, client.Device):
-        raise TypeError(f"jit: device must be one of devices(); got {kind_of(device)}")
+        raise TypeError(f"jit: device must be one of devices(); got {described(device)}")
     if backend is not None and not isinstance(backend, str):
-        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {kind_of(backend)}")
+        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {described(backend)}")
     if device is not None and backend is not None:
         raise ValueError(
             f"jit: got both device={device!r} and backend={backend!r}\n  fix: a device says which "
@@ -270,13 +270,11 @@ def check_target(device: Any, backend: Any) -> None:
 
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
     """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
-    known = jaxpr.without_consts().cache
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
-    known["argument names"] = [*closed, *[f"its argument {path}" for path in paths]]
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
-    known["result names"] = [
-        f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]
-    ]
+    results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
+    inputs = (*closed, *[f"its argument {path}" for path in paths])
+    jaxpr.without_consts().labels = Labels(inputs, tuple(results))
 
 
 def argument_array(x: Any) -> Any:
