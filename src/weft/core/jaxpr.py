@@ -137,18 +137,38 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
     """Interprets a jaxpr under `trace`, equation by equation."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
+    del args  # the caller's, perhaps: a value is to be freed after its last use
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
         return run_in_places(jaxpr, env, trace)
     bind = trace.bind
-    for equation in jaxpr.equations:
+    for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:
             outs = bind(equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars))
             env.update(zip(outvars, outs, strict=True))
+            del outs
         else:
             env[outvars[0]] = bind(equation.primitive, inputs, equation.params, outvars[0].aval)
+        for v in dead:
+            del env[v]
+        del inputs
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
+    """For each equation, the variables that nothing after it uses; found once."""
+    found: list[tuple[Var, ...]] | None = jaxpr.cache.get("last uses")
+    if found is None:
+        used = {v for v in jaxpr.outvars if type(v) is Var}
+        found = []
+        for e in reversed(jaxpr.equations):
+            dead = {v for v in (*e.inputs, *e.outvars) if type(v) is Var} - used
+            found.append(tuple(dead))
+            used |= dead
+        found.reverse()
+        jaxpr.cache["last uses"] = found
+    return found
 
 
 def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
-from ..core.trace import current
 from ..interpreters.stage import StageTrace
 
 
@@ -123,8 +122,8 @@ def with_inputs(jaxpr: Jaxpr, places: Sequence[int]) -> Jaxpr:
 
 def is_eager(trace: Any) -> bool:
     """Whether operations under a trace are done in the end, none of them written down."""
-    while trace is not current.base:
+    while not trace.computes:
         if isinstance(trace, StageTrace):
             return False
-        trace = getattr(trace, "outside", current.base)
+        trace = trace.outside
     return True

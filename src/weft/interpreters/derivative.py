@@ -13,7 +13,7 @@ from ..compiler.dead_code import live_equations, without_dead_code
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive, remember
-from ..core.trace import current
+from ..core.trace import under
 from ..primitives.structural import zeros
 from .dependence import dependents, parted
 from .plan import Plan
@@ -139,10 +139,8 @@ def split(
     trace = StageTrace("differentiation", name)
     primals = [trace.input(a) for a in avals]
     tangents = [trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)]
-    outside = current.trace
-    current.trace = trace
     try:
-        out, t_out = pushed(trace, primals, tangents)
+        out, t_out = under(trace, pushed, trace, primals, tangents)
         outs, t_outs = (list(out), list(t_out)) if multiple else ([out], [t_out])
         for o, t in zip(outs, t_outs, strict=True):
             if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
@@ -154,7 +152,6 @@ def split(
         whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
     finally:
         trace.close()
-        current.trace = outside
     if not any(out_mask):
         return None
     n = len(avals)
@@ -203,16 +200,15 @@ def residual_plan(d: Derivative, name: str) -> Plan:
         trace = StageTrace("differentiation", name)
         known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
         inputs = dict(zip(known, [trace.input(v.aval) for v in known], strict=True))
-        outside = current.trace
-        current.trace = trace
-        try:
+        lean = Jaxpr(forward.constvars, forward.consts, forward.invars, forward.equations, wanted)
+
+        def at_zero() -> list[Any]:
             args = [inputs[v] if v in inputs else zeros(v.aval) for v in forward.invars]
-            lean = Jaxpr(
-                forward.constvars, forward.consts, forward.invars, forward.equations, wanted
-            )
-            whole = trace.finish(run(lean, args, trace))
+            return run(lean, args, trace)
+
+        try:
+            whole = trace.finish(under(trace, at_zero))
         finally:
             trace.close()
-            current.trace = outside
         d.only_linear = Plan(without_dead_code(whole)[0])
     return d.only_linear  # type: ignore[no-any-return]

@@ -4,7 +4,8 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,11 +23,14 @@ from ..sharding import SingleDeviceSharding
 from . import eager_tiers
 from .stage import leaked
 
+T = TypeVar("T")
+
 
 class EvaluateTrace(Trace):
     """Carries every operation out at once, by NumPy or by XLA (see `eager_tiers`)."""
 
     __slots__ = ()
+    computes = True
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
@@ -41,7 +45,10 @@ class EvaluateTrace(Trace):
                 return self.execute(primitive, args, params, out)  # committed to a device
             host = a._host
             hosts.append(self.fetch(a) if host is None else host)
-        result = quietly()(kernel, *hosts)
+        try:
+            result = quietly()(kernel, *hosts)
+        except RuntimeError as error:
+            result = interrupting(error, kernel, *hosts)
         if primitive.multiple:
             return [Array(r, o) for r, o in zip(result, out, strict=True)]
         return Array(result, out)
@@ -160,7 +167,7 @@ def refuse_tracers(primitive: Primitive, args: Any) -> None:
             raise leaked(a._trace, primitive.name, a)
 
 
-def quietly() -> Any:
+def quietly() -> Callable[..., Any]:
     """A runner of NumPy kernels that gives no warnings of overflow or NaN, as XLA doesn't.
 
     NumPy's error state is a context variable: a context of our own costs 50 ns a call; entering
@@ -168,10 +175,27 @@ def quietly() -> Any:
     """
     run = current.quiet
     if run is None:
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        run = current.quiet = context.run
+        run = current.quiet = quiet_runner()
     return run
+
+
+def quiet_runner() -> Callable[..., Any]:
+    """A new runner of NumPy kernels."""
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore")
+    return context.run
+
+
+def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T:
+    """The result of a kernel that `quietly` could not begin, since this thread is in the midst of
+    another one: this is a signal handler, a finalizer, or Python code that a kernel called.
+
+    A context can be entered once at a time. To ask before each kernel would cost more than many of
+    them take; this costs nothing until it happens. Errors of the kernel's own are raised again.
+    """
+    if not str(error).startswith("cannot enter context"):
+        raise error
+    return quiet_runner()(kernel, *args)
 
 
 base = current.base

@@ -9,7 +9,7 @@ from ..core.array import Tracer
 from ..core.jaxpr import run
 from ..core.place import here, placed, places_wanted
 from ..core.primitive import remember
-from ..core.trace import Trace, current
+from ..core.trace import Trace, current, under
 from .derivative import cache_of, derivative
 from .leaks import refuse_leaks
 from .stage import leaked
@@ -112,12 +112,8 @@ class JvpTrace(Trace):
                 "  fix: use custom_jvp, which serves both modes"
             )
         waiting = iter(tangents)
-        outside = current.trace
-        current.trace = self.outside
-        try:
-            outs, t_outs = rules.jvp(primals, [next(waiting) if m else None for m in mask])
-        finally:
-            current.trace = outside
+        given = [next(waiting) if m else None for m in mask]
+        outs, t_outs = under(self.outside, rules.jvp, primals, given)
         return [
             o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)
         ]
@@ -155,12 +151,9 @@ def jvp(
     args = [
         p if t is None else JvpTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = function(*args)
+        results = under(trace, function, *args)
     finally:
-        current.trace = outside
         trace.closed = True
     mine = [r.__class__ is JvpTracer and r._trace is trace for r in results]
     outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]

@@ -13,7 +13,7 @@ from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
 from ..core.place import Place, here, placed, places_wanted
-from ..core.trace import Trace, current
+from ..core.trace import Trace, current, under
 from ..primitives.structural import add, zeros
 from .dependence import reached
 from .derivative import Mask, derivative, residual_plan
@@ -209,12 +209,7 @@ class LinearizeTrace(Trace):
                 else o
                 for o, t in zip(outs, t_outs, strict=True)
             ]
-        outside = current.trace
-        current.trace = self.outside
-        try:
-            outs, residuals, tree = rules.forward(primals, mine)
-        finally:
-            current.trace = outside
+        outs, residuals, tree = under(self.outside, rules.forward, primals, mine)
         live = [i for i in inputs if i is not None]
         mask = [i is not None for i in inputs]
         out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
@@ -360,12 +355,9 @@ def linearize(
         LinearizeTracer(trace, p, (n, 0), p.aval) if dtypes.is_inexact(p.aval.dtype) else p
         for p, n in zip(primals, nodes, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = function(*args)
+        results = under(trace, function, *args)
     finally:
-        current.trace = outside
         trace.closed = True
     mine = [r.__class__ is LinearizeTracer and r._trace is trace for r in results]
     outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]

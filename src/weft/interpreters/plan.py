@@ -15,7 +15,7 @@ from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
 from .eager_tiers import host_kernel
-from .evaluate import quietly
+from .evaluate import interrupting, quietly
 from .stage import Score, StageTrace
 
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
@@ -46,7 +46,10 @@ class Plan:
         if kernels is None or kernels.epoch is not thread.switches:
             kernels = self.prepared()
         if kernels.function is not None:
-            results = (current.quiet or quietly())(kernels.function, args)
+            try:
+                results = (current.quiet or quietly())(kernels.function, args)
+            except RuntimeError as error:
+                results = interrupting(error, kernels.function, args)
             if results is not None:
                 return results  # type: ignore[no-any-return]
         elif kernels.steps is not None and all([a.__class__ is Array for a in args]):
@@ -54,7 +57,10 @@ class Plan:
             if kernels.runs > _COMPILE_AFTER:
                 kernels.function = kernels.generate()
             hosts = [trace.fetch(a) if a._host is None else a._host for a in args]
-            results = quietly()(kernels.interpret, hosts)
+            try:
+                results = quietly()(kernels.interpret, hosts)
+            except RuntimeError as error:
+                results = interrupting(error, kernels.interpret, hosts)
             return [
                 args[place] if is_input else Array(results[place], known)
                 for is_input, place, known in kernels.outputs

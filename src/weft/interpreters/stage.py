@@ -3,7 +3,6 @@
 Knows how to record; knows nothing of what the equations mean.
 """
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.place import here, places_wanted
 from ..core.source import function_line, noted, user_line
-from ..core.trace import Trace, current
+from ..core.trace import Trace, current, under
 from .leaks import refuse_leaks
 
 
@@ -31,7 +30,7 @@ class StageTracer(Tracer):
         return self._trace.value_of(self)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if not is_open(self._trace):
+        if self._trace.closed:
             return leaked(self._trace, operation, self)
         return error(self._trace.why_unknown(self, operation))
 
@@ -41,6 +40,7 @@ class StageTrace(Trace):
 
     __slots__ = (
         "captured",
+        "closed",
         "equations",
         "function",
         "inputs",
@@ -57,7 +57,8 @@ class StageTrace(Trace):
         self.inputs: list[StageTracer] = []
         self.names: Any = ()
         self.transform, self.function = transform, function
-        self.outside: Any = None  # the trace that this one is made in
+        self.outside: Trace | None = None  # the trace that this one is made in
+        self.closed = False
         self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
         self.placing = False  # whether equations get the user's line; rules' own programs never do
 
@@ -166,6 +167,7 @@ class StageTrace(Trace):
         if self.equations is not None:
             self.record = self.equations, [t._var for t in self.inputs]
             self.equations, self.inputs = None, []  # no cycle of references: freed at once
+            self.closed = True
 
     def origin(self, tracer: StageTracer) -> str:
         """Where a tracer came from, for the message when it is used too late."""
@@ -218,11 +220,6 @@ class StageTrace(Trace):
         ]
 
 
-def is_open(trace: Any) -> bool:
-    """Whether a trace is still being made."""
-    return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
-
-
 class Score:
     """A jaxpr written for `StageTrace.replay`: variables are places in a list.
 
@@ -256,10 +253,10 @@ def check_open(x: Any, user: Any, operation: str) -> None:
     """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
     if isinstance(x, Tracer):
         trace = x._trace
-        if not is_open(trace):
+        if trace.has_ended():
             raise leaked(trace, operation, x)
         while trace is not None:
-            trace = getattr(trace, "outside", None)
+            trace = trace.outside
             if trace is user:
                 raise leaked(x._trace, operation, x)
 
@@ -273,7 +270,7 @@ def leak_text(trace: Any, operation: str, tracer: Any) -> str:
     """What to say of a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
-    if is_open(trace):
+    if not trace.closed:
         return (
             f"{operation}: {what} from {trace.transform} of {where} is used where that "
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
@@ -320,13 +317,9 @@ def stage(
     trace.names = names
     trace.placing = places_wanted()
     args = [trace.input(a) for a in avals]
-    trace.outside = outside = current.trace
-    current.trace = trace
-    collecting = gc.isenabled()
-    if collecting:
-        gc.disable()  # nothing recorded is garbage: 10-15 % of tracing time
+    trace.outside = current.trace
     try:
-        outputs = function(*args)
+        outputs = under(trace, function, *args)
         jaxpr = trace.finish(outputs, name)
         if thread.check_tracer_leaks and about is not None:  # about: the user's function
             del args, outputs
@@ -334,6 +327,3 @@ def stage(
         return jaxpr
     finally:
         trace.close()
-        current.trace = outside
-        if collecting:
-            gc.enable()

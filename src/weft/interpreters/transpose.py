@@ -12,7 +12,7 @@ from ..config import thread
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.place import placed
-from ..core.trace import current
+from ..core.trace import under
 from ..primitives.structural import add
 from .dependence import parted
 from .stage import StageTrace
@@ -45,15 +45,12 @@ def transpose(
         trace.input(v.aval.strong()) if there else None
         for v, there in zip(jaxpr.outvars, ct_mask, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = backward(jaxpr, known, cts, trace)
+        results = under(trace, backward, jaxpr, known, cts, trace)
         nonzero = tuple(r is not None for r in results)
         return trace.finish([r for r in results if r is not None], jaxpr.name + "_t"), nonzero
     finally:
         trace.close()
-        current.trace = outside
 
 
 def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:

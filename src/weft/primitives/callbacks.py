@@ -14,7 +14,7 @@ from .. import dtypes, errors
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
-from ..core.trace import current
+from ..core.trace import current, under
 from .structural import broadcast_in_dim, reshape
 
 # XLA knows no order but that of data. So each call takes a number that the one before it gave,
@@ -78,12 +78,12 @@ class HostFunction:
 
     def __call__(self, args: Sequence[Any], device: Any = None) -> list[Any]:
         """The results for arrays, as NumPy arrays of the types announced."""
-        outside, current.trace = current.trace, current.base
-        try:
-            results = self.function(list(args), device)
-            return [self.checked(i, r) for i, r in enumerate(results)]
-        finally:
-            current.trace = outside
+        return under(current.base, self.results, list(args), device)
+
+    def results(self, args: list[Any], device: Any) -> list[Any]:
+        """The same, under the current trace."""
+        results = self.function(args, device)
+        return [self.checked(i, r) for i, r in enumerate(results)]
 
     def checked(self, number: int, result: Any) -> Any:
         """A result as NumPy array, if it is of the type announced."""

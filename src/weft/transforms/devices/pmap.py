@@ -20,7 +20,7 @@ from ...core.jaxpr import Jaxpr, subjaxprs
 from ...core.primitive import Axis
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
-from ...core.trace import current, is_bottom, looked_at
+from ...core.trace import current, looked_at
 from ...higher_order.jaxprs import batch_partly
 from ...higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
 from ...higher_order.variation import settled
@@ -110,7 +110,7 @@ def pmap(
         call = Call(options, args, kwargs)
         entry: Entry = programs.entry(call.key, lambda: Entry(call))
         trace = current.trace
-        if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
         result = entry.run(call.values)
         if not kwargs and not options.static and entry.is_simple and trace is current.base:

@@ -27,10 +27,10 @@ from ...core.jaxpr import Jaxpr, run
 from ...core.place import places_wanted
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located, noted
-from ...core.trace import current, is_bottom, looked_at
+from ...core.trace import current, looked_at
 from ...higher_order.call import call_jaxpr
 from ...higher_order.interning import is_eager
-from ...interpreters.stage import is_open, stage
+from ...interpreters.stage import stage
 from ...primitives.placement import constrain
 from ...runtime import buffer as buffers, client
 from ...runtime.executors import explain
@@ -121,7 +121,7 @@ class Entry:
     def alive(self) -> bool:
         """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
         return not self.open or all(
-            is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
+            not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)
         )
 
     def run(
@@ -500,7 +500,7 @@ def jit(
             return function(*args, **kwargs)
         entry, values, tree = entry_of(args, kwargs)
         trace = current.trace
-        if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
             return entry.apply(values, trace, inline)
         try:
             result = entry.run(values)
