@@ -182,4 +182,3 @@ def watch() -> None:
         trace = trace.outside
     if trace.outside is not None:
         trace.outside = bottom
-

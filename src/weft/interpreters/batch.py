@@ -210,7 +210,7 @@ class WatchedTrace(BatchTrace):
 
 def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:
     """What a function gives under a trace; collectives in it may refer to the axis by name."""
-    name, size = trace.axis
+    size, name = trace.axis
     if name is None:
         return under(trace, function, *inputs)
     return within_axis(name, size, under, trace, function, *inputs)
