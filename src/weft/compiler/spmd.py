@@ -11,9 +11,9 @@ from typing import Any
 
 from ..config import thread
 from ..core.array import Array, PlacedArray
+from ..core.bounded import remember
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
-from ..core.primitive import remember
 from ..core.sharded_array import ShardedArray
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr, Var
-from ..core.primitive import remember
 from ..interpreters.stage import StageTrace
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 from .. import dtypes, errors
 from ..compiler.dead_code import live_equations, without_dead_code
+from ..config import caches, thread
 from ..core.aval import Aval
+from ..core.bounded import remember, remember_under
 from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.primitive import Primitive, remember
+from ..core.primitive import Primitive
 from ..core.trace import under
 from ..primitives.structural import zeros
 from .dependence import dependents, parted
@@ -89,17 +91,23 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
     rule = getattr(primitive, "linearize_rule", None)
     if hasattr(primitive, "linearize_rule"):
         cache, key = cache_of(params), (primitive, params, mask, avals)
-    else:
-        cache, key = primitive.derivatives, (params, mask, *avals)
+        try:
+            return cache[key]
+        except KeyError:
+            pass
+        if rule is not None:
+            found = rule(mask, avals, **dict(params))
+        else:
+            found = derive(primitive, avals, params, mask)
+        return remember(cache, key, found)
+    signature = (params, mask, *avals)
     try:
-        return cache[key]
+        return caches.now[primitive.derivatives][signature]
     except KeyError:
         pass
-    if rule is not None:
-        found = rule(mask, avals, **dict(params))
-    else:
-        found = derive(primitive, avals, params, mask)
-    return remember(cache, key, found)
+    state = thread.switches
+    found = derive(primitive, avals, params, mask)
+    return remember_under(state, primitive.derivatives, signature, found)
 
 
 def cache_of(params: Any) -> dict[Any, Any]:

@@ -4,6 +4,7 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from .. import errors
 from ..compiler import layout, program
-from ..config import config, thread
+from ..config import caches, thread
 from ..core.array import Array, PlacedArray, Tracer
+from ..core.bounded import remember_under
 from ..core.messages import tell
-from ..core.primitive import Primitive, forget_all, remember
+from ..core.primitive import Primitive
 from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
@@ -34,7 +36,7 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = primitive.kernels[(params, *[a.aval for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *[a.aval for a in args])]
         except KeyError:
             kernel, out = self.prepare(primitive, args, params)
         if kernel is None:
@@ -56,6 +58,7 @@ class EvaluateTrace(Trace):
     def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
         """Finds, once for each signature, what to run and what comes out."""
         refuse_tracers(primitive, args)
+        state = thread.switches
         out = primitive.out(args, params)
         avals = [a.aval for a in args]
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
@@ -64,7 +67,7 @@ class EvaluateTrace(Trace):
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
         if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
             return kernel, out
-        return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
+        return remember_under(state, primitive.kernels, (params, *avals), (kernel, out))
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
@@ -201,6 +204,5 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
-config.on_change(forget_all)
-if watched():  # the environment said so, and nothing was turned
-    watch()
+if watched() and "weft.interpreters.watch" not in sys.modules:  # it would load this one
+    watch()  # the environment said so, and nothing was turned

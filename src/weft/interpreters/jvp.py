@@ -6,9 +6,9 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import Tracer
+from ..core.bounded import remember
 from ..core.jaxpr import run
 from ..core.place import here, placed, places_wanted
-from ..core.primitive import remember
 from ..core.trace import Trace, current, under
 from .derivative import cache_of, derivative
 from .leaks import refuse_leaks

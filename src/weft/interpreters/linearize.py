@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..config import thread
+from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
@@ -119,7 +119,7 @@ class LinearizeTrace(Trace):
         if self.closed:
             raise leaked(self, primitive.name)
         try:
-            d = primitive.derivatives[key]
+            d = caches.now[primitive.derivatives][key]
         except KeyError:
             d = derivative(primitive, args, params, mask)
         if pure:

@@ -11,26 +11,30 @@ from typing import Any
 from ..compiler.common_subexpressions import without_repetition
 from ..config import thread
 from ..core.array import Array
+from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
+from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
 from .evaluate import interrupting, quietly
 from .stage import Score, StageTrace
 
+_MOST_OTHERS = 8
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
 
 
 class Plan:
     """Runs a jaxpr: `plan.run(args, trace)` gives the list of outputs."""
 
-    __slots__ = ("jaxpr", "kernels", "score")
+    __slots__ = ("jaxpr", "kernels", "others", "score")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = without_repetition(jaxpr)
         if thread.enable_checks:
             check_jaxpr(jaxpr)
-        self.kernels: Kernels | None = None
+        self.kernels: Kernels | None = None  # of the state of the switches that it ran under last
+        self.others: dict[SwitchState, Kernels] = {}  # of the states before that
         self.score: Score | None = None
 
     def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
@@ -43,7 +47,7 @@ class Plan:
                 return trace.replay(score, args)
             return run(self.jaxpr, args, trace)
         kernels = self.kernels
-        if kernels is None or kernels.epoch is not thread.switches:
+        if kernels is None or kernels.state is not thread.switches:
             kernels = self.prepared()
         if kernels.function is not None:
             try:
@@ -69,9 +73,13 @@ class Plan:
 
     def prepared(self) -> "Kernels":
         """The kernels under this thread's switches."""
+        state = thread.switches
         kernels = self.kernels
-        if kernels is None or kernels.epoch is not thread.switches:
-            kernels = self.kernels = Kernels(self.jaxpr)
+        if kernels is None or kernels.state is not state:
+            kernels = self.others.pop(state, None) or Kernels(self.jaxpr)
+            last, self.kernels = self.kernels, kernels
+            if last is not None:
+                remember(self.others, last.state, last, _MOST_OTHERS)
         return kernels
 
 
@@ -82,10 +90,10 @@ class Kernels:
     is what it is for one state of the switches: threads with other switches make others.
     """
 
-    __slots__ = ("epoch", "fixed", "function", "outputs", "runs", "steps")
+    __slots__ = ("fixed", "function", "outputs", "runs", "state", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
-        self.epoch = thread.switches
+        self.state = thread.switches
         self.steps: Any = None
         self.function: Any = None
         self.runs = 0

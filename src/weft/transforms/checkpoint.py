@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..config import thread
+from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr
-from ..core.primitive import remember
 from ..core.source import located
 from ..core.trace import current
 from ..higher_order.checkpoint import apply
