@@ -30,4 +30,5 @@ def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> 
     """
     if caches.here() is not state:
         return value
-    return remember(state.caches[number], key, value)
+    cache: dict[Hashable, V] = state.caches[number]
+    return remember(cache, key, value)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .aval import Aval
-from .place import placed
 from .printing import jaxpr_text
+from .source_location import at_location
 
 
 class Var:
@@ -139,7 +139,7 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
     del args  # the caller's, perhaps: a value is to be freed after its last use
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
-        return run_in_places(jaxpr, env, trace)
+        return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
     for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
         outvars = equation.outvars
@@ -171,12 +171,12 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
     return found
 
 
-def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
+def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
     """As `run`, where equations know which line of the user's they come from."""
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
         avals = [v.aval for v in e.outvars]
-        with placed(e.source):
+        with at_location(e.source):
             if e.primitive.multiple:
                 outs = trace.bind(e.primitive, inputs, e.params, tuple(avals))
             else:

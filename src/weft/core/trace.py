@@ -119,7 +119,7 @@ class _Current(threading.local):
 
 
 current = _Current()
-_watching = Deferred("weft.interpreters.watch")
+_watching = Deferred("weft.interpreters.debugging.watch")
 
 
 def under(trace: Trace, function: Callable[..., T], *args: Any) -> T:

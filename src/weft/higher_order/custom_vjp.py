@@ -10,8 +10,8 @@ from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.place import passing_back
 from ..core.primitive import Axis, HigherOrder
+from ..core.source_location import in_backward_pass
 from ..core.trace import current
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
@@ -180,7 +180,7 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> 
     def backward(*args: Any) -> list[Any]:
         waiting = iter(args[len(res_avals) :])
         cts = [next(waiting) if m else None for m in out_mask]
-        with passing_back(rules.name):
+        with in_backward_pass(rules.name):
             results = rules.backward(tree, args[: len(res_avals)], cts, avals[consts:])
         chosen = [r for r, m in zip(results, mask[consts:], strict=True) if m]
         return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]

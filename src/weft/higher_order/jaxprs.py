@@ -16,9 +16,9 @@ from ..core.primitive import Axis
 from ..core.trace import current
 from ..interpreters.batch import batch, repeated
 from ..interpreters.dependence import dependents, zero_atom
+from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import linearize
-from ..interpreters.plan import Plan
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 
@@ -324,7 +324,7 @@ def run_now(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     """
     plan = jaxpr.cache.get("plan")
     if plan is None:
-        plan = jaxpr.cache["plan"] = Plan(jaxpr)
+        plan = jaxpr.cache["plan"] = PreparedJaxpr(jaxpr)
     if plan.prepared().steps is not None and all(a.__class__ is Array for a in args):
         return plan.run(args, current.base)
     return program_of(jaxpr).run(args)

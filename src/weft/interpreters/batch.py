@@ -13,13 +13,13 @@ from ..core.array import Tracer
 from ..core.aval import aval
 from ..core.checking import check_results
 from ..core.jaxpr import uses_axis
-from ..core.place import here
 from ..core.primitive import Axis, Shared
+from ..core.source_location import location_of
 from ..core.trace import Trace, current, under
 from ..primitives.slicing import slice_
 from ..primitives.structural import broadcast_in_dim, reshape
 from ..scope import within_axis
-from .leaks import refuse_leaks
+from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
 
 
@@ -54,6 +54,7 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """Runs the batched form of each operation under the trace outside it."""
 
+    outside: Trace
     __slots__ = ("axis", "closed", "function", "name", "outside", "size", "transform")
 
     def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
@@ -181,7 +182,7 @@ class ReopenedTrace(BatchTrace):
         return super().bind_custom(primitive, function, rules, self.adopted(args))
 
 
-class WatchedTrace(BatchTrace):
+class CheckingBatchTrace(BatchTrace):
     """Knows where its tracers were made, and looks at what batch rules give: under
     `check_tracer_leaks` and `enable_checks`."""
 
@@ -199,7 +200,7 @@ class WatchedTrace(BatchTrace):
             avals = said if primitive.multiple else [said]
             check_results(str(primitive), "batch", outs, avals, [a.aval for a in args])
         if thread.check_tracer_leaks:
-            place = here(primitive.name)
+            place = location_of(primitive.name)
             for x in outs:
                 self.made[id(x)] = f"by {place.operation} at {place.line}"
         return result
@@ -230,7 +231,7 @@ def batch(
     With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
     of pairs (output, whether it is batched).
     """
-    kind = WatchedTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
+    kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)
     inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
     try:

@@ -18,7 +18,7 @@ from ..core.primitive import Primitive
 from ..core.trace import under
 from ..primitives.structural import zeros
 from .dependence import dependents, parted
-from .plan import Plan
+from .host_program import PreparedJaxpr
 from .stage import StageTrace
 from .transpose import transpose
 
@@ -49,16 +49,23 @@ class Derivative:
     def __init__(
         self, mask: Mask, forward: Jaxpr, outs: int, out_mask: Mask, linear: Jaxpr
     ) -> None:
-        self.mask, self.forward, self.outs, self.out_mask = mask, Plan(forward), outs, out_mask
+        self.mask, self.forward, self.outs, self.out_mask = (
+            mask,
+            PreparedJaxpr(forward),
+            outs,
+            out_mask,
+        )
         self.linear = linear
         self.only_linear: Any = None
-        self._linear_plan: Plan | None = None
-        self._transposed: dict[Any, tuple[Plan, Mask | None]] = {}  # with the outputs, if not all
+        self._linear_plan: PreparedJaxpr | None = None
+        self._transposed: dict[
+            Any, tuple[PreparedJaxpr, Mask | None]
+        ] = {}  # with the outputs, if not all
 
     def push(self, residuals: Sequence[Any], tangents: Sequence[Any], trace: Any) -> list[Any]:
         """Tangents out, for `out_mask`."""
         if self._linear_plan is None:
-            self._linear_plan = Plan(self.linear)
+            self._linear_plan = PreparedJaxpr(self.linear)
         return self._linear_plan.run([*residuals, *tangents], trace)
 
     def pull(self, residuals: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
@@ -72,7 +79,7 @@ class Derivative:
         found = self._transposed.get(known)
         if found is None:
             jaxpr, nonzero = transpose(self.linear, len(residuals), known)
-            made = Plan(jaxpr), None if all(nonzero) else nonzero
+            made = PreparedJaxpr(jaxpr), None if all(nonzero) else nonzero
             found = self._transposed.setdefault(known, made)
         plan, partial = found
         results = plan.run([*residuals, *given], trace)
@@ -189,7 +196,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
 
 
-def residual_plan(d: Derivative, name: str) -> Plan:
+def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
     """From the other arguments to the outputs without a tangent and the residuals, for an operation
     whose active arguments are tangents: possible only if it is linear in them."""
     if d.only_linear is None:
@@ -218,5 +225,5 @@ def residual_plan(d: Derivative, name: str) -> Plan:
             whole = trace.finish(under(trace, at_zero))
         finally:
             trace.close()
-        d.only_linear = Plan(without_dead_code(whole)[0])
+        d.only_linear = PreparedJaxpr(without_dead_code(whole)[0])
     return d.only_linear  # type: ignore[no-any-return]

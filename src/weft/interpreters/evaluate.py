@@ -198,11 +198,12 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T
     """
     if not str(error).startswith("cannot enter context"):
         raise error
-    return quiet_runner()(kernel, *args)
+    result: T = quiet_runner()(kernel, *args)
+    return result
 
 
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
-if watched() and "weft.interpreters.watch" not in sys.modules:  # it would load this one
+if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it would load this one
     watch()  # the environment said so, and nothing was turned

@@ -8,10 +8,10 @@ from ..config import thread
 from ..core.array import Tracer
 from ..core.bounded import remember
 from ..core.jaxpr import run
-from ..core.place import here, placed, places_wanted
+from ..core.source_location import at_location, location_of, locations_wanted
 from ..core.trace import Trace, current, under
+from .debugging.leaks import refuse_leaks
 from .derivative import cache_of, derivative
-from .leaks import refuse_leaks
 from .stage import leaked
 
 
@@ -44,6 +44,7 @@ class JvpTracer(Tracer):
 class JvpTrace(Trace):
     """Runs primals and tangents under the trace outside it."""
 
+    outside: Trace
     __slots__ = ("closed", "function", "outside", "transform")
 
     def __init__(self, outside: Any, transform: str = "jvp", function: Any = None) -> None:
@@ -119,8 +120,8 @@ class JvpTrace(Trace):
         ]
 
 
-class PlacedTrace(JvpTrace):
-    """Says which operation of the user's it is at: see `core/place.py`."""
+class LocatingJvpTrace(JvpTrace):
+    """Says which operation of the user's it is at: see `core/source_location.py`."""
 
     __slots__ = ("made",)
 
@@ -129,7 +130,7 @@ class PlacedTrace(JvpTrace):
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        with placed(place := here(primitive.name)):
+        with at_location(place := location_of(primitive.name)):
             result = super().bind(primitive, args, params, out)
         for x in result if primitive.multiple else [result]:
             self.made[id(x)] = f"by {place.operation} at {place.line}"
@@ -146,7 +147,7 @@ def jvp(
     about: Any = None,
 ) -> tuple[list[Any], list[Any]]:
     """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
-    kind = PlacedTrace if places_wanted() else JvpTrace
+    kind = LocatingJvpTrace if locations_wanted() else JvpTrace
     trace = kind(current.trace, "jvp", about)
     args = [
         p if t is None else JvpTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)

@@ -12,6 +12,7 @@ from ..core.trace import Trace, current
 class KnownFirstTrace(Trace):
     """Computes operations on arrays; those on tracers mean what they mean outside."""
 
+    outside: Trace
     __slots__ = ("outside",)
 
     def __init__(self, outside: Any) -> None:

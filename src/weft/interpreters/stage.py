@@ -12,10 +12,10 @@ from ..core.array import Array, Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.place import here, places_wanted
 from ..core.source import function_line, noted, user_line
+from ..core.source_location import location_of, locations_wanted
 from ..core.trace import Trace, current, under
-from .leaks import refuse_leaks
+from .debugging.leaks import refuse_leaks
 
 
 class StageTracer(Tracer):
@@ -44,9 +44,9 @@ class StageTrace(Trace):
         "equations",
         "function",
         "inputs",
+        "locating",
         "names",
         "outside",
-        "placing",
         "record",
         "transform",
     )
@@ -60,7 +60,7 @@ class StageTrace(Trace):
         self.outside: Trace | None = None  # the trace that this one is made in
         self.closed = False
         self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
-        self.placing = False  # whether equations get the user's line; rules' own programs never do
+        self.locating = False  # whether equations get the user's line; rules' own programs never do
 
     def input(self, aval: Aval) -> StageTracer:
         """A new input of the program."""
@@ -82,7 +82,7 @@ class StageTrace(Trace):
                 inputs.append(self.capture(a, primitive.name)._var)
         if out is None:
             out = primitive.out(args, params)
-        source = here(primitive.name) if self.placing else None
+        source = location_of(primitive.name) if self.locating else None
         if primitive.multiple:
             outvars = [Var(o) for o in out]
             equations.append(Equation(primitive, inputs, params, outvars, source))
@@ -91,25 +91,25 @@ class StageTrace(Trace):
         equations.append(Equation(primitive, inputs, params, (var,), source))
         return StageTracer(self, out, var)
 
-    def replay(self, score: "Score", args: Any) -> list[Any]:
+    def inline(self, template: "InlineTemplate", args: Any) -> list[Any]:
         """Copies a program's equations into this one: what interpreting it would record, faster."""
         equations = self.equations
         if equations is None:
-            raise leaked(self, score.name)
+            raise leaked(self, template.name)
         env: list[Any] = [
             a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a)
             for a in args
         ]
-        if score.fixed:
-            env += [self.atom(c) for c in score.fixed]
-        source = here(score.name) if self.placing else None
-        for primitive, params, places, avals in score.steps:
+        if template.fixed:
+            env += [self.atom(c) for c in template.fixed]
+        source = location_of(template.name) if self.locating else None
+        for primitive, params, places, avals in template.steps:
             outvars = [Var(a) for a in avals]
             equations.append(Equation(primitive, [env[i] for i in places], params, outvars, source))
             env += outvars
-        count = score.inputs
+        count = template.inputs
         results: list[Any] = []
-        for i in score.outputs:
+        for i in template.outputs:
             if i < count:
                 results.append(args[i])
             else:
@@ -124,7 +124,7 @@ class StageTrace(Trace):
         return primitive.stage_rule(self, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
-        """What a traced value is, if that is known: see `known_stage.py`."""
+        """What a traced value is, if that is known: see `concrete_stage.py`."""
         return None
 
     def capture(self, x: Any, operation: str = "return") -> StageTracer:
@@ -220,8 +220,8 @@ class StageTrace(Trace):
         ]
 
 
-class Score:
-    """A jaxpr written for `StageTrace.replay`: variables are places in a list.
+class InlineTemplate:
+    """A jaxpr written for `StageTrace.inline`: variables are places in a list.
 
     First the inputs, then constants and literals, then the results in their order.
     """
@@ -315,7 +315,7 @@ def stage(
     if trace is None:
         trace = StageTrace(transform, about if about is not None else function)
     trace.names = names
-    trace.placing = places_wanted()
+    trace.locating = locations_wanted()
     args = [trace.input(a) for a in avals]
     trace.outside = current.trace
     try:

@@ -11,7 +11,7 @@ from .. import errors
 from ..config import thread
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.place import placed
+from ..core.source_location import at_location
 from ..core.trace import under
 from ..primitives.structural import add
 from .dependence import parted
@@ -91,7 +91,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
                 "linear (or has no transpose rule)"
             )
         args = [v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs]
-        with placed(e.source, backward=True) if e.source is not None else _NOWHERE:
+        with at_location(e.source, backward=True) if e.source is not None else _NOWHERE:
             ct_in = primitive.transpose_rule(
                 cts_out if primitive.multiple else cts_out[0], *args, **dict(e.params)
             )
@@ -108,7 +108,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
 
 def _forward(e: Equation, env: dict[Var, Any], trace: Any) -> None:
     values = [env[v] if type(v) is Var else v for v in e.inputs]
-    with placed(e.source) if e.source is not None else _NOWHERE:
+    with at_location(e.source) if e.source is not None else _NOWHERE:
         if e.primitive.multiple:
             outs = trace.bind(e.primitive, values, e.params, tuple(v.aval for v in e.outvars))
             env.update(zip(e.outvars, outs, strict=True))

@@ -20,7 +20,7 @@ from ..core.source import note_user_line, noted
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.evaluate import quietly
-from ..interpreters.plan import Plan
+from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
 
@@ -468,7 +468,9 @@ def composite(
     return call
 
 
-def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tuple[Any, Any, Plan]:
+def plan_of(
+    function: Callable[..., Any], avals: list[Aval], options: Any
+) -> tuple[Any, Any, PreparedJaxpr]:
     """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that gives
     the output, or `None` if there are several outputs or XLA has to do a part of it; the aval is
     that of the output, or `None` if there are several.
@@ -481,7 +483,7 @@ def plan_of(function: Callable[..., Any], avals: list[Aval], options: Any) -> tu
         one = not isinstance(result, tuple)
         return [result] if one else result
 
-    plan = Plan(stage(listed, avals, name=function.__name__, about=function))
+    plan = PreparedJaxpr(stage(listed, avals, name=function.__name__, about=function))
     if not one:
         return None, None, plan
     out = plan.jaxpr.outvars[0].aval

@@ -15,7 +15,7 @@ from ..core.source import located
 from ..core.trace import current
 from ..higher_order.checkpoint import apply
 from ..higher_order.interning import interned, is_eager
-from ..interpreters.known_stage import KnownTrace
+from ..interpreters.concrete_stage import ConcreteStageTrace
 from ..interpreters.stage import stage
 from ..tree_util import tree_flatten
 from .arguments import (
@@ -114,7 +114,7 @@ def checkpoint(
         if known is None:
             trace = None
             if concrete:
-                trace = KnownTrace([v.concrete() for v in values], "checkpoint", function)
+                trace = ConcreteStageTrace([v.concrete() for v in values], "checkpoint", function)
             jaxpr = stage(
                 flat,
                 avals,

@@ -24,9 +24,9 @@ from ...config import thread
 from ...core.array import Array, PlacedArray, Tracer, as_value
 from ...core.aval import aval
 from ...core.jaxpr import Jaxpr, run
-from ...core.place import places_wanted
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located, noted
+from ...core.source_location import locations_wanted
 from ...core.trace import current, looked_at
 from ...higher_order.call import call_jaxpr
 from ...higher_order.interning import is_eager
@@ -269,7 +269,7 @@ def check_target(device: Any, backend: Any) -> None:
 
 
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
+    """Keeps the paths of a program's inputs and results, for messages of debug_nans."""
     known = jaxpr.without_consts().cache
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
     known["argument names"] = [*closed, *[f"its argument {path}" for path in paths]]
@@ -458,7 +458,7 @@ def jit(
             return leaf_paths(function, traced, traced_kwargs, positions)
 
         jaxpr = stage(flat, avals, name=name, transform="jit", about=function, names=paths)
-        if places_wanted():
+        if locations_wanted():
             name_parts(jaxpr, paths(), out_tree)
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
         inputs = outs = None

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
-from ..compiler.dead_code import quietened
-from ..config import thread
-from ..core.array import Array
-from ..core.jaxpr import Jaxpr, Var
-from ..core.place import Place, here, placed
-from ..core.source import noted
-from ..core.trace import current
-from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape
+from ... import dtypes
+from ...compiler.dead_code import quietened
+from ...config import thread
+from ...core.array import Array
+from ...core.jaxpr import Jaxpr, Var
+from ...core.source import noted
+from ...core.source_location import SourceLocation, at_location, location_of
+from ...core.trace import current
+from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
 
 MOST_SHOWN = 5  # elements of an array that a message lists
 
@@ -54,7 +54,7 @@ class Operation(NamedTuple):
     primitive: Any
     inputs: Sequence[Any]
     outs: Sequence[Any]
-    place: Place
+    place: SourceLocation
     inside: tuple[str, ...] = ()  # "step 3 of scan", the innermost last
 
     @property
@@ -77,7 +77,7 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
     """
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
-    applied = Operation(primitive, args, outs, here(primitive.name))
+    applied = Operation(primitive, args, outs, location_of(primitive.name))
     if getattr(primitive, "unfold_rule", None) is None:
         raise noted(FloatingPointError(told(applied)))
     found = inside(primitive, args, quietened(params), ())  # what it has done, it has done
@@ -118,8 +118,8 @@ def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[l
     made_by: dict[Any, Any] = {}
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
-        with placed(e.source):
-            place = here(e.primitive.name)
+        with at_location(e.source):
+            place = location_of(e.primitive.name)
             outs = current.base.bind(e.primitive, inputs, e.params)
         outs = outs if e.primitive.multiple else [outs]
         env.update(zip(e.outvars, outs, strict=True))
@@ -221,7 +221,7 @@ def switches() -> str:
     return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
 
 
-def phase(place: Place) -> str:
+def phase(place: SourceLocation) -> str:
     """Of which pass over a line an operation is a part."""
     return "backward" if place.backward else "forward"
 

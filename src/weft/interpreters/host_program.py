@@ -18,33 +18,35 @@ from ..core.trace import current
 from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
 from .evaluate import interrupting, quietly
-from .stage import Score, StageTrace
+from .stage import InlineTemplate, StageTrace
 
 _MOST_OTHERS = 8
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
 
 
-class Plan:
+class PreparedJaxpr:
     """Runs a jaxpr: `plan.run(args, trace)` gives the list of outputs."""
 
-    __slots__ = ("jaxpr", "kernels", "others", "score")
+    __slots__ = ("jaxpr", "kernels", "others", "template")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = without_repetition(jaxpr)
         if thread.enable_checks:
             check_jaxpr(jaxpr)
-        self.kernels: Kernels | None = None  # of the state of the switches that it ran under last
-        self.others: dict[SwitchState, Kernels] = {}  # of the states before that
-        self.score: Score | None = None
+        self.kernels: HostProgram | None = (
+            None  # of the state of the switches that it ran under last
+        )
+        self.others: dict[SwitchState, HostProgram] = {}  # of the states before that
+        self.template: InlineTemplate | None = None
 
     def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
             if trace.__class__ is StageTrace:
-                score = self.score
-                if score is None:
-                    score = self.score = Score(self.jaxpr)
-                return trace.replay(score, args)
+                template = self.template
+                if template is None:
+                    template = self.template = InlineTemplate(self.jaxpr)
+                return trace.inline(template, args)
             return run(self.jaxpr, args, trace)
         kernels = self.kernels
         if kernels is None or kernels.state is not thread.switches:
@@ -71,19 +73,19 @@ class Plan:
             ]
         return run(self.jaxpr, args, trace)
 
-    def prepared(self) -> "Kernels":
+    def prepared(self) -> "HostProgram":
         """The kernels under this thread's switches."""
         state = thread.switches
         kernels = self.kernels
         if kernels is None or kernels.state is not state:
-            kernels = self.others.pop(state, None) or Kernels(self.jaxpr)
+            kernels = self.others.pop(state, None) or HostProgram(self.jaxpr)
             last, self.kernels = self.kernels, kernels
             if last is not None:
                 remember(self.others, last.state, last, _MOST_OTHERS)
         return kernels
 
 
-class Kernels:
+class HostProgram:
     """The NumPy kernels of all equations; none of them, `steps` is `None`, if any needs tier 1.
 
     Every value has a slot: first the inputs, then constants and literals, then the results. It

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..config import thread
-from ..core.array import Array
-from ..core.aval import aval
-from ..core.checking import check_results
-from ..core.primitive import Primitive
-from ..core.trace import current, watch, watched
-from ..runtime import client
-from .evaluate import EvaluateTrace
+from ... import errors
+from ...config import thread
+from ...core.array import Array
+from ...core.aval import aval
+from ...core.checking import check_results
+from ...core.primitive import Primitive
+from ...core.trace import current, watch, watched
+from ...runtime import client
+from ..evaluate import EvaluateTrace
 from .nonfinite import is_bad, report
 
 

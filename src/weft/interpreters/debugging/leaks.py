@@ -9,11 +9,11 @@ import sys
 from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from .. import errors
-from ..core.array import Tracer
-from ..core.jaxpr import Jaxpr
-from ..core.source import HERE, function_line, noted
-from ..core.trace import Trace
+from ... import errors
+from ...core.array import Tracer
+from ...core.jaxpr import Jaxpr
+from ...core.source import HERE, function_line, noted
+from ...core.trace import Trace
 
 MOST_NAMED = 5  # tracers in a message
 _DEPTH = 4  # of containers in containers

@@ -13,7 +13,7 @@ from ..core.trace import current, under
 from .stage import StageTrace, StageTracer
 
 
-class KnownTrace(StageTrace):
+class ConcreteStageTrace(StageTrace):
     """Records operations, and does those that a value follows from when Python asks for it.
 
     Args:
