@@ -13,7 +13,7 @@ from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..interpreters.batch import batch, first, repeated
-from ..interpreters.derivative import split
+from ..interpreters.derivative import split_jvp
 from ..interpreters.stage import closes_over, stage
 from .interning import interned
 from .jaxprs import batch_jaxpr, batch_partly, depends
@@ -150,7 +150,7 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> 
     def pushed(trace: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         return rules.jvp(primals[consts:], tangents[consts:])
 
-    return split(pushed, avals, mask, True, rules.name)
+    return split_jvp(pushed, avals, mask, True, rules.name)
 
 
 @custom_jvp_call.pushforward

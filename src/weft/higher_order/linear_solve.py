@@ -16,7 +16,7 @@ from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis, HigherOrder
 from ..core.trace import current
 from ..interpreters.batch import repeated
-from ..interpreters.derivative import split
+from ..interpreters.derivative import split_jvp
 from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
@@ -97,7 +97,7 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, side: Side, other: Any, count: int
     def rule(trace: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         return pushed(primals, tangents, side, other, count)
 
-    return split(rule, avals, mask, True, "linear_solve")
+    return split_jvp(rule, avals, mask, True, "linear_solve")
 
 
 @linear_solve.pushforward

@@ -36,7 +36,7 @@ def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set
     return found
 
 
-def parted(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
+def split_by_linearity(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
     """The equations in order, each with whether it depends on the variables in `linear`.
 
     Results that do are added to `linear`. An equation with a program inside of which some results
@@ -78,7 +78,7 @@ def separated(jaxpr: Jaxpr, mask: Sequence[bool]) -> Jaxpr:
             jaxpr.constvars,
             jaxpr.consts,
             jaxpr.invars,
-            [e for e, _ in parted(jaxpr, linear)],
+            [e for e, _ in split_by_linearity(jaxpr, linear)],
             jaxpr.outvars,
             jaxpr.name,
         )

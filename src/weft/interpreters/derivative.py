@@ -17,7 +17,7 @@ from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive
 from ..core.trace import under
 from ..primitives.structural import zeros
-from .dependence import dependents, parted
+from .dependence import dependents, split_by_linearity
 from .host_program import PreparedJaxpr
 from .stage import StageTrace
 from .transpose import transpose
@@ -140,10 +140,10 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask)
             return out, [None] * len(outs) if primitive.multiple else None
         return out, primitive.jvp_rule(primals, tangents, out, **dict(params))
 
-    return split(pushed, avals, mask, primitive.multiple, str(primitive))
+    return split_jvp(pushed, avals, mask, primitive.multiple, str(primitive))
 
 
-def split(
+def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
     """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
@@ -178,7 +178,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     linear_vars = set(whole.invars[n:])
     known: list[Equation] = []
     linear: list[Equation] = []
-    for e, is_linear in parted(whole, linear_vars):
+    for e, is_linear in split_by_linearity(whole, linear_vars):
         (linear if is_linear else known).append(e)
     outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
     wanted = {v for v in t_outvars if type(v) is Var}

@@ -219,7 +219,7 @@ class LinearizeTrace(Trace):
 
 
 class LocatingLinearizeTrace(LinearizeTrace):
-    """A tape whose nodes know which line of the user's they come from: see `core/source_location.py`."""
+    """A tape whose nodes know the user's line that they come from (core/source_location.py)."""
 
     __slots__ = ()
 

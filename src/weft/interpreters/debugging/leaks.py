@@ -99,7 +99,7 @@ class Search:
             if owner.f_code.co_filename.startswith(HERE):
                 return ""
             where = f"{owner.f_code.co_name}, which is still running"
-            return f"{named(owner.f_locals, x, 'local variable')} of {where}"
+            return f"{variable_named(owner.f_locals, x, 'local variable')} of {where}"
         if isinstance(owner, CellType):
             return self.closed_over(owner)
         if isinstance(owner, dict):
@@ -131,10 +131,10 @@ class Search:
         """A global, an attribute, or an item of the user's dict."""
         module = owner.get("__name__")
         if isinstance(module, str) and vars(sys.modules.get(module, ModuleType(""))) is owner:
-            return f"{named(owner, x, 'global')} of module {module}"
+            return f"{variable_named(owner, x, 'global')} of module {module}"
         for instance in gc.get_referrers(owner):
             if getattr(instance, "__dict__", None) is owner:
-                return f"{named(owner, x, 'attribute')} of a {type(instance).__name__}"
+                return f"{variable_named(owner, x, 'attribute')} of a {type(instance).__name__}"
         keys = [key for key in owner if owner[key] is x]
         return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
 
@@ -144,7 +144,7 @@ class Search:
         return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text
 
 
-def named(names: Any, x: Any, kind: str) -> str:
+def variable_named(names: Any, x: Any, kind: str) -> str:
     """The variable that an object is, by its name."""
     for name in names:
         if names[name] is x:

@@ -80,18 +80,18 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
     applied = Operation(primitive, args, outs, location_of(primitive.name))
     if getattr(primitive, "unfold_rule", None) is None:
         raise noted(FloatingPointError(told(applied)))
-    found = inside(primitive, args, quietened(params), ())  # what it has done, it has done
+    found = culprit_inside(primitive, args, quietened(params), ())  # what it has done, it has done
     if isinstance(found, Operation):
         raise noted(FloatingPointError(told(found)))
     if found is not None:
         raise noted(FloatingPointError(came_in(applied, found, params)))
-    raise noted(FloatingPointError(compiled(applied, params)))
+    raise noted(FloatingPointError(compiled_only(applied, params)))
 
 
 # --- the search ---
 
 
-def inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
+def culprit_inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
     """What made the bad results of an operation with programs inside.
 
     Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
@@ -150,7 +150,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
         if getattr(e.primitive, "unfold_rule", None) is not None:
-            return inside(e.primitive, inputs, e.params, steps)
+            return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
         number = jaxpr.invars.index(v) if v in jaxpr.invars else None
@@ -171,7 +171,7 @@ def told(operation: Operation) -> str:
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
         lines.append(f"  it came in: {', '.join(where)} has it already")
-    lines.append(f"  operation: {primitive} in the {phase(place)} pass of {place.line}")
+    lines.append(f"  operation: {primitive} in the {pass_over(place)} pass of {place.line}")
     if place.operation != str(primitive):
         lines[-1] += f", for {place.operation} and its derivative"
     lines += [f"  inside: {step}" for step in steps]
@@ -200,7 +200,7 @@ def came_in(applied: Operation, found: Input, params: Any) -> str:
     )
 
 
-def compiled(applied: Operation, params: Any) -> str:
+def compiled_only(applied: Operation, params: Any) -> str:
     """The message for a value that only the compiled program makes."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
     names = noted_names(params, "result names")
@@ -221,7 +221,7 @@ def switches() -> str:
     return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
 
 
-def phase(place: SourceLocation) -> str:
+def pass_over(place: SourceLocation) -> str:
     """Of which pass over a line an operation is a part."""
     return "backward" if place.backward else "forward"
 
