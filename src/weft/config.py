@@ -164,7 +164,7 @@ AXES = "the named axes in scope"
 
 
 def key_differences(old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any]]:
-    """What differs between two values of `thread.key`: (name, value then, value now)."""
+    """The differences between two values of `thread.key`: (name, value then, value now)."""
     names = [*(s.name for s in _traced), AXES]
     for name, a, b in zip(names, old, new, strict=False):
         if a != b:
@@ -183,12 +183,12 @@ def _announce() -> None:
 
 
 def everywhere(*names: str) -> bool:
-    """Whether any of these switches is on for threads that don't override it."""
+    """True if any of these switches is on for threads that don't override it."""
     return any(getattr(_Thread, _switches[name].attribute) for name in names)
 
 
 def anywhere(name: str, usual: Any) -> bool:
-    """Whether a switch has another value than the usual one in any thread."""
+    """True if a switch has another value than the usual one in any thread."""
     attribute = _switches[name].attribute
     with _lock:
         values = [own.get(attribute, usual) for own in _overriding]

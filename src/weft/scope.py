@@ -1,4 +1,4 @@
-"""What is in scope where a program is traced, and so a part of the key of what is traced.
+"""The scope that a program is traced in, which is a part of its key.
 
 Named axes, which `vmap(axis_name=…)` and others bring in; and what `Mark`s stand for.
 """
@@ -23,13 +23,13 @@ class Mark:
 
 
 DEVICES = Mark("maps over devices")
-"""How many maps over devices surround what is being traced."""
+"""The number of maps over devices around what is being traced."""
 MESH = Mark("mesh")
 """The mesh of the innermost `with mesh:`."""
 
 
 def in_scope(mark: Mark, default: Any = None) -> Any:
-    """What a mark stands for in this thread."""
+    """The value of a mark in this thread."""
     for name, value in thread.axes:
         if name is mark:
             return value

@@ -49,7 +49,7 @@ class Equation:
 
 
 class Derived(dict[Any, Any]):
-    """What has been derived from a program. An entry that is there stays.
+    """The results derived from a program. An entry that is there stays.
 
     Threads may derive the same at one time: then all go on with the first one's, so that it is
     compiled once. A lock would be held while users' rules are traced, which may wait for others.
@@ -186,7 +186,7 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]
 
 
 def uses_axis(primitive: Any, params: tuple[tuple[str, Any], ...], name: Any) -> bool:
-    """Whether an operation refers to a named axis, itself or in a jaxpr inside."""
+    """True if an operation refers to a named axis, itself or in a jaxpr inside."""
     if primitive.collective_rule is not None:
         return name in dict(params)["axes"]
     return primitive.takes_axis and name in axes_inside(params)

@@ -64,7 +64,7 @@ class Axis(NamedTuple):
 
 
 class Shared:
-    """What a batch rule gives for an output that is the same for all of the batch."""
+    """An output of a batch rule that is the same for all of the batch."""
 
     __slots__ = ("value",)
 
@@ -249,7 +249,7 @@ class HigherOrder(Primitive):
 
 
 def is_linear(arg: Any) -> bool:
-    """Whether an argument of a transpose rule is one to give a cotangent for."""
+    """True if an argument of a transpose rule is one to give a cotangent for."""
     return type(arg) is Aval
 
 

@@ -1,4 +1,4 @@
-"""Which line of the user's an operation belongs to, while a switch has that noted.
+"""The user's line that an operation belongs to, while a switch has that noted.
 
 Normally no line is kept with an equation, and a rule of differentiation runs far from the line that
 it differentiates. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, equations and nodes of
@@ -14,7 +14,7 @@ from .source import user_frame, user_line
 
 
 class SourceLocation(NamedTuple):
-    """Where an operation comes from."""
+    """The origin of an operation."""
 
     line: str  # of the user: `file.py:12, in function`
     operation: str  # the primitive that was applied there

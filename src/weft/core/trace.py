@@ -67,7 +67,7 @@ class Trace:
         return self.closed
 
     def origin(self, tracer: Any) -> str:
-        """How and where a tracer was made, if that is known: `by sin at model.py:3, in f`."""
+        """The operation and line that made a tracer, if known: `by sin at model.py:3, in f`."""
         return ""
 
 

@@ -210,7 +210,7 @@ class CheckingBatchTrace(BatchTrace):
 
 
 def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:
-    """What a function gives under a trace; collectives in it may refer to the axis by name."""
+    """The results of a function under a trace; collectives in it may refer to the axis by name."""
     size, name = trace.axis
     if name is None:
         return under(trace, function, *inputs)

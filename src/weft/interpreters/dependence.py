@@ -1,4 +1,4 @@
-"""Which values depend on which inputs; programs inside equations taken apart by it.
+"""Dependence of values on inputs; programs inside equations taken apart by it.
 
 Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
 """
@@ -14,7 +14,7 @@ from ..primitives.structural import broadcast_in_dim
 
 
 def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
-    """Which results of an equation depend on the inputs in `touched`."""
+    """A mask of the results of an equation that depend on the inputs in `touched`."""
     rule = getattr(e.primitive, "depends_rule", None)
     if rule is None:
         return [True] * len(e.outvars)

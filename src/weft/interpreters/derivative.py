@@ -26,7 +26,7 @@ Mask = tuple[bool, ...]
 
 
 class Derivative:
-    """What to run now, and the linear map that it leaves.
+    """A program to run now, and the linear map that it leaves.
 
     Attributes:
       forward: primals -> outputs, then residuals.
@@ -118,7 +118,7 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
 
 
 def cache_of(params: Any) -> dict[Any, Any]:
-    """Where what is derived from a higher-order operation is kept: on its first jaxpr."""
+    """The cache of a higher-order operation: that of its first jaxpr."""
     inner = params[0][1]
     return (inner[0] if isinstance(inner, tuple) else inner).cache  # type: ignore[no-any-return]
 

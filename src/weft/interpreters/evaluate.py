@@ -117,7 +117,7 @@ class EvaluateTrace(Trace):
         return client.default_device()
 
     def sharding_of(self, array: Array) -> SingleDeviceSharding:
-        """How an array on one device lies."""
+        """The sharding of an array on one device."""
         return SingleDeviceSharding(self.device_of(array))
 
     def wait(self, array: Array) -> None:
@@ -128,7 +128,7 @@ class EvaluateTrace(Trace):
             self.fetch(array)
 
     def is_ready(self, array: Array) -> bool:
-        """Whether an array has been computed."""
+        """True if an array has been computed."""
         if array._host is None and array._buffer is None:
             self.fetch(array)  # says that it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
@@ -140,7 +140,7 @@ class EvaluateTrace(Trace):
         array._buffer = array._host = None
 
     def is_deleted(self, array: Array) -> bool:
-        """Whether an array's memory is gone."""
+        """True if an array's memory is gone."""
         if array._host is not None:
             return False
         return array._buffer is None or bool(buffers.is_deleted(array._buffer))
@@ -164,7 +164,7 @@ class EvaluateTrace(Trace):
 
 
 def refuse_tracers(primitive: Primitive, args: Any) -> None:
-    """What comes here is to be computed now: a tracer has outlived its trace."""
+    """Raises UnexpectedTracerError for a tracer: what comes here is to be computed now."""
     for a in args:
         if isinstance(a, Tracer):
             raise leaked(a._trace, primitive.name, a)

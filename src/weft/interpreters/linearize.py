@@ -238,7 +238,7 @@ class LocatingLinearizeTrace(LinearizeTrace):
         return f"by {linear.place.operation} at {linear.place.line}"
 
     def noting(self, place: SourceLocation, method: Any, *args: Any) -> Any:
-        """What a method gives; the nodes that it put on the tape get the place."""
+        """The result of a method; the nodes that it put on the tape get the location."""
         count = len(self.tape)
         with at_location(place):
             result = method(*args)

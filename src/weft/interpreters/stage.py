@@ -124,7 +124,7 @@ class StageTrace(Trace):
         return primitive.stage_rule(self, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
-        """What a traced value is, if that is known: see `concrete_stage.py`."""
+        """The array that a tracer stands for, if that is known: see `concrete_stage.py`."""
         return None
 
     def capture(self, x: Any, operation: str = "return") -> StageTracer:
@@ -170,7 +170,7 @@ class StageTrace(Trace):
             self.closed = True
 
     def origin(self, tracer: StageTracer) -> str:
-        """Where a tracer came from, for the message when it is used too late."""
+        """The origin of a tracer, for the message when it is used too late."""
         equations, inputs = self.record
         for e in equations:
             if tracer._var in e.outvars:
@@ -186,7 +186,7 @@ class StageTrace(Trace):
         )
 
     def why_unknown(self, tracer: StageTracer, operation: str) -> str:
-        """What to say to a use of a traced value that needs its elements."""
+        """The message for a use of a traced value that needs its elements."""
         lines = [
             f"{operation}: the elements of a traced {tracer.aval} are not known while "
             f"{function_line(self.function)} is traced by {self.transform}"
@@ -267,7 +267,7 @@ def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
 
 
 def leak_text(trace: Any, operation: str, tracer: Any) -> str:
-    """What to say of a tracer that is used where its trace isn't being made."""
+    """The message for a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
     if not trace.closed:

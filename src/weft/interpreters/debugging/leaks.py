@@ -73,13 +73,13 @@ def closed_over_by_rules(objects: list[Any]) -> set[int]:
 
 
 class Search:
-    """What refers to an object, in the user's words; not counting what looks for it."""
+    """The references to an object, in the user's words; not counting what looks for it."""
 
     def __init__(self) -> None:
         self.notes: list[Any] = []  # lists of the search itself, which refer to what they list
 
     def holders(self, x: Any, depth: int) -> list[str]:
-        """What keeps an object: a sentence each."""
+        """The owners that keep an object: a sentence each."""
         owners = gc.get_referrers(x)
         self.notes.append(owners)
         texts = set()
@@ -88,7 +88,7 @@ class Search:
         return sorted(texts - {""}) or ["an object that Python doesn't name"]
 
     def described(self, owner: Any, x: Any, depth: int) -> str:
-        """Where an owner keeps an object; nothing if it is weft's, or this search's."""
+        """The place in which an owner keeps an object; empty if it is weft's, or this search's."""
         if owner is self.notes:
             return ""
         for note in self.notes:

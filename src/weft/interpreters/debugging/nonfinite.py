@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity came from: the search, and what is said of what it finds.
+"""The search for the operation that made a NaN or an infinity, and the message about it.
 
 A compiled program is gone through again equation by equation, and so are the programs inside the
 equation that made it, down to one operation. Knows `run` of programs; knows no transformation.
@@ -26,7 +26,7 @@ _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
 def bad_elements(x: Any) -> Any:
-    """Where an array has what the switches forbid, as a mask; `None` if it can't have any."""
+    """A mask of the elements that the switches forbid; `None` if there can't be any."""
     if not isinstance(x, Array) or not dtypes.is_inexact(x.aval.dtype):
         return None
     host = float_of(x)
@@ -43,7 +43,7 @@ def float_of(x: Array) -> Any:
 
 
 def is_bad(x: Any) -> bool:
-    """Whether an array has a NaN or infinity that a switch forbids."""
+    """True if an array has a NaN or infinity that a switch forbids."""
     mask = bad_elements(x)
     return mask is not None and bool(mask.any())
 
@@ -59,7 +59,7 @@ class Operation(NamedTuple):
 
     @property
     def makes(self) -> bool:
-        """Whether no input was bad already."""
+        """True if no input was bad already."""
         return not any(map(is_bad, self.inputs))
 
 
@@ -92,7 +92,7 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
 
 
 def culprit_inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
-    """What made the bad results of an operation with programs inside.
+    """The operation that made the bad results, inside one with programs inside.
 
     Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
       no bad results when the programs are run operation by operation.
@@ -227,7 +227,7 @@ def pass_over(place: SourceLocation) -> str:
 
 
 def kinds(x: Any) -> str:
-    """What is bad in an array, in words."""
+    """The bad elements of an array, in words."""
     host = float_of(x)
     found = [("a NaN", bool(np.isnan(host).any()) and thread.debug_nans)]
     found.append(("an infinity", bool(np.isinf(host).any()) and thread.debug_infs))
@@ -294,7 +294,7 @@ def cure(operation: Operation) -> str:
 
 
 def title(applied: Operation, params: Any) -> str:
-    """What an operation is called: a call by the name of its program."""
+    """The name of an operation: that of the program for a call."""
     inner: Any = params[0][1] if params else None
     return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
 
