@@ -1,9 +1,11 @@
 # weft's tasks. Each makes the environment that it needs; nothing is installed outside this folder.
 #   make demo              train a classifier of handwritten digits
-#   make test [k=scan]     run the tests, or those that match; JOBS=4 processes
+#   make test [k=scan]     run the tests, or those that match, or a folder (k=lax); JOBS=4 processes
+#   make test WHOLE=1      all combinations of parameters; SEED=7 samples others than SEED=0
 #   make check             what CI and a review expect: lint, types, tests
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
+#   make exports           write the __init__ files of lax, numpy and random from their modules
 #   make docs              HTML pages in build/docs
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -20,7 +22,7 @@ works = $(1) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	if $(call works,$$p); then command -v $$p; break; fi; done)
 
-.PHONY: help demo test test-newest bench lint format types docs check clean
+.PHONY: help demo test test-newest bench lint format exports types docs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -28,8 +30,13 @@ help:
 demo: .venv/.demo
 	.venv/bin/python examples/digits.py
 
+# k=lax, k=tests/lax and k=test_loops.py collect that folder or file only; k=scan is an expression.
+named = $(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k)))
+chosen = $(if $(filter 1,$(words $(k))),$(named))
+
 test: .venv/.test
-	.venv/bin/python -m pytest -n $(JOBS) $(if $(k),-k "$(k)")
+	.venv/bin/python -m pytest -n $(JOBS) --dist worksteal $(if $(WHOLE),--whole) \
+		$(if $(SEED),--sample-seed $(SEED)) $(or $(chosen),$(if $(k),-k "$(k)"))
 
 test-newest:
 	$(PYTHON) tests/newest.py -n $(JOBS) -q $(if $(k),-k "$(k)")
@@ -46,6 +53,9 @@ lint: .venv/.lint
 format: .venv/.lint
 	.venv/bin/ruff check --fix-only src tests examples benchmarks
 	.venv/bin/ruff format src tests examples benchmarks
+
+exports: .venv/bin/python
+	.venv/bin/python tests/structure/exports.py
 
 types: .venv/.lint
 	.venv/bin/mypy

@@ -14,7 +14,7 @@ from typing import Any
 from .core.source import located, user_frame
 from .core.trace import current
 from .core.value import Value
-from .higher_order.interning import is_eager
+from .programs.hash_consing import is_eager
 from .transforms.callbacks import tap
 from .tree_util import tree_leaves
 

@@ -20,6 +20,7 @@ RUNGS = (
     "runtime primitives sharding",
     "compiler distributed",
     "interpreters",
+    "programs",
     "higher_order",
     "transforms",
     "lax",

@@ -15,6 +15,7 @@ from ..config import thread
 from ..core.array import Array, PlacedArray
 from ..core.bounded import remember
 from ..core.checking import check_jaxpr
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
 from ..core.sharded_array import ShardedArray
@@ -354,22 +355,21 @@ def committed_device(name: str, args: Sequence[Array], used: Sequence[int]) -> A
     return device
 
 
+@derived
 def device_inside(jaxpr: Jaxpr) -> Any:
     """The device that functions called inside were jitted for, or the group of the meshes that are
     named inside, or `None`; two are an error."""
-    if "device" not in jaxpr.cache:
-        found = None
-        for mesh in spmd.meshes_inside(jaxpr):
-            group = group_of(tuple(mesh.devices.flat))
-            if found is None or set(found.devices) != set(group.devices):
-                found = one_device(jaxpr.name, found, group)
-        for e in jaxpr.equations:
-            if e.primitive.may_act:
-                wanted = [dict(e.params).get("device"), *map(device_inside, subjaxprs(e.params))]
-                for device in wanted:
-                    found = one_device(jaxpr.name, found, device)
-        jaxpr.cache["device"] = found
-    return jaxpr.cache["device"]
+    found: Any = None
+    for mesh in spmd.meshes_inside(jaxpr):
+        group = group_of(tuple(mesh.devices.flat))
+        if found is None or set(found.devices) != set(group.devices):
+            found = one_device(jaxpr.name, found, group)
+    for e in jaxpr.equations:
+        if e.primitive.may_act:
+            wanted = [dict(e.params).get("device"), *map(device_inside, subjaxprs(e.params))]
+            for device in wanted:
+                found = one_device(jaxpr.name, found, device)
+    return found
 
 
 def one_device(name: str, outer: Any, inner: Any) -> Any:
@@ -420,12 +420,10 @@ def buffer_on(array: Array, device: Any) -> Any:
     return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
 
 
+@derived
 def program_of(jaxpr: Jaxpr) -> Program:
     """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
-    found: Program | None = jaxpr.cache.get("program")
-    if found is None:
-        found = jaxpr.cache.setdefault("program", Program(jaxpr))
-    return found
+    return Program(jaxpr)
 
 
 _one_operation: dict[Any, Program] = {}

@@ -12,6 +12,7 @@ from typing import Any
 from ..config import thread
 from ..core.array import Array, PlacedArray
 from ..core.bounded import remember
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
 from ..core.sharded_array import ShardedArray
@@ -124,21 +125,20 @@ def mark(meshes: Meshes, sharding: Sharding | None, ndim: int) -> str:
 # --- where a program runs ---
 
 
+@derived
 def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
     """The meshes that a program's operations name."""
-    if "meshes" not in jaxpr.cache:
-        found: dict[Mesh, None] = {}
-        for e in jaxpr.equations:
-            for name, value in e.params:
-                if name == "mesh" and isinstance(value, Mesh):
-                    found[value] = None
-                elif isinstance(value, NamedSharding):
-                    found[value.mesh] = None
-            if e.primitive.may_act:
-                for inner in subjaxprs(e.params):
-                    found.update(dict.fromkeys(meshes_inside(inner)))
-        jaxpr.cache["meshes"] = tuple(found)
-    return jaxpr.cache["meshes"]  # type: ignore[no-any-return]
+    found: dict[Mesh, None] = {}
+    for e in jaxpr.equations:
+        for name, value in e.params:
+            if name == "mesh" and isinstance(value, Mesh):
+                found[value] = None
+            elif isinstance(value, NamedSharding):
+                found[value.mesh] = None
+        if e.primitive.may_act:
+            for inner in subjaxprs(e.params):
+                found.update(dict.fromkeys(meshes_inside(inner)))
+    return tuple(found)
 
 
 @functools.cache  # groups are kept for ever
@@ -210,17 +210,13 @@ class _Mover:
         self.types = [(a.shape, a.dtype) for a in jaxpr.out_avals]
 
 
-def execute(args: Sequence[Array], *, sharding: NamedSharding) -> Any:
-    """A constraint on an array that is there: it is put where it says."""
-    (x,) = args
+def constrained(x: Array, sharding: NamedSharding) -> Array:
+    """An array as a sharding constraint says: see `primitives/placement.py`."""
     if not sharding.is_open:
         return put_on(x, sharding)
     if x.__class__ is ShardedArray and x.layout.group is group_of(sharding.devices):
         return relaid(x, sharding)
     return put_on(x, sharding.closed())
-
-
-constrain.execute_rule = execute  # type: ignore[attr-defined]
 
 
 def put_on(x: Array, sharding: Sharding) -> Array:

@@ -12,12 +12,13 @@ from .. import dtypes, errors
 from ..compiler.dead_code import live_equations, without_dead_code
 from ..config import caches, thread
 from ..core.aval import Aval
-from ..core.bounded import remember, remember_under
+from ..core.bounded import remember_under
+from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive
 from ..core.trace import under
 from ..primitives.structural import zeros
-from .dependence import dependents, split_by_linearity
+from .dependence import dependents, partition_equations
 from .host_program import PreparedJaxpr
 from .stage import StageTrace
 from .transpose import transpose
@@ -95,18 +96,9 @@ _ONE = (True,)
 def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mask) -> Any:
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
     avals = tuple([a.aval for a in args])
-    rule = getattr(primitive, "linearize_rule", None)
-    if hasattr(primitive, "linearize_rule"):
-        cache, key = cache_of(params), (primitive, params, mask, avals)
-        try:
-            return cache[key]
-        except KeyError:
-            pass
-        if rule is not None:
-            found = rule(mask, avals, **dict(params))
-        else:
-            found = derive(primitive, avals, params, mask)
-        return remember(cache, key, found)
+    owner = primitive.keeps_derivatives_on(params)
+    if owner is not None:
+        return derivative_on(owner, primitive, params, mask, avals)
     signature = (params, mask, *avals)
     try:
         return caches.now[primitive.derivatives][signature]
@@ -117,10 +109,15 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
     return remember_under(state, primitive.derivatives, signature, found)
 
 
-def cache_of(params: Any) -> dict[Any, Any]:
-    """The cache of a higher-order operation: that of its first jaxpr."""
-    inner = params[0][1]
-    return (inner[0] if isinstance(inner, tuple) else inner).cache  # type: ignore[no-any-return]
+@derived
+def derivative_on(
+    owner: Owner, primitive: Primitive, params: Any, mask: Mask, avals: tuple[Aval, ...]
+) -> Any:
+    """The derivative of an operation that is kept on one of its parameters."""
+    rule = primitive.linearize_rule
+    if rule is None:
+        return derive(primitive, avals, params, mask)
+    return rule(mask, avals, **dict(params))
 
 
 def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask) -> Any:
@@ -178,7 +175,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     linear_vars = set(whole.invars[n:])
     known: list[Equation] = []
     linear: list[Equation] = []
-    for e, is_linear in split_by_linearity(whole, linear_vars):
+    for e, is_linear in partition_equations(whole, linear_vars):
         (linear if is_linear else known).append(e)
     outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
     wanted = {v for v in t_outvars if type(v) is Var}

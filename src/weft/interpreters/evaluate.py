@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import errors
-from ..compiler import layout, program
+from ..compiler import layout, program, spmd
 from ..config import caches, thread
 from ..core.array import Array, PlacedArray, Tracer
 from ..core.bounded import remember_under
@@ -21,7 +21,7 @@ from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
 from ..runtime import buffer as buffers, client, transfers
-from ..sharding import SingleDeviceSharding
+from ..sharding import NamedSharding, SingleDeviceSharding
 from . import eager_tiers
 from .stage import leaked
 
@@ -65,14 +65,14 @@ class EvaluateTrace(Trace):
         if "tier" in thread.debug:
             tier = "NumPy" if kernel is not None else "XLA"
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
-        if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
+        if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
             return kernel, out
         return remember_under(state, primitive.kernels, (params, *avals), (kernel, out))
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
         refuse_tracers(primitive, args)
-        rule = getattr(primitive, "execute_rule", None)
+        rule = primitive.execute_rule
         if rule is not None:
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
@@ -103,6 +103,10 @@ class EvaluateTrace(Trace):
         host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
         array._host = host
         return host
+
+    def constrained(self, array: Array, sharding: NamedSharding) -> Array:
+        """An array put where a sharding constraint says."""
+        return spmd.constrained(array, sharding)
 
     def parts_of(self, array: ShardedArray) -> list[PlacedArray]:
         """The parts of an array that this process's devices have, in their order."""

@@ -150,7 +150,7 @@ def scatter(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """Replaces windows of an array at run-time indices; gives a new array.
+    """Replaces windows of an array at run-time indices; returns a new array.
 
     Of several updates for one element the last one counts, on the CPU; elsewhere, one of them.
 
@@ -208,7 +208,7 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what} windows of an array at run-time indices; gives a new array.
+    function.__doc__ = f"""{what} windows of an array at run-time indices; returns a new array.
 
     All updates for one element count.
 
@@ -250,7 +250,7 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """Applies a function to elements of an array at run-time indices; gives a new array.
+    """Applies a function to elements of an array at run-time indices; returns a new array.
 
     Args:
       operand: array, any dtype.

@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
+from ..core.derived import derived
 from ..core.primitive import Primitive
 from ..core.trace import current, under
 from .structural import broadcast_in_dim, reshape
@@ -48,7 +49,7 @@ class HostFunction:
       key: functions with equal keys do the same; without one, each is equal to itself alone.
     """
 
-    __slots__ = ("__name__", "__weakref__", "batching", "cache", "function", "key", "outs")
+    __slots__ = ("__name__", "__weakref__", "batching", "derivations", "function", "key", "outs")
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class HostFunction:
         except TypeError:
             key = None
         self.key: Any = id(self) if key is None else (key, self.outs)
-        self.cache: dict[Any, Any] = {}  # what has been derived from it
+        self.derivations: dict[Any, dict[Any, Any]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HostFunction) and bool(self.key == other.key)
@@ -123,10 +124,13 @@ class HostFunction:
 
     def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
         """The function of arguments that carry a batch; made once."""
-        key = ("batched", tuple(mask), size)
-        if key not in self.cache:
-            self.cache.setdefault(key, self.batching.function(self, tuple(mask), size))
-        return self.cache[key]  # type: ignore[no-any-return]
+        return batched_function(self, tuple(mask), size)
+
+
+@derived
+def batched_function(function: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+    """See `HostFunction.batched`."""
+    return function.batching.function(function, mask, size)
 
 
 def kind(dtype: Any) -> int:
@@ -186,7 +190,6 @@ class HostCall(Primitive):
     """A primitive that calls Python. What is derived from an operation is kept on its function."""
 
     calls_host = may_act = True
-    linearize_rule = None  # that it has the attribute says where derivatives are kept
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)
@@ -206,6 +209,10 @@ class HostCall(Primitive):
                 raise no_derivative(function)
             return [None] * len(out)
 
+        @self.execute
+        def _(args: Any, *, function: HostFunction) -> list[Any]:
+            return call_now(args, function)
+
         @self.batch
         def _(args: Any, batched: Any, batch_size: int, *, function: HostFunction) -> Any:
             widen = function.batching.widen
@@ -219,14 +226,16 @@ class HostCall(Primitive):
     def out(self, args: Any, params: Any) -> Any:
         return params[0][1].outs
 
-    def execute_rule(self, args: Any, *, function: HostFunction) -> list[Any]:
-        """The results, now."""
-        device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
-        given = [
-            Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
-        ]
-        results = function(given, device)
-        return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
+    def keeps_derivatives_on(self, params: Any) -> Any:
+        return params[0][1]
+
+
+def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
+    """The results of a function on the host for arrays."""
+    device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
+    given = [Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args]
+    results = function(given, device)
+    return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
 
 
 def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction) -> list[Any]:

@@ -166,9 +166,21 @@ def lower_reduction(by: Primitive, name: str) -> Callable[..., Any]:
 # --- reductions ---
 
 
-def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive) -> Primitive:
-    """A reduction over named axes by a binary operation."""
+def reducer(
+    name: str,
+    doc: str,
+    accepts: str,
+    by: Primitive,
+    reduce: Primitive,
+    repeat: Callable[[Any, int], Any],
+) -> Primitive:
+    """A reduction over named axes by a binary operation.
+
+    Args:
+      repeat: (x, n) -> the reduction of n times x.
+    """
     primitive = Primitive(name, doc)
+    primitive.equal_results = True
 
     @primitive.type
     def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups) -> Aval:
@@ -194,10 +206,7 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
         at = axes.index(axis.name)
-        if batched[0]:
-            x = reduce(args[0], axes=(0,))
-        else:
-            x = args[0] if primitive is not psum else times(args[0], axis.size)
+        x = reduce(args[0], axes=(0,)) if batched[0] else repeat(args[0], axis.size)
         if len(axes) > 1:
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)
@@ -213,9 +222,14 @@ def times(x: Any, n: int) -> Any:
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
 
 
-psum = reducer("psum", "Sum over named axes.", "number", add, reduce_sum)
-pmax = reducer("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max)
-pmin = reducer("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min)
+def itself(x: Any, n: int) -> Any:
+    """The extreme of a value and itself."""
+    return x
+
+
+psum = reducer("psum", "Sum over named axes.", "number", add, reduce_sum, times)
+pmax = reducer("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max, itself)
+pmin = reducer("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min, itself)
 
 
 @psum.jvp
@@ -244,12 +258,15 @@ _extreme_jvp(pmin)
 # --- what is the same for all elements: for `reduce_axes` ---
 
 
-def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
+def by_variation(
+    name: str, doc: str, change: Callable[..., Any], across: Callable[..., Any]
+) -> Primitive:
     """A linear map of the first operand. What it does along an axis depends on which of the others,
     the witnesses, vary along it; their values don't matter.
 
     Args:
       change: (operand, whether it varies, size) -> what becomes of it if no witness varies.
+      across: the same in a program for one element: (operand, whether it varies, axis).
     """
     primitive = Primitive(name, doc)
 
@@ -283,6 +300,18 @@ def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
         x = primitive(*args, **params)
         return x if batched[0] else Shared(x)
 
+    @primitive.resolve
+    def _(args: Any, vary: Sequence[bool], axis: Axis, *, axes: Any, sizes: Any) -> Any:
+        (x, *witnesses), (varies, *witnesses_vary) = args, vary
+        if axis.name not in axes:
+            return [primitive(*args, axes=axes, sizes=sizes)]
+        at = axes.index(axis.name)
+        if not any(witnesses_vary):
+            x = across(x, varies, axis)
+        if len(axes) > 1:  # along the others it goes on asking
+            x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
+        return [x]
+
     @primitive.collective
     def _(args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any) -> Any:
         (x, *witnesses), (varies, *witnesses_vary) = args, batched
@@ -304,8 +333,22 @@ def _part(x: Any, varies: bool, size: int) -> tuple[Any, bool]:
     return div(x, literal(size, x.dtype)), varies
 
 
-psum_shared = by_variation("psum_shared", "Sum over axes along which no witness varies.", _sum)
-share = by_variation("share", "An equal part of the sum: divided by the length of the axes.", _part)
+def _sum_across(x: Any, varies: bool, axis: Axis) -> Any:
+    if not varies:
+        return times(x, axis.size)
+    return psum(x, axes=(axis.name,), sizes=(axis.size,), groups=None)
+
+
+def _part_across(x: Any, varies: bool, axis: Axis) -> Any:
+    return div(x, literal(axis.size, x.dtype))
+
+
+psum_shared = by_variation(
+    "psum_shared", "Sum over axes along which no witness varies.", _sum, _sum_across
+)
+share = by_variation(
+    "share", "An equal part of the sum: divided by the length of the axes.", _part, _part_across
+)
 
 # --- moving ---
 
@@ -358,6 +401,7 @@ def _(x: Any, groups: Groups, *, perm: Any) -> Any:
 
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
+all_gather.equal_results = True
 
 
 @all_gather.type
@@ -544,3 +588,6 @@ def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
 @axis_index.collective
 def _(args: Any, batched: Any, axis: Axis, **params: Any) -> Any:
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)
+
+
+axis_index.communicates = False

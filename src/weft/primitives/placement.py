@@ -1,19 +1,28 @@
 """The operation that says where the parts of a value are to be, within a compiled program."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.trace import current
 
 constrain = Primitive(
     "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
 )
+constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 
 @constrain.type
 def _(x: Aval, *, sharding: Any) -> Aval:
     return x
+
+
+@constrain.execute
+def _(args: Sequence[Array], *, sharding: Any) -> Array:
+    return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
 
 
 @constrain.lower

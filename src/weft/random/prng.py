@@ -19,7 +19,8 @@ from ..core.value import Value
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
-from ..numpy.promotion import cast, composite, noted, value
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, noted, value
 from ..primitives import bitwise, random_bits, slicing, structural
 from ..transforms.jit.function import jit
 from ..tree_util import register_pytree_node

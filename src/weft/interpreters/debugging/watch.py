@@ -46,8 +46,8 @@ class WatchTrace(EvaluateTrace):
 
 
 def compiles(primitive: Primitive) -> bool:
-    """True if an operation can be a program."""
-    return primitive.lower_rule is not None or hasattr(primitive, "execute_rule")
+    """Whether an operation can be a program."""
+    return primitive.lower_rule is not None or primitive.execute_rule is not None
 
 
 def check_elements(primitive: Primitive, args: Any, params: Any, outs: Any) -> None:

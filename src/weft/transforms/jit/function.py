@@ -23,15 +23,15 @@ from ...compiler.spmd import replicated
 from ...config import thread
 from ...core.array import Array, PlacedArray, Tracer, as_value
 from ...core.aval import aval
-from ...core.jaxpr import Jaxpr, run
+from ...core.jaxpr import Jaxpr, Labels, run
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located, noted
 from ...core.source_location import locations_wanted
 from ...core.trace import current, looked_at
 from ...higher_order.call import call_jaxpr
-from ...higher_order.interning import is_eager
 from ...interpreters.stage import stage
 from ...primitives.placement import constrain
+from ...programs.hash_consing import is_eager
 from ...runtime import buffer as buffers, client
 from ...runtime.executors import explain
 from ...runtime.group import Group
@@ -269,14 +269,12 @@ def check_target(device: Any, backend: Any) -> None:
 
 
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Keeps the paths of a program's inputs and results, for messages of debug_nans."""
-    known = jaxpr.without_consts().cache
+    """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
-    known["argument names"] = [*closed, *[f"its argument {path}" for path in paths]]
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
-    known["result names"] = [
-        f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]
-    ]
+    results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
+    inputs = (*closed, *[f"its argument {path}" for path in paths])
+    jaxpr.without_consts().labels = Labels(inputs, tuple(results))
 
 
 def argument_array(x: Any) -> Any:
