@@ -14,12 +14,12 @@ from ..interpreters.batch import batch
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
 from ..primitives.comparison import lt
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
-from ..primitives.indexing import at_most_one, gather_updates
+from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
 from ..primitives.structural import convert_element_type, full, reshape, zeros
 from ..typing import ArrayLike, Shape
@@ -289,7 +289,7 @@ def scatter_apply(
             new = convert_element_type(new, dtype=x.dtype)
         return reshape(new, shape=values.shape)
 
-    if at_most_one(indices, unique_indices):
+    if writes_once(indices, unique_indices):
         like = aval(shape, x.dtype)
         new = applied(gather_updates(x, indices, like, **flags))
         return indexing.scatter(x, indices, new, **flags)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from ..core.array import as_value
 from ..core.source import located
 from ..primitives import collectives
 from ..primitives.collectives import members
-from ..primitives.device_numbers import Groups, unbound
+from ..primitives.replica_groups import Groups, unbound_axis
 from ..primitives.structural import convert_element_type, move_axis, reshape
 from ..tree_util import tree_map
 from .axes import axis_of
@@ -65,7 +65,7 @@ def _size(operation: str, name: Any) -> int:
     for known, size in thread.axes:
         if known == name:
             return size
-    raise unbound(operation, name, thread.axes)
+    raise unbound_axis(operation, name, thread.axes)
 
 
 def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:

@@ -13,7 +13,7 @@ from ..core.source import note_user_line
 from ..core.trace import current
 from ..interpreters.evaluate import quietly
 from ..primitives import structural
-from ..primitives.index_numbers import GatherScatterMode
+from ..primitives.dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
 from .indexing import host_of, read
 from .updates import (

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.array import from_host
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
-from ..primitives.index_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..primitives.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..primitives.indexing import gather
 
 _RUNS = 8  # more slices than these are read by one gather instead

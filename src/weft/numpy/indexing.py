@@ -23,12 +23,12 @@ from ..primitives.arithmetic import div, rem, sub
 from ..primitives.comparison import lt, ne
 from ..primitives.creation import iota
 from ..primitives.cumulative import cumsum
-from ..primitives.dynamic_slicing import dynamic_slice
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from ..primitives.dynamic_slicing import dynamic_slice
 from ..primitives.indexing import gather, scatter
 from ..primitives.selection import where
 from ..primitives.slicing import concatenate, rev, slice_, split

@@ -15,7 +15,7 @@ from ..lax.operands import uncommitted
 from ..primitives.arithmetic import rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,

@@ -19,8 +19,8 @@ from ..lax.indexing import scatter_apply
 from ..lax.operands import uncommitted
 from ..lax.slicing import start_index
 from ..primitives import arithmetic, indexing, structural
+from ..primitives.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from ..primitives.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.selection import where
 from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen

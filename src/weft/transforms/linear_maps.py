@@ -20,7 +20,7 @@ from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
-from ..primitives.collectives import psum_shared, share
+from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .arguments import (
