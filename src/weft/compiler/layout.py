@@ -13,7 +13,7 @@ import numpy as np
 from .. import errors
 from ..core.array import Array, PlacedArray
 from ..core.aval import Aval, aval
-from ..core.primitive import remember
+from ..core.bounded import remember
 from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..runtime import buffer as buffers, group as groups, parts, transfers

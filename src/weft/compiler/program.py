@@ -13,11 +13,11 @@ import numpy as np
 
 from ..config import thread
 from ..core.array import Array, PlacedArray
+from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
-from ..core.primitive import remember
 from ..core.sharded_array import ShardedArray
 from ..primitives.callbacks import TOKEN
 from ..runtime import buffer as buffers, client, transfers

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..config import thread
 from ..core.array import Array, PlacedArray
+from ..core.bounded import remember
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
-from ..core.primitive import remember
 from ..core.sharded_array import ShardedArray
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain

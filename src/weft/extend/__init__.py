@@ -7,7 +7,7 @@ from ..core.array import Tracer, as_value, literal
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Axis, HigherOrder, Primitive, Shared, is_linear
-from ..core.trace import Trace, current, tracing
+from ..core.trace import Trace, current, under
 from ..core.value import Value
 from ..interpreters.batch import batch
 from ..interpreters.jvp import jvp
@@ -44,6 +44,6 @@ __all__ = [
     "nary",
     "run",
     "stage",
-    "tracing",
     "unary",
+    "under",
 ]

@@ -12,8 +12,7 @@ the devices equally, and those of such an argument are summed.
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -56,6 +55,9 @@ from .applying import Unfolding
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
 shard_map.communicates = True
+
+
+T = TypeVar("T")
 
 
 class Mapping(NamedTuple):
@@ -315,17 +317,16 @@ def _(
 # --- derivatives ---
 
 
-def on_mapped_devices(axes: MappedAxes) -> AbstractContextManager[Any]:
-    """The block in which derivatives of a device's program are found: a rule of the user's may
-    refer to the axes, and map over further devices."""
-    return on_devices([(name, size) for _, name, size in axes])
+def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: Any) -> T:
+    """A derivative of a device's program, in scope of the axes: a rule of the user's may refer to
+    them, and map over further devices."""
+    return on_devices([(name, size) for _, name, size in axes], derive, *args)
 
 
 @shard_map.pushforward
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple[Jaxpr, Mask]:
     mapping = Mapping(**named)
-    with on_mapped_devices(mapping.axes):
-        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+    pushed, out_mask = on_mapped_devices(mapping.axes, jvp_jaxpr, jaxpr, mask)
     ins = (*mapping.in_specs, *active(mapping.in_specs, mask))
     outs = (*mapping.out_specs, *active(mapping.out_specs, out_mask))
     whole = map_program(pushed, [*avals, *active(avals, mask)], mapping.specs(ins, outs))
@@ -335,8 +336,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple
 @shard_map.linearize
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> Derivative | None:
     mapping = Mapping(**named)
-    with on_mapped_devices(mapping.axes):
-        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+    forward, linear, out_mask = on_mapped_devices(mapping.axes, linearize_jaxpr, jaxpr, mask)
     if not any(out_mask):
         return None
     n_outs = len(jaxpr.outvars)
@@ -454,8 +454,7 @@ def transposed_on_devices(
     jaxpr: Jaxpr, mapping: Mapping, linear: Mask, known: Mask
 ) -> tuple[Jaxpr, Mask]:
     """The transposed program of one device, and which inputs get a cotangent."""
-    with on_mapped_devices(mapping.axes):
-        transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    transposed, there = on_mapped_devices(mapping.axes, transpose_jaxpr, jaxpr, linear, known)
     ct_specs = tuple(active(mapping.out_specs, known))
     sum_specs = tuple(active(mapping.in_specs, there))
     return sharing_cotangents(transposed, mapping.axes, ct_specs, sum_specs), there

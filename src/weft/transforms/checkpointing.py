@@ -13,14 +13,15 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import Aval
+from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr, Var
-from ..core.primitive import Primitive, remember
+from ..core.primitive import Primitive
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.call import call
 from ..higher_order.checkpoint import apply_checkpoint, checkpoint_call
-from ..interpreters.known_stage import KnownTrace
+from ..interpreters.concrete_stage import ConcreteStageTrace
 from ..primitives.selection import name as name_primitive
 from ..programs.hash_consing import hash_consed
 from ..programs.partial_eval import Either
@@ -139,7 +140,7 @@ class Checkpointed:
     def traced_anew(self, flat: FlatFunction) -> PyTree:
         """The result where Python code looks at elements, which are others at every call."""
         known = [v.concrete() for v in flat.values]
-        trace = KnownTrace(known, "checkpoint", self.function)
+        trace = ConcreteStageTrace(known, "checkpoint", self.function)
         return self.closing_over(flat, flat.stage(trace=trace))
 
     def closing_over(self, flat: FlatFunction, jaxpr: Jaxpr) -> PyTree:

@@ -12,9 +12,10 @@ import numpy as np
 from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
+from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import fill_list, merge_lists
-from ..core.primitive import Primitive, remember
+from ..core.primitive import Primitive
 from ..core.source import function_line, located, noted
 from ..core.trace import current
 from ..core.value import Value

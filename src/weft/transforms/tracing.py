@@ -7,7 +7,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ContextDecorator
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.array import Tracer
@@ -15,13 +15,13 @@ from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Axis
 from ..core.source import located
-from ..core.trace import current, is_bottom
+from ..core.trace import Trace, current
 from ..higher_order.call import call_jaxpr, named_block
 from ..interpreters.known_first import KnownFirstTrace
 from ..interpreters.stage import StageTrace, stage
 from ..programs.hash_consing import hash_consed, is_eager
 from ..programs.transform import batch_partly
-from ..scope import named_axis
+from ..scope import within_axes
 from ..tree_util import PyTreeDef, tree_flatten
 from ..typing import PyTree
 from .arguments import (
@@ -102,10 +102,7 @@ def traced(
     """Traces a function on arguments, or their shapes and dtypes, with named axes in scope."""
     flat = FlatFunction(transform, fun, args, kwargs, static, abstract=True)
     flat.check_static()
-    with ExitStack() as scope:
-        for name, size in axes:
-            scope.enter_context(named_axis(name, size))
-        return TracedFunction(flat.stage(), flat, axes)
+    return TracedFunction(within_axes(axes, flat.stage), flat, axes)
 
 
 def make_jaxpr(
@@ -256,8 +253,8 @@ def named_scope(name: str) -> Iterator[None]:
     """
     label = checked_name("named_scope", name)
     trace = current.trace
-    while trace is not current.base and not isinstance(trace, StageTrace):
-        trace = getattr(trace, "outside", current.base)
+    while trace.outside is not None and not isinstance(trace, StageTrace):
+        trace = trace.outside
     if not isinstance(trace, StageTrace):
         yield
         return
@@ -277,8 +274,7 @@ def checked_name(where: str, name: Any) -> str:
 # --- values that are known while a function is traced ---
 
 
-@contextlib.contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
+def ensure_compile_time_eval() -> ContextDecorator:
     """Computes known values at once within a block, even while a function is traced.
 
     Under `jit` every operation is written down, on known values too, so that their results have no
@@ -300,10 +296,28 @@ def ensure_compile_time_eval() -> Iterator[None]:
       (6,)
     Source: JAX documentation, `jax.ensure_compile_time_eval`.
     """
-    outside = current.trace
-    if not is_bottom(outside):
-        current.trace = KnownFirstTrace(outside)
-    try:
-        yield
-    finally:
-        current.trace = outside
+    return _KnownFirst()
+
+
+class _KnownFirst(ContextDecorator):
+    """The block: `core.trace.under` for a `with` statement of the user's, which can't be a call.
+
+    Between its methods' beginning and what they do an interrupt may come, as for any context
+    manager in Python; the transformation around it restores its own trace all the same.
+    """
+
+    def __init__(self) -> None:
+        self._outside: list[Trace] = []
+
+    def _recreate_cm(self) -> "_KnownFirst":  # ContextDecorator's hook: each call has its own
+        return _KnownFirst()
+
+    def __enter__(self) -> None:
+        outside = current.trace
+        self._outside.append(outside)
+        if not outside.computes:
+            current.trace = KnownFirstTrace(outside)
+
+    def __exit__(self, *error: object) -> None:
+        outside = self._outside.pop()
+        current.trace = current.bottom if outside.computes else outside

@@ -21,7 +21,7 @@ from ...core.jaxpr import Jaxpr, subjaxprs
 from ...core.primitive import Axis
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
-from ...core.trace import Trace, current, is_bottom, looked_at
+from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
 from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
@@ -143,7 +143,7 @@ class MappedFunction:
         call = Call(self.options, args, kwargs)
         entry = self.entry(call)
         trace = current.trace
-        if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
         result = entry.run(call.values)
         simple = entry.is_simple and not kwargs and not self.options.static
@@ -229,8 +229,7 @@ class PmapEntry:
                 p if at is None else reshape(p, shape=(*p.shape[:at], *p.shape[at + 1 :]))
                 for p, at in zip(parts, call.axes, strict=True)
             ]
-            with on_devices([(name, size)]):
-                outs = call(*leaves)
+            outs = on_devices([(name, size)], call, *leaves)
             wanted = flatten_axes("pmap: out_axes", call.out_tree, call.options.out_axes)
             self.out_axes = [
                 checked_axis(call.function, axis, v) for axis, v in zip(wanted, outs, strict=True)
@@ -279,7 +278,7 @@ class PmapEntry:
     def mesh_for(self, size: int) -> Mesh:
         """The devices: an axis for this map, and one for each kind of map inside."""
         options = self.options
-        inner = sorted(inner_axes(self.jaxpr))
+        inner = sorted(inner_map_axes(self.jaxpr))
         count = math.prod(axis.size for axis in inner)
         known = options.devices
         if known is not None and inner:
@@ -425,7 +424,7 @@ def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
     return int(axis % (value.ndim + 1))
 
 
-def inner_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
+def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
     """The axes of all maps inside a mapped function."""
     found: set[InnerAxis] = set()
     for e in jaxpr.equations:
@@ -434,7 +433,7 @@ def inner_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
             if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
                 found |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
-                found |= inner_axes(inner)
+                found |= inner_map_axes(inner)
     return found
 
 

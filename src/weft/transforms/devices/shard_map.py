@@ -176,8 +176,7 @@ class ShardMap:
         """The program of one device, on parts."""
 
         def on_part(*parts: Value) -> list[Value]:
-            with on_devices([(inner, size) for _, inner, size in axes]):
-                return flat(*parts)
+            return on_devices([(inner, size) for _, inner, size in axes], flat, *parts)
 
         function = self.function
         return stage(

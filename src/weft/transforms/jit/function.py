@@ -24,12 +24,12 @@ from ...config import thread
 from ...core.array import Array, PlacedArray, Tracer, as_value
 from ...core.aval import aval
 from ...core.jaxpr import Jaxpr, Labels, run
-from ...core.place import places_wanted
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located, noted
-from ...core.trace import current, is_bottom, looked_at
+from ...core.source_location import locations_wanted
+from ...core.trace import current, looked_at
 from ...higher_order.call import call_jaxpr
-from ...interpreters.stage import is_open, stage
+from ...interpreters.stage import stage
 from ...primitives.placement import constrain
 from ...programs.hash_consing import is_eager
 from ...runtime import buffer as buffers, client
@@ -121,7 +121,7 @@ class Entry:
     def alive(self) -> bool:
         """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
         return not self.open or all(
-            is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
+            not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)
         )
 
     def run(
@@ -269,7 +269,7 @@ def check_target(device: Any, backend: Any) -> None:
 
 
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
+    """Makes messages call a program's inputs and results by their paths (`debugging/watch.py`)."""
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
     results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
@@ -456,7 +456,7 @@ def jit(
             return leaf_paths(function, traced, traced_kwargs, positions)
 
         jaxpr = stage(flat, avals, name=name, transform="jit", about=function, names=paths)
-        if places_wanted():
+        if locations_wanted():
             name_parts(jaxpr, paths(), out_tree)
         donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
         inputs = outs = None
@@ -498,7 +498,7 @@ def jit(
             return function(*args, **kwargs)
         entry, values, tree = entry_of(args, kwargs)
         trace = current.trace
-        if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
             return entry.apply(values, trace, inline)
         try:
             result = entry.run(values)
