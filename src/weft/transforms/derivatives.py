@@ -4,9 +4,9 @@ Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 """
 
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -138,16 +138,7 @@ def grad(
       0.961043
     Source: JAX documentation, `jax.grad`.
     """
-    check_callable(fun, "grad")
-    options = GradOptions("grad", has_aux, holomorphic, allow_int, names_of("grad", reduce_axes))
-
-    @wraps(fun)
-    @located
-    def grad_f(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        value, g = value_and_gradient(fun, argnums, options, args, kwargs)
-        return (g, value[1]) if has_aux else g
-
-    return grad_f
+    return gradient("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
 
 def value_and_grad(
@@ -169,47 +160,39 @@ def value_and_grad(
       9.0 6.0
     Source: JAX documentation, `jax.value_and_grad`.
     """
-    check_callable(fun, "value_and_grad")
-    names = names_of("value_and_grad", reduce_axes)
-    options = GradOptions("value_and_grad", has_aux, holomorphic, allow_int, names)
+    return gradient("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+
+def gradient(
+    transform: str,
+    fun: TreeFunction,
+    argnums: ArgNums,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    reduce_axes: AxisNames,
+) -> TreeFunction:
+    """`grad` and `value_and_grad` of a function."""
+    check_callable(fun, transform)
+    reduce_axes = names_of(transform, reduce_axes)
 
     @wraps(fun)
     @located
-    def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        return value_and_gradient(fun, argnums, options, args, kwargs)
+    def differentiated(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
+        check_inexact(flat, holomorphic, allow_int)
+        outs, linear = linearize_values(flat, flat.values, transform, fun)
+        check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
+        one = literal(1, outs[0].aval.dtype)
+        seed = Array(one._host, outs[0].aval.strong())
+        reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
+        g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
+        if transform == "grad":
+            return (g, flat.aux(outs)) if has_aux else g
+        value = flat.unflatten(outs)
+        return (value, flat.aux(outs)) if has_aux else value, g
 
-    return value_and_grad_f
-
-
-class GradOptions(NamedTuple):
-    """The options of `grad` and `value_and_grad`, and which of the two it is."""
-
-    transform: str
-    has_aux: bool
-    holomorphic: bool
-    allow_int: bool
-    reduce_axes: tuple[Hashable, ...]
-
-
-def value_and_gradient(
-    fun: TreeFunction,
-    argnums: ArgNums,
-    options: GradOptions,
-    args: tuple[PyTree, ...],
-    kwargs: dict[str, PyTree],
-) -> tuple[PyTree, PyTree]:
-    """A scalar function's value, a pair with the auxiliary data if there is, and its gradient."""
-    transform, has_aux, holomorphic, allow_int, reduce_axes = options
-    flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
-    check_inexact(flat, holomorphic, allow_int)
-    outs, linear = linearize_values(flat, flat.values, transform, fun)
-    check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
-    one = literal(1, outs[0].aval.dtype)
-    seed = Array(one._host, outs[0].aval.strong())
-    reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
-    g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
-    value = flat.unflatten(outs)
-    return (value, flat.aux(outs)) if has_aux else value, g
+    return differentiated
 
 
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
