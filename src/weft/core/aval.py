@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .placement import ANYWHERE, Placement
 
 
 class Aval:
     """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
 
     A weak aval is that of a Python scalar: it takes the dtype of what it meets.
-    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written.
+    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
+    the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
     """
 
-    __slots__ = ("dtype", "ndim", "shape", "size", "text", "weak_type")
+    __slots__ = ("aval", "dtype", "ndim", "shape", "size", "text", "weak_type")
 
+    aval: "Aval"
+    placement: Placement = ANYWHERE
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
@@ -71,6 +75,7 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
     self = Aval()
+    self.aval = self
     self.shape, self.dtype, self.weak_type = shape, dtype, bool(weak_type)
     self.ndim, self.size, self.text = len(shape), math.prod(shape), None
     return _interned.setdefault((shape, dtype, self.weak_type), self)

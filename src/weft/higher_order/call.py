@@ -7,8 +7,8 @@ name is to be seen in what XLA makes of the call; `device`, where it is to run.
 from collections.abc import Sequence
 from typing import Any
 
+from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
-from ..compiler.program import program_of
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -61,7 +61,7 @@ def _(*avals: Aval, jaxpr: Jaxpr, **options: Any) -> Any:
 
 @call.execute
 def _(args: Any, *, jaxpr: Jaxpr, device: Any = None, **options: Any) -> Any:
-    return program_of(jaxpr).run(args, device)
+    return run_jaxpr(jaxpr, args, device)
 
 
 @call.unfold

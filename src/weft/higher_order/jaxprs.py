@@ -8,7 +8,7 @@ higher-order primitive.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.program import program_of
+from ..compiler.loaded import run_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
@@ -325,6 +325,6 @@ def run_now(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     plan = jaxpr.cache.get("plan")
     if plan is None:
         plan = jaxpr.cache["plan"] = Plan(jaxpr)
-    if plan.prepared().steps is not None and all(a.__class__ is Array for a in args):
+    if plan.prepared().steps is not None and all(a.type is a.aval for a in args):
         return plan.run(args, current.base)
-    return program_of(jaxpr).run(args)
+    return run_jaxpr(jaxpr, args)

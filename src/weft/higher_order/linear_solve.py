@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..compiler.lower import lower_call
-from ..compiler.program import program_of
+from ..compiler.loaded import run_jaxpr
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis, HigherOrder
@@ -51,7 +51,7 @@ def _(*avals: Aval, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
 
 @linear_solve.execute
 def _(args: Any, *, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
-    return program_of(jaxpr).run(args)
+    return run_jaxpr(jaxpr, args)
 
 
 @linear_solve.unfold

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..compiler.dead_code import jaxpr_calls_host
+from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_jaxpr, with_token
-from ..compiler.program import program_of
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
@@ -95,7 +95,7 @@ def _(args: Any, *, jaxpr: Jaxpr, in_specs: Any, out_specs: Any, **where: Any) -
     key = "alone", in_specs, out_specs, tuple(where.items()), avals
     if key not in jaxpr.cache:
         jaxpr.cache[key] = map_program(jaxpr, avals, in_specs, out_specs, where)
-    return program_of(jaxpr.cache[key]).run(args)
+    return run_jaxpr(jaxpr.cache[key], args)
 
 
 @shard_map.unfold

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..compiler import layout, program
+from ..compiler import placing
+from ..compiler.loaded import run
+from ..compiler.program import one_operation
 from ..config import config, thread
-from ..core.array import Array, PlacedArray, Tracer
+from ..core.array import Array, Tracer
 from ..core.messages import tell
 from ..core.primitive import Primitive, forget_all, remember
-from ..core.sharded_array import ShardedArray
 from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
-from ..runtime import buffer as buffers, client, transfers
-from ..sharding import SingleDeviceSharding
+from ..runtime import buffer as buffers, client
+from ..runtime.client import Device
 from . import eager_tiers
 from .stage import leaked
 
@@ -30,15 +31,13 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = primitive.kernels[(params, *[a.aval for a in args])]
+            kernel, out = primitive.kernels[(params, *[a.type for a in args])]
         except KeyError:
             kernel, out = self.prepare(primitive, args, params)
         if kernel is None:
             return self.execute(primitive, args, params, out)
         hosts = []
         for a in args:
-            if a.__class__ is not Array:
-                return self.execute(primitive, args, params, out)  # committed to a device
             host = a._host
             hosts.append(self.fetch(a) if host is None else host)
         result = quietly()(kernel, *hosts)
@@ -50,14 +49,16 @@ class EvaluateTrace(Trace):
         """Finds, once for each signature, what to run and what comes out."""
         refuse_tracers(primitive, args)
         out = primitive.out(args, params)
-        avals = [a.aval for a in args]
-        kernel = eager_tiers.host_kernel(primitive, params, avals, out)
+        avals, types = [a.aval for a in args], [a.type for a in args]
+        kernel = None
+        if types == avals:  # else it is done where an argument is
+            kernel = eager_tiers.host_kernel(primitive, params, avals, out)
         if "tier" in thread.debug:
             tier = "NumPy" if kernel is not None else "XLA"
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
         if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
             return kernel, out
-        return remember(primitive.kernels, (params, *avals), (kernel, out))  # type: ignore[no-any-return]
+        return remember(primitive.kernels, (params, *types), (kernel, out))  # type: ignore[no-any-return]
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
@@ -67,7 +68,7 @@ class EvaluateTrace(Trace):
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
-        outs = program.one_operation(primitive, params, [a.aval for a in args], out).run(args)
+        outs = run(one_operation(primitive, params, [a.aval for a in args], out), args)
         return outs if primitive.multiple else outs[0]
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -78,37 +79,18 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
-        if array.__class__ is ShardedArray:
-            array._host = layout.gathered(array)
-            return array._host
-        if array._buffer is None or buffers.is_deleted(array._buffer):
-            raise noted(
-                errors.DeletedArrayError(
-                    f"a {array.aval} array has been deleted or donated: its memory is gone\n"
-                    "  fix: don't use an array after passing it in donate_argnums or calling "
-                    "delete()"
-                )
-            )
-        transfers.fetching(array.aval, self.device_of(array))
-        host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
-        array._host = host
+        host = array._host = placing.gather(array)
         return host
 
-    def parts_of(self, array: ShardedArray) -> list[PlacedArray]:
+    def parts_of(self, array: Array) -> list[Array]:
         """The parts of an array that this process's devices have, in their order."""
-        return layout.part_arrays(array)
+        return placing.parts_of(array)
 
-    def device_of(self, array: Array) -> Any:
-        """The device of an array."""
-        if isinstance(array, PlacedArray):
-            return array._device
+    def default_device(self, array: Array) -> Device:
+        """The device of an array that may be anywhere."""
         if array._buffer is None:  # it is on the host yet, and will go where it is needed
             return client.chosen_device() or client.default_device()
         return client.default_device()
-
-    def sharding_of(self, array: Array) -> SingleDeviceSharding:
-        """How an array on one device lies."""
-        return SingleDeviceSharding(self.device_of(array))
 
     def wait(self, array: Array) -> None:
         """Waits for an array; errors of its computation appear here."""

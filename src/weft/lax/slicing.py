@@ -150,7 +150,7 @@ def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
             raise TypeError(f"{name}: start indices must be integer scalars; got {index.aval}")
         if not wrap or dtypes.is_unsigned(index.dtype):
             return index
-        if index.__class__ is not Array or index._host is None:
+        if index.type is not index.aval or index._host is None:
             if dtypes.iinfo(index.dtype).max < n:
                 index = structural.convert_element_type(index, dtype=dtypes.default_int())
             return counted_from_end(index, n)

@@ -185,7 +185,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
             item = known.host()
         elif not dtypes.is_integer(dtype):
             raise noted(not_an_index(name, item.aval))
-        elif known is None or (known.__class__ is not Array and item.ndim):
+        elif known is None or (known.type is not known.aval and item.ndim):
             return item
         else:
             item = known.host()

@@ -52,7 +52,7 @@ _parts: dict[tuple[Aval, tuple[int, ...]], Aval] = plan_cache()  # … and the s
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`."""
     # NumPy's indexing takes 40-150 ns; aval's look-up as much again: 0.5 µs for x[0] (py3.11)
-    if x.__class__ is Array and current.trace is _base:
+    if x.type is x.aval and current.trace is _base:
         host = x._host
         if host is None:
             host = host_of(x)
@@ -109,7 +109,7 @@ def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     found: list[Any] = []
     for item in items:
-        if item.__class__ is Array:
+        if item.__class__ is Array and item.type is item.aval:
             item = item._host if item._host is not None else host_of(item)
             if item is None:
                 raise TypeError
@@ -381,7 +381,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
         raise noted(ValueError(f"unstack: expected an array with at least one axis; got {v.aval}"))
     a = one_axis("unstack", axis, v.ndim)
     n, shape = v.shape[a], (*v.shape[:a], *v.shape[a + 1 :])
-    if v.__class__ is Array and current.trace is _base:
+    if v.type is v.aval and current.trace is _base:
         host = v._host if v._host is not None else host_of(v)
         if host is not None:
             row = aval(shape, v.dtype, v.weak_type)

@@ -89,7 +89,7 @@ def mean(
     if plain:
         try:
             kernel, known = _means[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -182,7 +182,7 @@ def var(
     if plain:
         try:
             kernel, known = _vars[a.aval, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -231,7 +231,7 @@ def std(
     if plain:
         try:
             kernel, known = _stds[a.aval, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

@@ -76,7 +76,7 @@ def _planned(cache: Any, a: Any, b: Any) -> Any:
         kernel, out = cache[a.aval, b.aval]
     except (AttributeError, KeyError):
         return None
-    if current.trace is _base and a.__class__ is Array and b.__class__ is Array:
+    if current.trace is _base and a.type is a.aval and b.type is b.aval:
         x, y = a._host, b._host
         if x is None:
             x = _base.fetch(a)
@@ -88,7 +88,7 @@ def _planned(cache: Any, a: Any, b: Any) -> Any:
 
 def _remember(cache: Any, a: Any, b: Any, x: Any, y: Any, dims: Any) -> None:
     """Keeps the kernel of a product that takes its operands as they are."""
-    if x is a and y is b and x.__class__ is Array and y.__class__ is Array:
+    if x is a and y is b and x.type is x.aval and y.type is y.aval:
         params = (("dims", dims), ("dtype", None), ("precision", canonical_precision("dot", None)))
         kernel, out = _base.prepare(dot_general, (x, y), params)
         if kernel is not None:

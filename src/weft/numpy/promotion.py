@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..compiler.program import program_of
+from ..compiler.loaded import run_jaxpr
 from ..config import anywhere, config, thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal, literals_of
 from ..core.aval import Aval
@@ -133,7 +133,7 @@ def to_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
         return literal(x, dtype)
     if x.aval.dtype == dtype:
         return x
-    if x.__class__ is Array and x.aval.weak_type and not x.aval.ndim and x._host is not None:
+    if x.type is x.aval and x.aval.weak_type and not x.aval.ndim and x._host is not None:
         return literal(x._host.item(), dtype)  # a Python scalar that was made a value
     return cast(x, dtype, weak or (x.aval.weak_type and x.aval.dtype != dtypes.bool_))
 
@@ -143,7 +143,7 @@ def strong(x: Any) -> Any:
     aval = x.aval
     if not aval.weak_type:
         return x
-    if x.__class__ is Array:
+    if x.type is aval:
         return Array(x._host, aval.strong(), x._buffer)
     return cast(x, aval.dtype)
 
@@ -216,7 +216,7 @@ def binary(
         trace = current.trace
         try:
             if trace is _base and x1.__class__ is Array and x2.__class__ is Array:
-                kernel, out = pairs[x1.aval, x2.aval]
+                kernel, out = pairs[x1.type, x2.type]
                 if kernel is not None:
                     hx, hy = x1._host, x2._host
                     if hx is None:
@@ -230,7 +230,7 @@ def binary(
                 y = known.get(x2)
                 if y is None:
                     y = literal(x2, dtype)
-                if trace is _base and x1.__class__ is Array and kernel is not None:
+                if trace is _base and x1.type is x1.aval and kernel is not None:
                     host = x1._host
                     if host is None:
                         host = _base.fetch(x1)
@@ -241,7 +241,7 @@ def binary(
                 x = known.get(x1)
                 if x is None:
                     x = literal(x1, dtype)
-                if trace is _base and x2.__class__ is Array and kernel is not None:
+                if trace is _base and x2.type is x2.aval and kernel is not None:
                     host = x2._host
                     if host is None:
                         host = _base.fetch(x2)
@@ -276,7 +276,7 @@ def binary(
             if anywhere("numpy_rank_promotion", "allow"):  # plans are all threads'
                 return current.trace.bind(primitive, (vx, vy), (), out)
             if vx is x and vy is y:
-                keep(pairs, (x.aval, y.aval), (host_kernel(vx, vy), out))
+                keep(pairs, (x.type or x.aval, y.type or y.aval), (host_kernel(vx, vy), out))
             elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
                 plan = host_kernel(vx, vy), out, dtype, literals_of(y.__class__, dtype)
                 keep(rights, (x.aval, y.__class__), plan)
@@ -348,7 +348,7 @@ def unary(
         except (AttributeError, KeyError):
             return planned(x)
         trace = current.trace
-        if trace is _base and x.__class__ is Array and kernel is not None:
+        if trace is _base and x.type is x.aval and kernel is not None:
             host = x._host
             if host is None:
                 host = _base.fetch(x)
@@ -451,7 +451,7 @@ def composite(
         kernel, out, ready = found
         hosts = []
         for x in xs:
-            if x.__class__ is not Array:
+            if x.type is not x.aval:
                 outs = ready.run(xs, _base)
                 break
             host = x._host
@@ -460,7 +460,7 @@ def composite(
             if kernel is not None:
                 return Array((current.quiet or quietly())(kernel, *hosts), out)
             if ready.prepared().steps is None and ready.jaxpr.equations and not thread.disable_jit:
-                outs = program_of(ready.jaxpr).run(xs)  # XLA does it, as one program
+                outs = run_jaxpr(ready.jaxpr, xs)  # XLA does it, as one program
             else:
                 outs = ready.run(xs, _base)
         return outs[0] if out is not None else tuple(outs)
@@ -499,7 +499,7 @@ def planned_call(cache: dict[Any, Any], key: Any, function: Callable[..., Any], 
     """`function(x)` for a function with a fast way of its own: the second time that a key comes,
     leaves (kernel, output's aval) for it in `cache`.
     """
-    if x.__class__ is Array and current.trace is _base:
+    if x.type is x.aval and current.trace is _base:
         try:
             seen = cache.get(key)
         except TypeError:

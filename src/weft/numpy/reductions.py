@@ -161,7 +161,7 @@ def sum(
     if plain and promote_integers:
         try:
             kernel, known = _sums[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -202,7 +202,7 @@ def prod(
     if plain and promote_integers:
         try:
             kernel, known = _prods[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -283,7 +283,7 @@ def max(
     if plain:
         try:
             kernel, known = _maxs[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -319,7 +319,7 @@ def min(
     if plain:
         try:
             kernel, known = _mins[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -393,7 +393,7 @@ def all(
     if where is None and out is None:
         try:
             kernel, known = _alls[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -419,7 +419,7 @@ def any(
     if where is None and out is None:
         try:
             kernel, known = _anys[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

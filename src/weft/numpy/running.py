@@ -69,7 +69,7 @@ def argmax(
     if out is None:
         try:
             kernel, known = _argmaxs[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -90,7 +90,7 @@ def argmin(
     if out is None:
         try:
             kernel, known = _argmins[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.__class__ is Array and current.trace is _base:
+            if kernel is not None and a.type is a.aval and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

@@ -69,7 +69,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
             pass
         else:
             trace = current.trace
-            if kernel is not None and trace is _base and a.__class__ is Array:
+            if kernel is not None and trace is _base and a.type is a.aval:
                 host = a._host
                 if host is None:
                     host = _base.fetch(a)
@@ -82,7 +82,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
             return x  # type: ignore[no-any-return]
         params = (("shape", target),)
         out = x.aval.update(shape=target)
-        if x.__class__ is Array and isinstance(shape, (tuple, int)):
+        if x.type is x.aval and isinstance(shape, (tuple, int)):
             kernel, _ = _base.prepare(structural.reshape, (x,), params)
             keep(_reshapes, (x.aval, shape), (kernel, out))
         return current.trace.bind(structural.reshape, (x,), params, out)  # type: ignore[no-any-return]
@@ -159,7 +159,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         pass
     else:
         trace = current.trace
-        if kernel is not None and trace is _base and a.__class__ is Array:
+        if kernel is not None and trace is _base and a.type is a.aval:
             host = a._host
             if host is None:
                 host = _base.fetch(a)
@@ -181,7 +181,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         return x  # type: ignore[no-any-return]
     params = (("permutation", order),)
     out = x.aval.update(shape=[x.aval.shape[i] for i in order])
-    if x.__class__ is Array and not isinstance(axes, list):
+    if x.type is x.aval and not isinstance(axes, list):
         kernel, _ = _base.prepare(structural.transpose, (x,), params)
         keep(_transposes, (x.aval, axes), (kernel, out, params))
     return current.trace.bind(structural.transpose, (x,), params, out)  # type: ignore[no-any-return]

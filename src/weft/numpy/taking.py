@@ -79,7 +79,7 @@ def places_for(
     if how is CLIP and clip_negative:
         return indices, how
     known = indices.concrete()
-    if known is not None and known.__class__ is Array:
+    if known is not None and known.type is known.aval:
         return as_value(known_places(n, known.host(), True, dtypes.int32)), how
     return run_time_places(n, indices, True), how
 
@@ -98,8 +98,8 @@ def wrapped(indices: Any, n: int) -> Any:
 def on_host(function: Any, x: Any, indices: Any, axis: int, **options: Any) -> Any:
     """NumPy's function, if both arrays are here and no place is out of range; else `None`."""
     if (
-        x.__class__ is Array
-        and indices.__class__ is Array
+        x.type is x.aval
+        and indices.type is indices.aval
         and current.trace is _base
         and x._host is not None
         and indices._host is not None
