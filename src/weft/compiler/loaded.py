@@ -151,9 +151,7 @@ def compile_program(
         for f in module.callbacks
     ]
     options = OPTIONS.get(target.platform, {}) | program.options
-    executable = disk_cache.compile_or_load(
-        text, program.result_types, target, options, callbacks
-    )
+    executable = disk_cache.compile_or_load(text, program.result_types, target, options, callbacks)
     if thread.log_compiles:
         took = (time.perf_counter() - begun) * 1e3
         inputs, outs = [
@@ -181,9 +179,7 @@ class OneDevice(Loaded):
     __slots__ = ("device", "named")
     target: Device
 
-    def __init__(
-        self, program: Program, device: Device, placement: Placement, named: bool
-    ) -> None:
+    def __init__(self, program: Program, device: Device, placement: Placement, named: bool) -> None:
         super().__init__(program, device)
         self.device, self.named = device, named
         self.types = [type_on(v.aval, placement) for v in program.stripped.outvars]
@@ -303,7 +299,7 @@ class Several(Loaded):
                 for a, tiling in zip(avals, executable.tilings, strict=False)
             ]
             if any(uneven) and wanted == self.wanted():
-                # XLA pads parts that don't come out even; there are no such arrays: repeated instead
+                # XLA pads parts that don't come out even; such arrays are replicated instead
                 everywhere = replicated(group)
                 wanted = [everywhere if u else w for u, w in zip(uneven, wanted, strict=True)]
                 executable = None
@@ -421,11 +417,11 @@ class Several(Loaded):
         return list(self.inputs)
 
     def output_shardings(self) -> list[Sharding]:
-        self.executable  # noqa: B018: says of what types the results are
+        types = self.types if self.executable else []  # known once it is compiled
         shardings = []
         for output, sharding in zip(self.program.outputs, self.outs, strict=True):
             if isinstance(output, Result):
-                sharding = sharding or self.types[output.index].placement.sharding
+                sharding = sharding or types[output.index].placement.sharding
             elif isinstance(output, Input):
                 sharding = sharding or self.inputs[output.index]
             shardings.append(sharding or replicated(self.group))
@@ -632,4 +628,3 @@ def execute(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
 
 
 constrain.execute_rule = execute  # type: ignore[attr-defined]
-

@@ -174,11 +174,12 @@ class Program:
         )
 
 
-def program_of(jaxpr: Jaxpr) -> Program:
+def program_of(jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False) -> Program:
     """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
-    found: Program | None = jaxpr.cache.get("program")
+    key = "program" if not donated and not keep_unused else ("program", donated, keep_unused)
+    found: Program | None = jaxpr.cache.get(key)
     if found is None:
-        found = jaxpr.cache.setdefault("program", Program(jaxpr))
+        found = jaxpr.cache.setdefault(key, Program(jaxpr, donated, keep_unused))
     return found
 
 

@@ -6,7 +6,7 @@ one object, as avals are. Knows devices as opaque values; moves nothing.
 
 import functools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..sharding import Sharding, SingleDeviceSharding
 
@@ -183,11 +183,11 @@ def joined_placement(name: str, types: Sequence[ArrayType], used: Iterable[int])
         joined = found.join(placement)
         if joined is None:
             one = found.group is None and placement.group is None
+            way = "with device_put(x, device)" if one else "sharding with device_put(x, sharding)"
             raise ValueError(
                 f"{name}: arguments are committed to different devices: {types[first].aval} "
                 f"(argument {first}) to {found}, {types[i].aval} (argument {i}) to {placement}\n"
-                "  fix: move them to one "
-                f"{'with device_put(x, device)' if one else 'sharding with device_put(x, sharding)'}"
+                f"  fix: move them to one {way}"
             )
         if found is ANYWHERE:
             first = i

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler.loaded import run_jaxpr
-from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
 from ..core.primitive import Axis

@@ -9,8 +9,8 @@ Knows programs; knows nothing of how a solver works.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..compiler.lower import lower_call
 from ..compiler.loaded import run_jaxpr
+from ..compiler.lower import lower_call
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis, HigherOrder

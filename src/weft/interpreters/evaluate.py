@@ -16,7 +16,6 @@ from ..config import config, thread
 from ..core.array import Array, Tracer
 from ..core.messages import tell
 from ..core.primitive import Primitive, forget_all, remember
-from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
 from ..runtime import buffer as buffers, client
 from ..runtime.client import Device

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
-from ..core.array import Array, Tracer
+from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
-from ..core.array import Array
 from ..core.value import Value
 from .promotion import noted
 

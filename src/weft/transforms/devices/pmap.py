@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import from_processes, layout_of, spread_array, to_process
+from ...compiler.layout import layout_of
+from ...compiler.loaded import Loaded, group_placement, load, on_group
+from ...compiler.placing import from_processes, shard, to_process
 from ...compiler.program import Program
-from ...compiler.spmd import relaid
 from ...config import thread
 from ...core.array import Array
 from ...core.jaxpr import Jaxpr, subjaxprs
+from ...core.placement import ArrayType
 from ...core.primitive import Axis
-from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
 from ...core.trace import current, is_bottom, looked_at
 from ...higher_order.jaxprs import batch_partly
@@ -27,10 +28,9 @@ from ...higher_order.variation import settled
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
 from ...runtime import client
-from ...runtime.group import group_of
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import flatten_axes, tree_flatten
+from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
 from ..arguments import (
     check_callable,
     kind_of,
@@ -38,8 +38,8 @@ from ..arguments import (
     output_values,
 )
 from ..jit.cache import programs_of
-from ..jit.function import check_donated, release
-from ..jit.sharded_dispatch import NOT_READY, ShardedCache
+from ..jit.dispatch import dispatcher
+from ..jit.entry import Entry
 from ..jit.stages import Lowered, Traced
 from .pmap_arguments import Call, Options
 
@@ -102,30 +102,21 @@ def pmap(
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
     programs = programs_of(fun, options.key)
-    hot = programs.spread
 
     def general(args: Any, kwargs: Any) -> Any:
         if thread.disable_jit:
             return options.on_one_device(args, kwargs)
         call = Call(options, args, kwargs)
-        entry: Entry = programs.entry(call.key, lambda: Entry(call))
+        entry = programs.entry(call.key, lambda: MapEntry(call))
         trace = current.trace
         if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
             return entry.apply(call.values, trace)
         result = entry.run(call.values)
         if not kwargs and not options.static and entry.is_simple and trace is current.base:
-            entry.remember(hot, call)
+            entry.remember(programs.hot, args, call.tree.children()[0], call.values)
         return result
 
-    general = located(general)
-
-    @functools.wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and current.trace is current.base:
-            result = hot.call(args)
-            if result is not NOT_READY:
-                return result
-        return general(args, kwargs)
+    mapped = dispatcher(fun, programs.hot, located(general), lambda error, *_: error)
 
     @located
     def lower(*args: Any, **kwargs: Any) -> Lowered:
@@ -134,17 +125,14 @@ def pmap(
         Anything with a shape and a dtype does for an argument.
         """
         call = Call(options, args, kwargs, abstract=True)
-        entry: Entry = programs.entry(call.key, lambda: Entry(call))
+        entry = programs.entry(call.key, lambda: MapEntry(call))
         if entry.open or entry.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
                 "another map: it is no program of its own"
             )
-        program = entry.program
-        traced = Traced(
-            program.jaxpr, call.tree, entry.out_tree, name_of(fun), entry, options.donated,
-            entry.group, entry.inputs,
-        )  # fmt: skip
+        traced = Traced(entry, call.tree, name_of(fun), entry.in_types(), options.donated)
+        traced.jaxpr = entry.program.jaxpr
         return traced.lower()
 
     def clear_cache() -> None:
@@ -156,7 +144,7 @@ def pmap(
     return mapped
 
 
-class Entry:
+class MapEntry(Entry):
     """One signature of a mapped function: the program of one device, and where it runs."""
 
     def __init__(self, call: Call) -> None:
@@ -171,14 +159,13 @@ class Entry:
         self.in_specs = [
             spec_of(v.ndim, at, axis) for v, at in zip(call.values, call.axes, strict=True)
         ]
-        self.trace(call, name, size)
+        super().__init__(*self.trace(call, name, size))
         self.out_specs = [
             spec_of(a.ndim, at, axis)
             for a, at in zip(self.jaxpr.out_avals, self.out_axes, strict=True)
         ]
         self.check_repeated(call, Axis(size, name))
         self.mesh = None if self.depth else self.mesh_for(call.size)
-        self.open = any(not isinstance(c, Array) for c in self.jaxpr.consts)
         self.donated = call.donated
         self.is_simple = self.processes == 1
         self._program: Program | None = None
@@ -189,13 +176,16 @@ class Entry:
 
     # --- tracing ---
 
-    def trace(self, call: Call, name: Any, size: int) -> None:
-        """Traces the function on the part of one element; sets `jaxpr`, `out_tree`, `out_axes`."""
+    def trace(self, call: Call, name: Any, size: int) -> tuple[Jaxpr, PyTreeDef]:
+        """Traces the function on the part of one element; sets `out_axes`."""
         fun = call.options.fun
         count = len(call.positions) + len(call.fixed)
         shapes = [one_shape(v.shape, at) for v, at in zip(call.values, call.axes, strict=True)]
 
+        out_tree: Any = None
+
         def flat(*parts: Any) -> list[Any]:
+            nonlocal out_tree
             leaves = [
                 p if at is None else reshape(p, shape=(*p.shape[:at], *p.shape[at + 1 :]))
                 for p, at in zip(parts, call.axes, strict=True)
@@ -205,12 +195,12 @@ class Entry:
             full = [call.fixed[i] if i in call.fixed else next(waiting) for i in range(count)]
             with on_devices([(name, size)]):
                 result = fun(*full, **kwargs)
-            results, self.out_tree = tree_flatten(result)
+            results, out_tree = tree_flatten(result)
             values = output_values("pmap", fun, results)
             self.out_axes = [
                 checked_axis(fun, axis, v)
                 for axis, v in zip(
-                    flatten_axes("pmap: out_axes", self.out_tree, call.options.out_axes),
+                    flatten_axes("pmap: out_axes", out_tree, call.options.out_axes),
                     values,
                     strict=True,
                 )
@@ -221,11 +211,9 @@ class Entry:
             ]
 
         avals = [v.aval.update(shape=s) for v, s in zip(call.values, shapes, strict=True)]
-        self.jaxpr = stage(
-            flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths
-        )
+        jaxpr = stage(flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths)
         varies = [at is not None for at in call.axes]
-        self.jaxpr = settled(self.jaxpr, varies, Axis(size, name))
+        return settled(jaxpr, varies, Axis(size, name)), out_tree
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -297,7 +285,8 @@ class Entry:
             where = {"mesh": self.mesh, "axes": self.axes}
             jaxpr = map_program(self.jaxpr, avals, self.in_specs, self.out_specs, where)
             self._program = Program(jaxpr, self.donated)
-            self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
+            assert self.mesh is not None
+            self.where = group_placement(self.mesh.device_tuple)
             self.inputs = [self.sharding(s) for s in self.in_specs]
             self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
@@ -320,44 +309,32 @@ class Entry:
         )
         return self.out_tree.unflatten(outs)
 
-    def run(self, values: Sequence[Any], program: Program | None = None) -> Any:
-        """The result for arrays; of the program compiled with other options, if one is given."""
+    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program
-        if self.donated:
-            check_donated(program, values)
-        arrays = list(values)
-        for i in program.kept:
-            arrays[i] = self.arrive(values[i], i)
-        outs = program.run_on(self.group, arrays, self.inputs, self.outs)
-        outs = [self.leave(o, at) for o, at in zip(outs, self.out_axes, strict=True)]
-        for i in program.donated:
-            release(values[program.kept[i]])
-        return self.out_tree.unflatten(outs)
+        return load(program, types, self.where, self.inputs, self.outs)
 
-    def arrive(self, x: Array, i: int) -> ShardedArray:
+    def in_types(self) -> list[ArrayType]:
+        """The types of the arguments of the program for all devices."""
+        return [*self.program.jaxpr.in_avals]
+
+    def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
+        arrays = list(values)
+        for i in loaded.program.live:
+            arrays[i] = self.arrive(values[i], i)
+        outs = loaded.run(arrays)
+        if self.processes == 1:
+            return outs
+        ends = zip(outs, self.out_axes, strict=True)
+        return [to_process(x, axis, self.processes) for x, axis in ends]
+
+    def arrive(self, x: Array, i: int) -> Array:
         """An argument, with its parts on the devices."""
         sharding = self.inputs[i]
         if self.processes > 1:
-            at = self.in_axes[i]
-            return from_processes(x, sharding, at, self.processes)
-        to = layout_of(x.aval, sharding)
-        if x.__class__ is ShardedArray:
-            if x.layout is to:
-                return x
-            if x.layout.group is self.group:
-                return relaid(x, sharding)
-        return spread_array(x, sharding)
-
-    def leave(self, x: Any, axis: int | None) -> Any:
-        """A result, as this process sees it."""
-        return x if self.processes == 1 else to_process(x, axis, self.processes)
-
-    def remember(self, hot: ShardedCache, call: Call) -> None:
-        """Puts this signature on the hot path, for arguments that lie where they are wanted."""
-        hot.remember(
-            call.tree.children()[0], self.out_tree, call.values, self.program, self.group,
-            self.inputs, self.outs,
-        )  # fmt: skip
+            return from_processes(x, sharding, self.in_axes[i], self.processes)
+        if x.type.placement.group is self.where.group:
+            return on_group("pmap", i, x, self.where.group, sharding)
+        return shard(x, layout_of(x.aval, sharding))
 
 
 class Unnamed:
@@ -414,7 +391,7 @@ def inner_axes(jaxpr: Jaxpr) -> set[tuple[int, int]]:
     return found
 
 
-@functools.cache
+@functools.lru_cache(256)
 def mesh_of(devices: Any, shape: Any, names: Any) -> Mesh:
-    """The mesh of these devices, made once."""
+    """The mesh of these devices."""
     return Mesh(np.array(devices, object).reshape(shape), names)
