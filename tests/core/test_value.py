@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.core.array import Array, PlacedArray, Tracer
+from weft.core.array import Array, Tracer
 from weft.core.value import Value
 
 
@@ -14,7 +14,7 @@ def subclasses(cls):
         yield from subclasses(c)
 
 
-@pytest.mark.parametrize("cls", [Array, PlacedArray, *subclasses(Tracer)], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", [Array, *subclasses(Tracer)], ids=lambda c: c.__name__)
 def test_what_a_value_keeps_hides_no_method(cls):
     """`tracer.var` once was a variable of a jaxpr, and `x.var()` failed under jit."""
     slots = {s for c in cls.__mro__ for s in getattr(c, "__slots__", ())}

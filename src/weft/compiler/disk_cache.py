@@ -9,6 +9,7 @@ An entry is a file `<key>.xla`: a header (`_HEADER`), then the executable, compr
 import contextlib
 import itertools
 import os
+import re
 import stat
 import struct
 import threading
@@ -49,7 +50,7 @@ class _Cache:
     """The cache of this process. There is one."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # reentrant: a signal handler may compile too
         self.directory: str | None = None  # None: as the switches say
         self.size: int | None = None
         self.hits = 0
@@ -146,7 +147,8 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
     if isinstance(device, runtime.Group):  # code for one device is the same for all of them
         fields.append(repr(device).encode())
     digest = sha256()
-    for field in (*fields, text.encode()):
+    # equal programs of functions with other names are one
+    for field in (*fields, re.sub(r"\Amodule @\S+", "module", text).encode()):
         digest.update(len(field).to_bytes(8, "little"))  # so that no two lists read the same
         digest.update(field)
     return str(digest.hexdigest())

@@ -190,7 +190,7 @@ class OneDevice(Loaded):
         if found is None:
             found = compile_program(program, device, self.text)
             program.executables[device] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def text(self) -> tuple[str, Module]:
         return self.program.text(self.device.platform)
@@ -290,6 +290,7 @@ class Several(Loaded):
             for v, s in zip(program.stripped.invars, inputs, strict=True)
         ]
         key = group, tuple(tilings), tuple(self.wanted())
+        executable: Executable | None
         executable, wanted = program.executables.get(key) or (None, self.wanted())
         while executable is None:
             write = functools.partial(self.text, wanted)

@@ -128,10 +128,17 @@ class Program:
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))
 
+    @property
+    def module_name(self) -> str:
+        """The name of the program in StableHLO, profiles and XLA's logs."""
+        return f"jit_{self.name}"
+
     def text(self, platform: str) -> tuple[str, Module]:
         """The StableHLO text for one device of a platform, and its module."""
         if platform not in self._texts:
-            self._texts[platform] = lower(self.stripped, donated=self.donated, platform=platform)
+            self._texts[platform] = lower(
+                self.stripped, name=self.module_name, donated=self.donated, platform=platform
+            )
         return self._texts[platform]
 
     def text_for(
@@ -144,11 +151,12 @@ class Program:
         """
         return lower(
             self.stripped,
+            name=self.module_name,
             donated=self.donated,
             platform=platform,
             meshes=meshes,
-            marks=inputs,
-            result_marks=results,
+            argument_attributes=inputs,
+            result_attributes=results,
         )
 
     def with_options(self, options: Mapping[str, object]) -> "Program":

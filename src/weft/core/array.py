@@ -37,6 +37,7 @@ class Array(Value):
     """
 
     __slots__ = ("__weakref__", "_buffer", "_host", "aval", "type")
+    type: ArrayType
 
     def __init__(self, host: Any, type: ArrayType, buffer: Any = None) -> None:
         """

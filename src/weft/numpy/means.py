@@ -88,8 +88,8 @@ def mean(
     plain = dtype is None and out is None and where is None
     if plain:
         try:
-            kernel, known = _means[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _means[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -181,8 +181,8 @@ def var(
     plain = dtype is None and out is None and where is None and mean is None and correction is None
     if plain:
         try:
-            kernel, known = _vars[a.aval, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _vars[a.type, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -230,8 +230,8 @@ def std(
     plain = dtype is None and out is None and where is None and mean is None and correction is None
     if plain:
         try:
-            kernel, known = _stds[a.aval, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _stds[a.type, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

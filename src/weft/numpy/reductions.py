@@ -160,8 +160,8 @@ def sum(
     plain = dtype is None and out is None and initial is None and where is None
     if plain and promote_integers:
         try:
-            kernel, known = _sums[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _sums[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -201,8 +201,8 @@ def prod(
     plain = dtype is None and out is None and initial is None and where is None
     if plain and promote_integers:
         try:
-            kernel, known = _prods[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _prods[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -282,8 +282,8 @@ def max(
     plain = out is None and initial is None and where is None
     if plain:
         try:
-            kernel, known = _maxs[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _maxs[a.type, axis, keepdims]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -318,8 +318,8 @@ def min(
     plain = out is None and initial is None and where is None
     if plain:
         try:
-            kernel, known = _mins[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _mins[a.type, axis, keepdims]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -392,8 +392,8 @@ def all(
     """
     if where is None and out is None:
         try:
-            kernel, known = _alls[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _alls[a.type, axis, keepdims]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -418,8 +418,8 @@ def any(
     """
     if where is None and out is None:
         try:
-            kernel, known = _anys[a.aval, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _anys[a.type, axis, keepdims]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

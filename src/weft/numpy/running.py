@@ -68,8 +68,8 @@ def argmax(
     """
     if out is None:
         try:
-            kernel, known = _argmaxs[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _argmaxs[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
@@ -89,8 +89,8 @@ def argmin(
     """
     if out is None:
         try:
-            kernel, known = _argmins[a.aval, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and a.type is a.aval and current.trace is _base:
+            kernel, known = _argmins[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
+            if kernel is not None and current.trace is _base:
                 return run_plan(a, kernel, known)  # type: ignore[no-any-return]
         except (AttributeError, KeyError, TypeError, ValueError):
             pass

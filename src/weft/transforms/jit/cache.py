@@ -79,4 +79,4 @@ def programs_of(function: Any, options: Hashable) -> Programs:
         owned = function.__dict__.get("__weft_jit__")
         if owned is None or owned.owner() is not function:
             owned = function.__dict__["__weft_jit__"] = Owned(function)
-        return owned.by_options.setdefault(options, Programs())  # type: ignore[no-any-return]
+        return owned.by_options.setdefault(options, Programs())

@@ -11,7 +11,7 @@ arrays on 8 devices (benchmarks/parallel_dispatch.py): XLA's call 150 µs, this 
 import functools
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class HotCache:
           args, tree, types: the positional arguments, their structure, and the types of its leaves.
           out_tree: the structure of the result.
         """
-        build = out_tree.unflatten
+        build: Callable[[Iterable[Array]], Any] = out_tree.unflatten
         order = ready.order
         if order is not None:
             build = lambda results: out_tree.unflatten([*map([*results].__getitem__, order)])  # noqa: E731
