@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.dead_code import has_effects, jaxpr_calls_host, live_equations
+from ..compiler.loaded import run as run_program
 from ..compiler.lower import lower_call, lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.array import Array
@@ -125,7 +126,7 @@ def _(args: Any, **params: Any) -> Any:
     key = ("program", scan, *params.values())
     if key not in cache:
         cache[key] = Program(one_equation(scan, [a.aval.strong() for a in args], params))
-    return cache[key].run(args)
+    return run_program(cache[key], args)
 
 
 def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str, Any]) -> Jaxpr:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.dead_code import jaxpr_calls_host, without_effects
+from ..compiler.loaded import run as run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.aval import Aval, aval
@@ -69,7 +70,7 @@ def _(args: Any, **params: Any) -> Any:
     key = ("program", while_loop, *params.values())
     if key not in cache:
         cache[key] = Program(one_equation(while_loop, [a.aval.strong() for a in args], params))
-    return cache[key].run(args)
+    return run_program(cache[key], args)
 
 
 @while_loop.unfold
