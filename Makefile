@@ -1,6 +1,7 @@
 # weft's tasks. Each makes the environment that it needs; nothing is installed outside this folder.
 #   make demo              train a classifier of handwritten digits
-#   make test [k=scan]     run the tests, or those that match; JOBS=4 processes
+#   make test [k=scan]     run the tests, or those that match, or a folder (k=lax); JOBS=4 processes
+#   make test WHOLE=1      all combinations of parameters; SEED=7 samples others than SEED=0
 #   make check             what CI and a review expect: lint, types, tests
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
@@ -28,8 +29,12 @@ help:
 demo: .venv/.demo
 	.venv/bin/python examples/digits.py
 
+# k=lax, k=tests/lax and k=test_loops.py collect that folder or file only; k=scan is an expression.
+chosen = $(if $(word 2,$(k)),,$(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k))))
+
 test: .venv/.test
-	.venv/bin/python -m pytest -n $(JOBS) $(if $(k),-k "$(k)")
+	.venv/bin/python -m pytest -n $(JOBS) --dist worksteal $(if $(WHOLE),--whole) \
+		$(if $(SEED),--sample-seed $(SEED)) $(or $(chosen),$(if $(k),-k "$(k)"))
 
 test-newest:
 	$(PYTHON) tests/newest.py -n $(JOBS) -q $(if $(k),-k "$(k)")

@@ -1,15 +1,21 @@
-"""What all tests share: eight devices, no cache of executables, repeatable hypothesis runs, and the
-markers `gpu` and `devices`."""
+"""What all tests share: eight devices, the executables of one run, quick compilation, samples,
+repeatable hypothesis runs, and the markers `gpu`, `devices` and `combinations`."""
 
 import os
+import shutil
+import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 # Processes that tests start find weft too, installed or not.
 SOURCE = str(Path(__file__).parents[1] / "src")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (SOURCE, os.environ.get("PYTHONPATH"))))
 
-# Read when weft is imported: a test must not pass because an earlier run left an executable.
-os.environ.setdefault("WEFT_CACHE_DIR", "")
+# Read when weft is imported. The processes of one run share the executables that they compile, in a
+# folder that goes when the run ends: no test passes because an earlier run left an executable.
+EXECUTABLES = None
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    EXECUTABLES = os.environ["WEFT_CACHE_DIR"] = tempfile.mkdtemp(prefix="weft-tests-")
 
 # The CPU acts as eight devices, unless the environment says otherwise. Processes that tests start
 # get as many; those that need another number say so themselves.
@@ -20,10 +26,94 @@ os.environ.setdefault("WEFT_TRACEBACK_FILTERING", "off")
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
+import sampling  # noqa: E402
 
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+FULL_EFFORT = ("compiler", "docs", "examples", "oracle", "runtime")
+"""The tests whose programs XLA optimises as it does for users: they are about the numbers and the
+code that it makes. What the others are about is the text that weft makes, whatever XLA's effort."""
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("weft")
+    group.addoption(
+        "--whole",
+        action="store_true",
+        help="all combinations that are sampled otherwise, compiled as for users",
+    )
+    group.addoption(
+        "--sample-seed", type=int, default=0, metavar="N", help="takes other samples (default: 0)"
+    )
+
+
+def pytest_configure(config):
+    sampling.whole = config.getoption("whole")
+    sampling.seed = config.getoption("sample_seed")
+
+
+def pytest_unconfigure():
+    if EXECUTABLES:
+        shutil.rmtree(EXECUTABLES, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leaves out the combinations that a test marked `combinations` does not need.
+
+    A test that is asked for by its full name always runs.
+    """
+    if sampling.whole or any("[" in arg for arg in config.args):
+        return
+    tests = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("combinations"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    left_out = set()
+    for name, group in tests.items():
+        strength = group[0].get_closest_marker("combinations").kwargs.get("strength", 2)
+        rows = [tuple(item.callspec.indices.values()) for item in group]
+        left_out.update(set(group).difference(
+            group[i] for i in sampling.covering(rows, strength, name)
+        ))  # fmt: skip
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session")
+def least_effort():
+    """XLA's options with which it compiles soonest, of those that this jaxlib has."""
+    import weft
+
+    program = weft.jit(lambda x: x + 1).lower(1)
+    options = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+    while options:
+        try:
+            program.compile(compiler_options=options)
+        except weft.errors.WeftError:  # an option that came or went with a release
+            options.popitem()
+        else:
+            break
+    return options
+
+
+@pytest.fixture(scope="module", autouse=True)
+def effort_of_compilation(request):
+    """Has XLA compile with the least effort, but where its effort is what tests are about."""
+    path = request.path.relative_to(Path(__file__).parent).as_posix()
+    if sampling.whole or path.startswith(FULL_EFFORT):
+        yield
+        return
+    from weft.compiler import program
+
+    before = program.OPTIONS["cpu"]
+    program.OPTIONS["cpu"] = before | request.getfixturevalue("least_effort")
+    yield
+    program.OPTIONS["cpu"] = before
 
 
 @pytest.fixture(scope="session")

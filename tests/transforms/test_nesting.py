@@ -5,21 +5,18 @@ nothing, vmap and pmap a loop, a derivative a finite difference; so what is expe
 found without weft. Functions take an array (or a scalar), a scalar and an integer, all of which
 wrappers map over, differentiate in, or close over.
 
-`WEFT_TEST_MORE=1` runs every function on every pair, and all triples.
+`--whole` runs every function on every pair, and all triples.
 """
 
 import itertools
-import os
-import random
 
 import numpy as onp
 import pytest
+import sampling
 
 import weft
 import weft.numpy as wnp
 from weft import lax
-
-MORE = bool(os.environ.get("WEFT_TEST_MORE"))
 
 A = onp.array([[0.2, -0.4, 0.1], [0.3, 0.5, -0.2], [-0.6, 0.1, 0.7]])
 WEIGHTS = onp.array([0.4, 1.5, -1.0])
@@ -396,9 +393,9 @@ DEVICES_IN_DEVICES = [t for t in TRIPLES if t[0] == t[2] == "pmap"]
 
 def cases():
     for i, nest in enumerate(PAIRS):
-        for k in range(len(FUNCTIONS) if MORE else 2):
+        for k in range(len(FUNCTIONS) if sampling.whole else 2):
             yield nest, NAMES[(2 * i + k) % len(NAMES)]
-    sample = TRIPLES if MORE else random.Random(0).sample(TRIPLES, 400) + DEVICES_IN_DEVICES
+    sample = sampling.some(TRIPLES, 400, "triples") + DEVICES_IN_DEVICES
     for i, nest in enumerate(dict.fromkeys(sample)):
         yield nest, NAMES[i % len(NAMES)]
 
