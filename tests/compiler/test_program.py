@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft.compiler.loaded import run
-from weft.compiler.program import Program, program_of
+from weft.compiler.program import Constant, Input, Program, Result, program_of
 from weft.primitives.transcendental import sin
 
 
@@ -26,13 +26,13 @@ def same(got, expected):
 def test_outputs_of_every_kind():
     w = f32([5.0, 6.0])
     p = program(lambda x, y: (x, x + y, w, 3.0, x + y, sin(y)), f32([1.0, 2.0]), f32([1.0, 1.0]))
-    assert [kind for kind, _ in p.outputs] == [
-        "input",
-        "result",
-        "value",
-        "value",
-        "result",
-        "result",
+    assert [type(output) for output in p.outputs] == [
+        Input,
+        Result,
+        Constant,
+        Constant,
+        Result,
+        Result,
     ]
     x, y = f32([1.0, 2.0]), f32([3.0, 4.0])
     a, b, c, d, e, f = run(p, [x, y])
@@ -64,7 +64,7 @@ def test_constants_are_passed_not_written_into_the_program():
     w = f32(np.arange(1000))
     p = program(lambda x: x + w, 1.0)
     assert len(p.consts) == 1
-    assert len(p.lowered("cpu")[0]) < 2000
+    assert len(p.text("cpu")[0]) < 2000
     same(run(p, [f32(1.0)])[0], np.arange(1000) + 1)
 
 

@@ -43,11 +43,7 @@ from ..stablehlo.shardy import Meshes
 from . import disk_cache
 from .layout import layout_of, meshes_inside, meshes_named, replicated, sharding_of
 from .placing import buffer_on, live_buffer, move, put_parts, reorder, shard
-from .program import Input, Program, Result, program_of
-
-# LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
-# choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
-OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}}
+from .program import OPTIONS, Input, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
 """Of each argument or output; `None` where nothing is said."""
@@ -76,6 +72,9 @@ class Loaded:
     """A program for the devices that run it. Its executable is made when it is first needed."""
 
     __slots__ = ("_executable", "program", "target", "types")
+
+    follows_data = False
+    """True if arguments on other devices have the program run there."""
 
     def __init__(self, program: Program, target: Target) -> None:
         self.program, self.target = program, target
@@ -178,6 +177,7 @@ class OneDevice(Loaded):
 
     __slots__ = ("device", "named")
     target: Device
+    follows_data = True
 
     def __init__(self, program: Program, device: Device, placement: Placement, named: bool) -> None:
         super().__init__(program, device)

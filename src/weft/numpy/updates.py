@@ -71,7 +71,7 @@ def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
             if kind not in _FITTING.get(dtype.kind, ()):
                 return None
             values = dtype.type(values)
-        elif kind is Array:
+        elif kind is Array and values.type is values.aval:
             if values.aval.dtype is not dtype:
                 return None
             values = values._host if values._host is not None else host_of(values)

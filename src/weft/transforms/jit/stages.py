@@ -202,4 +202,7 @@ class Compiled:
                 )
         if looked_at():  # by a switch: then it is an operation of the trace that looks
             return self.traced.entry.apply(values, current.trace)
-        return self.traced.entry.run(values, self.loaded)
+        loaded = self.loaded
+        if loaded.follows_data:
+            loaded = self.traced.entry.load([v.type for v in values], self.program)
+        return self.traced.entry.run(values, loaded)
