@@ -10,10 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..config import thread
-from ..core.array import Array, as_value
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 from ..core.messages import tell
@@ -29,10 +27,9 @@ from ..core.placement import (
     type_on,
 )
 from ..core.primitive import remember
-from ..dtypes import canonicalize_dtype
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain
-from ..runtime import buffer as buffers, client, transfers
+from ..runtime import client, transfers
 from ..runtime.callback import Callback
 from ..runtime.client import Device
 from ..runtime.executable import Executable, RawBuffer, Target
@@ -42,7 +39,15 @@ from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from . import disk_cache
 from .layout import layout_of, meshes_inside, meshes_named, replicated, sharding_of
-from .placing import buffer_on, live_buffer, move, put_parts, reorder, shard
+from .placing import (
+    argument_buffer,
+    buffer_on,
+    host_buffer,
+    live_buffer,
+    move,
+    reorder,
+    shard,
+)
 from .program import OPTIONS, Input, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
@@ -247,14 +252,6 @@ class OneDevice(Loaded):
         return [SingleDeviceSharding(self.device)] * len(self.program.outputs)
 
 
-def argument_buffer(x: Any, device: Device) -> RawBuffer:
-    """The buffer of an argument of a call: of an array, or of what becomes one."""
-    if x.__class__ is np.ndarray:
-        dtype = canonicalize_dtype(x.dtype)
-        return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)
-    return buffer_on(as_value(x), device)
-
-
 # --- several devices ---
 
 
@@ -434,20 +431,6 @@ def sharding_attribute(meshes: Meshes, sharding: Sharding | None, ndim: int) -> 
     if not isinstance(sharding, NamedSharding):  # XLA's choice, or one device
         return ""
     return f"sdy.sharding = #sdy.sharding{meshes.sharding(sharding.mesh, sharding.spec, ndim)}"
-
-
-LARGE = 1 << 16  # bytes
-
-
-def host_buffer(x: Any, to: Layout) -> RawBuffer:
-    """The buffer of an argument that is on the host; the copying may go on afterwards."""
-    if x.__class__ is not np.ndarray:
-        return put_parts(np.asarray(as_value(x).host()), to, alias=True)
-    # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
-    # here, as a whole.
-    host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
-    large = x.nbytes >= LARGE
-    return put_parts(host if large or host is not x else x.copy(), to, alias=not large)
 
 
 # --- where a program runs ---

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..core.array import Array
+from ..core.array import Array, as_value
 from ..core.aval import aval
 from ..core.placement import Layout, on_device, same_parts, type_on
 from ..core.source import noted
+from ..dtypes import canonicalize_dtype
 from ..runtime import buffer as buffers, client, parts, transfers
 from ..runtime.client import Device
 from ..runtime.executable import RawBuffer
@@ -44,6 +45,14 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
         return buffers.put(np.asarray(array._host), device, alias=True)
     transfers.copying(array.aval, home, device)
     return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
+
+
+def argument_buffer(x: Any, device: Device) -> RawBuffer:
+    """The buffer of an argument of a call: of an array, or of what becomes one."""
+    if x.__class__ is np.ndarray:
+        dtype = canonicalize_dtype(x.dtype)
+        return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)
+    return buffer_on(as_value(x), device)
 
 
 def move(x: Array, device: Device, committed: bool = True) -> Array:
@@ -77,6 +86,20 @@ def put_parts(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuff
     transfers.sending(to.aval, to.group)
     mine = [host[index] for index in to.local_indices]
     return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
+
+
+LARGE = 1 << 16  # bytes
+
+
+def host_buffer(x: Any, to: Layout) -> RawBuffer:
+    """The buffer of an argument that is on the host; the copying may go on afterwards."""
+    if x.__class__ is not np.ndarray:
+        return put_parts(np.asarray(as_value(x).host()), to, alias=True)
+    # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
+    # here, as a whole.
+    host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
+    large = x.nbytes >= LARGE
+    return put_parts(host if large or host is not x else x.copy(), to, alias=not large)
 
 
 def shard(x: Array, to: Layout) -> Array:

@@ -69,7 +69,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
             pass
         else:
             trace = current.trace
-            if kernel is not None and trace is _base and a.type is a.aval:  # type: ignore[union-attr]
+            if kernel is not None and trace is _base and a.__class__ is Array and a.type is a.aval:
                 host = a._host
                 if host is None:
                     host = _base.fetch(a)
@@ -159,7 +159,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         pass
     else:
         trace = current.trace
-        if kernel is not None and trace is _base and a.type is a.aval:  # type: ignore[union-attr]
+        if kernel is not None and trace is _base and a.__class__ is Array and a.type is a.aval:
             host = a._host
             if host is None:
                 host = _base.fetch(a)
