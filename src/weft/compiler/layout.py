@@ -11,8 +11,9 @@ import numpy as np
 
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, subjaxprs
-from ..core.placement import ArrayType, Layout, OnGroup, on_device, type_on
+from ..core.placement import ArrayType, Layout, OnGroup, Placement, on_device, type_on
 from ..runtime import group as groups
+from ..runtime.client import Device
 from ..runtime.group import Group, Tiling
 from ..sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
@@ -130,6 +131,49 @@ def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
                     found.update(dict.fromkeys(meshes_inside(inner)))
         jaxpr.cache["meshes"] = tuple(found)
     return jaxpr.cache["meshes"]  # type: ignore[no-any-return]
+
+
+# --- where programs inside are to run ---
+
+
+def placement_inside(jaxpr: Jaxpr) -> Placement | None:
+    """The devices that functions called inside were jitted for, or those of the meshes that are
+    named inside; two of them are an error."""
+    if "placement" not in jaxpr.cache:
+        found: Placement | None = None
+        for mesh in meshes_inside(jaxpr):
+            found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
+        for e in jaxpr.equations:
+            if e.primitive.may_act:
+                device = dict(e.params).get("device")
+                if device is not None:
+                    found = one_placement(jaxpr.name, found, on_device(device))
+                for inner in subjaxprs(e.params):
+                    found = one_placement(jaxpr.name, found, placement_inside(inner))
+        jaxpr.cache["placement"] = found
+    return jaxpr.cache["placement"]  # type: ignore[no-any-return]
+
+
+def one_placement(name: str, outer: Placement | None, inner: Placement | None) -> Placement | None:
+    """The placement that either names; an error if they name two."""
+    if outer is None or inner is None:
+        return outer or inner
+    joined = outer.join(inner)
+    if joined is None:
+        outside, inside = [p.device if p.group is None else p.group for p in (outer, inner)]
+        raise ValueError(
+            f"jit: {name} is compiled as one program, for one device; it is to run on {outside}, "
+            f"and a function that it calls on {inside}\n  fix: jit the outermost function for a "
+            "device, or call the functions one after the other, outside jit"
+        )
+    return joined
+
+
+@functools.lru_cache(256)
+def group_placement(devices: tuple[Device, ...]) -> OnGroup:
+    """The placement on all of some devices, for programs that they are to run."""
+    group = groups.group_of(devices)
+    return OnGroup(replicated(group), group)
 
 
 # --- several processes ---

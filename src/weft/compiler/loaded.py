@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
+from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.messages import tell
 from ..core.placement import (
     ANYWHERE,
     ArrayType,
     Layout,
-    OnGroup,
     Placement,
     joined_placement,
     on_device,
@@ -38,7 +37,13 @@ from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from . import disk_cache
-from .layout import layout_of, meshes_inside, meshes_named, replicated, sharding_of
+from .layout import (
+    layout_of,
+    meshes_named,
+    placement_inside,
+    replicated,
+    sharding_of,
+)
 from .placing import (
     argument_buffer,
     buffer_on,
@@ -509,46 +514,6 @@ def run(program: Program, args: Sequence[Array], device: Device | None = None) -
 def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:
     """The outputs of a jaxpr for arrays, compiled once; see `run`."""
     return run(program_of(jaxpr), args, device)
-
-
-def placement_inside(jaxpr: Jaxpr) -> Placement | None:
-    """The devices that functions called inside were jitted for, or those of the meshes that are
-    named inside; two of them are an error."""
-    if "placement" not in jaxpr.cache:
-        found: Placement | None = None
-        for mesh in meshes_inside(jaxpr):
-            found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
-        for e in jaxpr.equations:
-            if e.primitive.may_act:
-                device = dict(e.params).get("device")
-                if device is not None:
-                    found = one_placement(jaxpr.name, found, on_device(device))
-                for inner in subjaxprs(e.params):
-                    found = one_placement(jaxpr.name, found, placement_inside(inner))
-        jaxpr.cache["placement"] = found
-    return jaxpr.cache["placement"]  # type: ignore[no-any-return]
-
-
-def one_placement(name: str, outer: Placement | None, inner: Placement | None) -> Placement | None:
-    """The placement that either names; an error if they name two."""
-    if outer is None or inner is None:
-        return outer or inner
-    joined = outer.join(inner)
-    if joined is None:
-        outside, inside = [p.device if p.group is None else p.group for p in (outer, inner)]
-        raise ValueError(
-            f"jit: {name} is compiled as one program, for one device; it is to run on {outside}, "
-            f"and a function that it calls on {inside}\n  fix: jit the outermost function for a "
-            "device, or call the functions one after the other, outside jit"
-        )
-    return joined
-
-
-@functools.lru_cache(256)
-def group_placement(devices: tuple[Device, ...]) -> OnGroup:
-    """The placement on all of some devices, for programs that they are to run."""
-    group = group_of(devices)
-    return OnGroup(replicated(group), group)
 
 
 # --- arrays from one division to another ---

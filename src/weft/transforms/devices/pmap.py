@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import layout_of
-from ...compiler.loaded import Loaded, group_placement, load, on_group
+from ...compiler.layout import group_placement, layout_of
+from ...compiler.loaded import Loaded, load, on_group
 from ...compiler.placing import from_processes, shard, to_process
 from ...compiler.program import Program
 from ...config import thread

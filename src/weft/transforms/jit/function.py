@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...compiler.layout import type_with
-from ...compiler.loaded import Loaded, load, one_placement, placement_inside
+from ...compiler.layout import one_placement, placement_inside, type_with
+from ...compiler.loaded import Loaded, load
 from ...compiler.program import Program, program_of
 from ...config import thread
 from ...core.array import Array

@@ -6,8 +6,7 @@ Knows trees and shardings; knows nothing of programs.
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from ...compiler.layout import layout_of
-from ...compiler.loaded import group_placement
+from ...compiler.layout import group_placement, layout_of
 from ...core.aval import Aval
 from ...core.placement import OnGroup
 from ...core.source import noted
