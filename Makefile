@@ -5,6 +5,7 @@
 #   make check             what CI and a review expect: lint, types, tests
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
+#   make exports           write the __init__ files of lax, numpy and random from their modules
 #   make docs              HTML pages in build/docs
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -21,7 +22,7 @@ works = $(1) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	if $(call works,$$p); then command -v $$p; break; fi; done)
 
-.PHONY: help demo test test-newest bench lint format types docs check clean
+.PHONY: help demo test test-newest bench lint format exports types docs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -30,7 +31,8 @@ demo: .venv/.demo
 	.venv/bin/python examples/digits.py
 
 # k=lax, k=tests/lax and k=test_loops.py collect that folder or file only; k=scan is an expression.
-chosen = $(if $(word 2,$(k)),,$(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k))))
+named = $(filter tests/%,$(wildcard $(k) tests/$(k) tests/*/$(k) tests/*/*/$(k)))
+chosen = $(if $(filter 1,$(words $(k))),$(named))
 
 test: .venv/.test
 	.venv/bin/python -m pytest -n $(JOBS) --dist worksteal $(if $(WHOLE),--whole) \
@@ -51,6 +53,9 @@ lint: .venv/.lint
 format: .venv/.lint
 	.venv/bin/ruff check --fix-only src tests examples benchmarks
 	.venv/bin/ruff format src tests examples benchmarks
+
+exports: .venv/bin/python
+	.venv/bin/python tests/structure/exports.py
 
 types: .venv/.lint
 	.venv/bin/mypy

@@ -1,7 +1,7 @@
 """weft: NumPy-style functions, traced, transformed, and run at XLA speed.
 
-The names of the documents are here: `weft.jit`, `weft.grad`, `weft.vmap`, …; arrays and functions
-on them are in `weft.numpy`, `weft.lax` and `weft.random`.
+The transformations are here: `weft.jit`, `weft.grad`, `weft.vmap`, …. Arrays and the functions of
+arrays are in `weft.numpy`, `weft.lax` and `weft.random`.
 """
 
 from typing import TYPE_CHECKING

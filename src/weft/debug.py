@@ -1,7 +1,7 @@
-"""Looking at values while compiled programs run: print, callback, breakpoint.
+"""Tools to look at values while compiled programs run: print, callback, breakpoint.
 
-All calls come in the order of the program. Under `vmap` they come once for each element, in order,
-if a value depends on the mapped axis, and under derivatives once, in the forward pass.
+All calls are made in program order: under `vmap` once for each element if a value depends on the
+mapped axis, and under derivatives once, in the forward pass.
 """
 
 import bdb
@@ -14,7 +14,7 @@ from typing import Any
 from .core.source import located, user_frame
 from .core.trace import current
 from .core.value import Value
-from .higher_order.interning import is_eager
+from .programs.hash_consing import is_eager
 from .transforms.callbacks import tap
 from .tree_util import tree_leaves
 
@@ -25,13 +25,13 @@ __all__ = ["breakpoint", "callback", "print"]
 def callback(
     callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
 ) -> None:
-    """Calls a Python function with values of the program, for what it does.
+    """Calls a Python function with values of the program, for its effects.
 
     Args:
-      callback: called with arrays in the structure of `args` and `kwargs`; what it gives is
-        ignored. An exception in it ends the program, and comes out as it is.
+      callback: called with arrays in the structure of `args` and `kwargs`; its result is
+        ignored. An exception in it ends the program, and is raised to the caller.
       args, kwargs: arrays and containers of them; what isn't an array stays as it is.
-      ordered: has no effect: all calls come in the order of the program.
+      ordered: has no effect: all calls are made in program order.
     Example:
       >>> import weft, weft.numpy as np
       >>> seen = []
@@ -48,13 +48,13 @@ def callback(
 
 @located
 def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Prints values of the program when it comes to them.
+    """Prints values of the program when it reaches them.
 
     Args:
       fmt: a format as of `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
         what values are while the program is traced.
       args, kwargs: what goes into the format.
-      ordered: has no effect: all calls come in the order of the program.
+      ordered: has no effect: all calls are made in program order.
     Raises: ValueError: the format names an argument that isn't there, or leaves one out.
     Example:
       >>> import weft, weft.numpy as np
@@ -82,7 +82,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
 
 
 class _Anything:
-    """Whatever a format may do with an argument, this can."""
+    """An argument that supports everything a format may do with it."""
 
     def __getattr__(self, name: str) -> "_Anything":
         return self
@@ -103,7 +103,7 @@ class _Checker(string.Formatter):
 
 
 def check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuses a format that doesn't fit its arguments, now and not when the program runs."""
+    """Refuses a format that doesn't fit its arguments, before the program runs."""
     anything = _Anything()
     try:
         _Checker().vformat(fmt, [anything] * len(args), dict.fromkeys(kwargs, anything))
@@ -128,9 +128,9 @@ def breakpoint() -> None:
     """Stops in the debugger `pdb`, at the line that calls it.
 
     Where the values are known (outside `jit` and of loops' bodies), it is an ordinary breakpoint.
-    In traced code, `pdb` is entered when the program runs and comes here: the names of the function
-    have the values of then, and `c` lets the program go on. Changes to them have no effect, and the
-    frames above are those of the call.
+    In traced code, `pdb` is entered when the program runs and reaches this call: the function's
+    names have their values at that time, and `c` continues the program. Changes to them have no
+    effect, and the frames above are those of the call.
 
     Source: JAX's documentation, `jax.debug.breakpoint`.
     """
@@ -139,7 +139,7 @@ def breakpoint() -> None:
     if is_eager(current.trace):
         _debugger().set_trace(frame)
         return
-    # only what holds nothing but values: other names could hold tracers that stand for nothing then
+    # pass on names that hold values only: others could hold tracers that are dead by then
     values = {name: x for name, x in frame.f_locals.items() if has_values(x)}
     rest = {name: x for name, x in frame.f_locals.items() if name not in values}
     stop = Stop(frame, rest)
@@ -147,7 +147,7 @@ def breakpoint() -> None:
 
 
 def has_values(x: Any) -> bool:
-    """Whether there is a value of weft's in a tree."""
+    """True if a tree has one of weft's values."""
     try:
         return any(isinstance(leaf, Value) for leaf in tree_leaves(x))
     except (TypeError, ValueError):  # a dict with keys of many kinds, say: no tree
@@ -158,7 +158,7 @@ def _debugger() -> Any:
     import pdb
 
     class Debugger(pdb.Pdb):
-        """Knows whether it was quit: `Bdb.run` swallows that."""
+        """A debugger that records that it was quit, which `Bdb.run` hides."""
 
         left = False
 
@@ -170,7 +170,7 @@ def _debugger() -> Any:
 
 
 class Stop:
-    """The debugger at a line of a function that has long returned: with its names, as they are."""
+    """The debugger at a line of a function that has returned, with the function's names."""
 
     def __init__(self, frame: FrameType, names: dict[str, Any]) -> None:
         self.globals, self.names = frame.f_globals, names

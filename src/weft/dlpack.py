@@ -1,4 +1,4 @@
-"""Arrays shared with other libraries, by DLPack, without a copy where it can be."""
+"""Arrays shared with other libraries by DLPack, without a copy where possible."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def to_dlpack(x: Array) -> Any:
 
 
 class Capsule:
-    """What `from_dlpack` takes, made of a bare capsule: it says nothing of its device."""
+    """A bare capsule as an object for `from_dlpack`: it is on the CPU, since it names no device."""
 
     __slots__ = ("capsule",)
 

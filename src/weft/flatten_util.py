@@ -22,8 +22,8 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
     Args:
       pytree: arrays and scalars in containers.
     Returns: (vector, unravel): the elements, in the order of the leaves, in the dtype that all of
-      theirs promote to; and a function that makes a pytree like the given one of such a vector,
-      each leaf in its own shape and dtype. Both are differentiable.
+      theirs promote to; and a function that makes such a vector a pytree like the given one, each
+      leaf in its own shape and dtype. Both are differentiable.
     Raises: TypeError: a leaf is no array. `unravel` raises ValueError for a vector of another
       length, TypeError for one of another dtype.
     Example:

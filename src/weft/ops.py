@@ -241,7 +241,7 @@ def segment_min(
     return over_segments("min", data, segment_ids, num_segments, hints)
 
 
-# what a segment begins with, and the method of `at` and the reduction that go on from there
+# the initial value of a segment, the method of `at`, and the reduction over buckets
 _KINDS: dict[str, Any] = {
     "sum": (lambda dtype: 0, "add", np.sum),
     "prod": (lambda dtype: 1, "multiply", np.prod),

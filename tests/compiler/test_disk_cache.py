@@ -219,6 +219,24 @@ def test_a_folder_of_another_user_is_refused(device, folder, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
+def test_an_entry_of_another_user_is_not_used(device, folder, monkeypatch):
+    get(device)
+    plain = os.fstat
+
+    def of_another(descriptor):
+        status = plain(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return status
+        return os.stat_result([*status[:4], status.st_uid + 1, *status[5:]])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", of_another)
+        get(device)
+    assert counts() == (0, 2, 1)
+    get(device)
+    assert counts() == (1, 2, 1)
+
+
 def test_a_place_where_no_folder_can_be_made(device, tmp_path):
     (tmp_path / "file").write_text("")
     disk_cache.configure(tmp_path / "file" / "cache")

@@ -78,7 +78,7 @@ def test_committed_arguments_decide_the_device():
 
 def test_one_program_a_jaxpr():
     jaxpr = weft.make_jaxpr(sin)(1.0)
-    assert program_of(jaxpr) is program_of(jaxpr)
+    assert program_of(jaxpr, (), False) is program_of(jaxpr, (), False)
 
 
 def test_many_threads_compile_once(monkeypatch):

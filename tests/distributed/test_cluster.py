@@ -8,7 +8,7 @@ from weft import distributed
 from weft.config import config
 from weft.distributed.cluster import detect, expanded
 from weft.distributed.lines import split_address
-from weft.distributed.membership import planned
+from weft.distributed.membership import settings_from
 
 SLURM = {
     "SLURM_JOB_ID": "4321",
@@ -70,7 +70,7 @@ def place(monkeypatch):
 def test_the_plan(place, environment, given, expected):
     place(environment)
     arguments = {"address": None, "count": None, "rank": None} | given
-    assert tuple(planned(**arguments)) == expected
+    assert tuple(settings_from(**arguments)) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_missing_or_contradicts_itself(place, environment, given, texts)
     place(environment)
     arguments = {"address": None, "count": None, "rank": None} | given
     with pytest.raises(ValueError, match=r"^initialize: ") as error:
-        planned(**arguments)
+        settings_from(**arguments)
     for text in texts:
         assert text in str(error.value)
 

@@ -138,7 +138,7 @@ def ran(capfd, *programs):
         for rank, program in enumerate(programs)
     ]
     began = time.monotonic()
-    status = supervisor.run(children)
+    status = supervisor.run_children(children)
     assert time.monotonic() - began < 30
     out, err = capfd.readouterr()
     return status, sorted(out.splitlines()), err

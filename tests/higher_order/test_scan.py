@@ -10,7 +10,7 @@ import weft
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.scan import scan as scan_primitive
-from weft.lax.pieces import slice_of, stacked
+from weft.lax.axis_slices import along_new_axis, row
 from weft.primitives.comparison import gt
 from weft.primitives.contraction import dot_general
 from weft.primitives.selection import select_n, stop_gradient
@@ -27,10 +27,10 @@ def python_scan(f, init, xs, length=None, reverse=False, unroll=1):
     n = length if length is not None else leaves[0].shape[0]
     carry, ys = init, []
     for i in reversed(range(n)) if reverse else range(n):
-        carry, y = f(carry, tree.tree_map(lambda x, i=i: slice_of(x, i), xs))
+        carry, y = f(carry, tree.tree_map(lambda x, i=i: row(x, i), xs))
         ys.append(y)
     ys = ys[::-1] if reverse else ys
-    return tree.tree_map(as_value, carry), tree.tree_map(lambda *parts: stacked(parts), *ys)
+    return tree.tree_map(as_value, carry), tree.tree_map(lambda *parts: along_new_axis(parts), *ys)
 
 
 def matmul(a, b):

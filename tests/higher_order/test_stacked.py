@@ -8,7 +8,7 @@ import weft.numpy as wnp
 from weft import lax
 from weft.core.jaxpr import run
 from weft.core.trace import current
-from weft.higher_order.stacked import stacked
+from weft.programs.shard_map_as_vmap import shard_map_as_vmap as stacked
 from weft.sharding import PartitionSpec as P
 
 X = np.arange(64, dtype=np.float32).reshape(8, 8) / 7
@@ -19,6 +19,7 @@ CASES = {
     "one axis twice": (P(("a", "b")), P(None, ("b", "a")), lambda x: x.T + lax.axis_index("a")),
     "repeated": (P(None, "b"), P("b"), lambda x: x.T * 2),
     "summed": (P("a", "b"), P(None, "b"), lambda x: lax.psum(x, "a")),
+    "summed over the inner axis": (P("a", "b"), P("a"), lambda x: lax.psum(x, "b")),
     "summed over both": (P("a", "b"), P(), lambda x: lax.psum(x.sum(), ("a", "b"))),
     "gathered": (P("a"), P(), lambda x: lax.all_gather(x, "a")),
     "exchanged": (P("a", "b"), P("a", "b"), lambda x: lax.ppermute(x, "b", [(0, 1), (1, 2)])),

@@ -7,7 +7,7 @@ from weft import lax
 from weft.core.checking import check_jaxpr
 from weft.core.jaxpr import Var, run
 from weft.core.trace import current
-from weft.interpreters.dependence import dependents, parted, separated
+from weft.interpreters.dependence import dependents, partition_by_linearity, partition_equations
 from weft.primitives.transcendental import cos, sin
 
 
@@ -48,11 +48,11 @@ def test_taking_a_joint_program_apart():
     inner = weft.jit(lambda x, t: (sin(x), cos(x) * t))
     jaxpr = weft.make_jaxpr(lambda x, t: inner(x, t))(1.0, 2.0)
     linear = {jaxpr.invars[1]}
-    parts = list(parted(jaxpr, linear))
+    parts = list(partition_equations(jaxpr, linear))
     assert [flag for _, flag in parts] == [False, True]
     assert jaxpr.outvars[1] in linear
     assert jaxpr.outvars[0] not in linear
-    apart = separated(jaxpr, (False, True))
+    apart = partition_by_linearity(jaxpr, (False, True))
     check_jaxpr(apart)
     args = [np.float32(0.3), np.float32(2.0)]
     values = [weft.device_put(a) for a in args]
@@ -65,4 +65,4 @@ def test_taking_a_joint_program_apart():
 def test_a_known_result_that_nothing_uses_is_not_computed():
     inner = weft.jit(lambda x, t: (sin(x), cos(x) * t))
     jaxpr = weft.make_jaxpr(lambda x, t: inner(x, t)[1])(1.0, 2.0)
-    assert len(list(parted(jaxpr, {jaxpr.invars[1]}))) == 1
+    assert len(list(partition_equations(jaxpr, {jaxpr.invars[1]}))) == 1

@@ -123,6 +123,7 @@ def test_over_two_names_the_elements_are_counted_row_by_row(case: Case, outer, i
         np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.combinations
 @over_each
 @pytest.mark.parametrize("inside", INSIDE)
 @pytest.mark.parametrize("name", ["psum", "pmax", "all_gather", "all_to_all", "ppermute", "index"])

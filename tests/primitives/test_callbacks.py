@@ -10,8 +10,8 @@ from weft.core.aval import aval
 from weft.core.trace import current
 from weft.primitives.callbacks import (
     HostFunction,
+    dtype_rank,
     io_callback,
-    kind,
     one_by_one,
     pure_callback,
 )
@@ -102,7 +102,14 @@ def test_what_fits_a_type(given, dtype, fits):
 
 
 def test_kinds_of_numbers_are_in_order():
-    assert [kind(np.dtype(d)) for d in ("?", "i1", "u8", "f2", "f8", "c8")] == [0, 1, 1, 2, 2, 3]
+    assert [dtype_rank(np.dtype(d)) for d in ("?", "i1", "u8", "f2", "f8", "c8")] == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
 
 
 def test_on_an_accelerator_a_compiled_program_cannot_call():

@@ -55,6 +55,34 @@ HOLES: dict[str, dict[str, str]] = {
             "custom_jvp_call custom_vjp_call"
         ),
     },
+    "depends": {
+        "its rules replace it before anything asks: in a linear program all depends on all": (
+            "custom_pullback"
+        ),
+    },
+    "unfold": {
+        "only its transpose is known, so it never runs": "custom_pullback",
+    },
+    "partial_eval": {
+        "the number of steps isn't known: nothing of them can be stacked": "while_loop",
+        "its derivative rule is that of the whole function: no part has one": (
+            "custom_jvp_call custom_vjp_call linear_solve"
+        ),
+        "is linear: it is nothing that is computed again": "custom_pullback",
+    },
+    "vary": {
+        "its rules replace it before anything is compiled": "custom_pullback",
+    },
+    "keep_uniform": {
+        "its rules replace it before anything is compiled": "custom_pullback",
+    },
+    "resolve": {
+        "is written out if anything asks inside": "call",
+        "reduce_axes can't ask inside: which values vary there isn't followed": (
+            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_pullback "
+            "linear_solve"
+        ),
+    },
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "has no operand that could be batched": "iota axis_index",

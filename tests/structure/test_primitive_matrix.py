@@ -2,16 +2,22 @@
 
 import importlib
 import pkgutil
+import re
 import sys
 
 import pytest
 from rule_holes import HOLES, reasons
+from tree import SOURCE, modules
 
 import weft
 from weft.core.primitive import RULES, HigherOrder, Primitive, registry
 
-# Higher-order primitives have other rules in the places of `evaluate` and `jvp`.
-HIGHER_ORDER_RULES = ("type", "execute", "lower", "linearize", "pushforward", "transpose", "batch")
+# Higher-order primitives have other rules in the places of `evaluate` and `jvp`, and rules by which
+# passes over programs go through them.
+PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "resolve")
+HIGHER_ORDER_RULES = (
+    "type", "execute", "lower", "linearize", "pushforward", "transpose", "batch", *PASSES
+)  # fmt: skip
 NEVER_MISSING = ("type", "lower", "execute", "linearize", "pushforward")
 
 
@@ -66,7 +72,7 @@ def test_the_matrix_has_a_line_for_every_primitive(primitives):
     assert len(text.splitlines()) == len(primitives) + 1
 
 
-@pytest.mark.parametrize("rule", [*RULES, "execute", "linearize", "pushforward"])
+@pytest.mark.parametrize("rule", [*RULES, "execute", "linearize", "pushforward", *PASSES])
 def test_every_hole_has_a_reason_and_every_reason_a_hole(primitives, rule):
     missing, explained = holes(primitives, rule), set(reasons(rule))
     assert sorted(missing - explained) == [], f"no {rule} rule, and no reason in rule_holes.py"
@@ -76,6 +82,19 @@ def test_every_hole_has_a_reason_and_every_reason_a_hole(primitives, rule):
 @pytest.mark.parametrize("rule", NEVER_MISSING)
 def test_some_rules_may_not_be_missing(primitives, rule):
     assert holes(primitives, rule) == set()
+
+
+def test_no_pass_names_a_primitive_with_programs_inside(primitives):
+    # a pass that asks `primitive is cond` is silent about the next primitive
+    names = {name for name, p in primitives.items() if isinstance(p, HigherOrder)}
+    tests = re.compile(r"primitive is (not )?(?!None|not)(\w+)|hasattr\([^,]+, \"\w+_rule\"")
+    found = [
+        f"{path.relative_to(SOURCE)}: {match[0]}"
+        for path in modules()
+        for match in tests.finditer(path.read_text())
+        if match[2] is None or match[2] in names or match[2].endswith("_call")
+    ]
+    assert found == []
 
 
 def test_each_hole_has_one_reason():

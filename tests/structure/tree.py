@@ -20,6 +20,7 @@ RUNGS = (
     "runtime primitives",
     "compiler distributed",
     "interpreters",
+    "programs",
     "higher_order",
     "transforms",
     "lax",

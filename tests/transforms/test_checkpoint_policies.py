@@ -11,6 +11,7 @@ import weft.numpy as wnp
 from weft import lax
 from weft.ad_checkpoint import checkpoint_name, print_saved_residuals, saved_residuals
 from weft.experimental import io_callback
+from weft.sharding import Mesh, PartitionSpec
 
 P = weft.checkpoint_policies
 W = wnp.asarray(np.linspace(-0.5, 0.7, 9, dtype="f").reshape(3, 3))
@@ -62,7 +63,54 @@ def looped(x):
     return wnp.sum(wnp.sin(x) * wnp.sin(y))
 
 
-FUNCTIONS = [two_layers, two_jitted, two_checkpointed, jit_in_jit, scanned, branched, looped]
+def looped_dots(x):
+    """Products in a loop of unknown length: nothing of its steps can be kept, its result can."""
+    y = lax.while_loop(lambda y: wnp.sum(y * y) > 0.1, lambda y: wnp.dot(y, W), wnp.ones((2, 3)))
+    return wnp.sum(wnp.sin(x) * wnp.sin(y))
+
+
+@weft.custom_jvp
+def ruled(x):
+    return wnp.tanh(wnp.dot(wnp.dot(x, W), W))
+
+
+@ruled.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    h = wnp.dot(wnp.dot(x, W), W)
+    return wnp.tanh(h), (1 - wnp.tanh(h) ** 2) * wnp.dot(wnp.dot(dx, W), W)
+
+
+def with_rules(x):
+    """One call is differentiated, by its rule; the other isn't."""
+    return wnp.sum(ruled(x) * wnp.sin(ruled(wnp.ones((2, 3)))))
+
+
+MESH = Mesh(np.array(weft.devices()[:1]), ("i",))
+
+
+def mapped(x):
+    both = lambda x: (layer(layer(x)), lax.psum(wnp.sum(x), "i"))  # noqa: E731
+    specs = (PartitionSpec("i"), PartitionSpec())
+    rows, total = weft.shard_map(both, mesh=MESH, in_specs=specs[:1], out_specs=specs)(x)
+    return wnp.sum(wnp.sin(rows)) * wnp.cos(total)
+
+
+def pmapped(x):
+    rows = weft.pmap(lambda x: layer(layer(x)), axis_name="p", devices=weft.devices()[:1])(x[None])
+    return wnp.sum(wnp.sin(rows))
+
+
+def scanned_in_map(x):
+    total = lambda x: lax.psum(scanned(x), "i")  # noqa: E731
+    f = weft.shard_map(total, mesh=MESH, in_specs=PartitionSpec("i"), out_specs=PartitionSpec())
+    return f(x)
+
+
+FUNCTIONS = [
+    two_layers, two_jitted, two_checkpointed, jit_in_jit, scanned, branched, looped, looped_dots,
+    with_rules, mapped, pmapped, scanned_in_map,
+]  # fmt: skip
 POLICIES = {
     "nothing": NOTHING, "everything": P.everything_saveable, "dots": DOTS, "names": NAMES,
     "either": EITHER, "but these": P.save_any_names_but_these("h"),
@@ -101,6 +149,10 @@ KEPT = [
     (branched, DOTS, {X_ITSELF: 1, "output of cond": 1}),
     (branched, EITHER, {X_ITSELF: 1, "output of cond": 2}),
     (looped, NOTHING, {X_ITSELF: 1}),
+    (looped_dots, NOTHING, {X_ITSELF: 1}),
+    (looped_dots, DOTS, {X_ITSELF: 1, "output of while_loop": 1}),
+    (with_rules, NOTHING, {X_ITSELF: 1}),
+    (with_rules, DOTS, {DOT: 1, "output of custom_jvp_call": 1}),
     (looped, P.everything_saveable, {"output of cos": 1, "output of sin": 1, "output of mul": 0}),
 ]
 
@@ -136,6 +188,17 @@ def test_everything_computes_no_dot_again(function):
     assert dots(P.everything_saveable) == dots(DOTS) <= plain
     if function is not looped:
         assert dots(NOTHING) > dots(DOTS)
+
+
+@pytest.mark.parametrize("function", [mapped, pmapped, scanned_in_map])
+def test_policies_hold_in_maps_over_devices(function):
+    def saved(policy):
+        found = saved_residuals(weft.checkpoint(function, policy=policy), X)
+        return sum(source == "output of shard_map" for _, source in found)
+
+    assert saved(NOTHING) == 0
+    assert saved(DOTS) == (1 if function is scanned_in_map else 2)
+    assert saved(EITHER) == 2 * saved(DOTS)
 
 
 same = functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5)

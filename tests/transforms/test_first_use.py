@@ -41,3 +41,15 @@ def test_first_use(name):
         timeout=100,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("switch", ["debug_nans", "enable_checks"])
+def test_a_switch_is_turned_on_before_the_first_operation(switch):
+    code = (
+        "import weft; from weft.experimental import io_callback\n"
+        f"with weft.{switch}(True): assert float(weft.jit(lambda x: x + 1)(1.0)) == 2"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -16,7 +16,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
-from weft.higher_order import interning
+from weft.core.jaxpr import Jaxpr
 from weft.runtime.executable import Executable
 from weft.transforms.jit.cache import MOST_SIGNATURES
 
@@ -221,19 +221,114 @@ def test_static_arguments_that_are_always_new():
 
 
 def test_loops_with_rules_that_are_always_new():
-    """What is kept of un-jitted loops is bounded, and the latest stay."""
+    """What is kept of loops lives no longer than the rules inside them."""
     references = []
-    for _ in range(interning.MOST_KINDS + 50):
+    for n in range(60):
         f = custom_jvp()
-        weft.make_jaxpr(lambda x, f=f: lax.scan(lambda c, s: (f(c), None), x, None, length=2)[0])(
-            1.0
-        )
+        loop = lambda x, f=f: lax.scan(lambda c, s: (f(c), None), x, None, length=2)[0]  # noqa: E731
+        if n % 3 == 0:
+            weft.make_jaxpr(loop)(1.0)
+        elif n % 3 == 1:
+            loop(1.0)
+        else:
+            weft.grad(loop)(1.0)
         references.append(weakref.ref(f))
-    del f
+    del f, loop
     gc.collect()
-    alive = [r() is not None for r in references]
-    assert sum(alive) <= interning.MOST_KINDS
-    assert all(alive[-50:])
+    assert [r() for r in references] == [None] * len(references)
+
+
+class Table:
+    """An object that a function closes over."""
+
+
+def checkpointed(i, table):
+    f = weft.checkpoint(lambda x: np.sum(np.sin(x * float(i)) * (1.0 if table else 0.0)))
+    weft.grad(f)(X)
+    return f
+
+
+def checkpointed_in_jit(i, table):
+    f = weft.jit(weft.checkpoint(lambda x: np.sin(x * float(i)) * (1.0 if table else 0.0)))
+    f.trace(X)
+    return f
+
+
+def named(i, table):
+    f = weft.named_call(lambda x: np.sin(x * float(i)) * (1.0 if table else 0.0))
+    weft.jit(f).trace(X)
+    return f
+
+
+def loop_in_jit(i, table):
+    f = weft.jit(lambda x: lax.scan(lambda c, s: (c * float(i) + s, c), 0.0 if table else 1.0, x))
+    weft.grad(lambda x: f(x)[0])
+    f.trace(X)
+    return f
+
+
+def loop(i, table):
+    body = lambda c, s: (c * float(i) + s, c if table else s)  # noqa: E731
+    lax.scan(body, 0.0, X)
+    return body
+
+
+def choice(i, table):
+    branch = lambda x: np.sin(x * float(i)) if table else x  # noqa: E731
+    lax.cond(True, branch, lambda x: x, 1.0)
+    return branch
+
+
+DEAD = (checkpointed, checkpointed_in_jit, named, loop_in_jit, loop, choice)
+
+
+@pytest.mark.parametrize("use", DEAD, ids=lambda f: f.__name__)
+def test_dead_functions_leave_no_program(use):
+    """Programs of functions that are gone, and what they close over, are gone too.
+
+    Outside jit the last few of one code stay: a lambda in a loop is a new function each time.
+    """
+
+    def programs():
+        gc.collect()
+        counts = collections.Counter(type(o) for o in gc.get_objects())
+        return counts[Jaxpr], counts[Executable]
+
+    references = []
+
+    def some(count):
+        for i in range(count):
+            table = Table()
+            f = use(i, table)
+            references.extend([weakref.ref(table), weakref.ref(f)])
+
+    count = 120 if use in (loop, choice, checkpointed) else 1000
+    some(count)
+    before = programs()
+    some(count)
+    assert programs() == before
+    assert [r() for r in references] == [None] * len(references)
+
+
+def test_programs_die_with_the_code_of_their_function():
+    """Loops outside jit are found again as long as there is the code that says them."""
+
+    def programs():
+        gc.collect()
+        return sum(type(o) is Jaxpr for o in gc.get_objects())
+
+    source = "def body(c, s):\n    return c * {0}.0 + s, c"
+
+    def some(count):
+        for i in range(count):
+            space = {}
+            exec(source.format(i), space)
+            lax.scan(space["body"], 0.0, X)
+
+    some(3)
+    before = programs()
+    some(10)
+    assert programs() <= before
 
 
 # --- compiled once, though it is said again ---

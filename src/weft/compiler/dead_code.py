@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
 
 
@@ -29,67 +30,61 @@ def live_equations(
     return kept
 
 
-def acts(equation: Equation, how: str) -> bool:
-    """Whether an equation is of a primitive with the flag `how`: itself or in a jaxpr inside."""
+def has_effects(equation: Equation) -> bool:
+    """True if an equation does something besides computing its results, itself or inside."""
     primitive = equation.primitive
     if not primitive.may_act:
         return False
-    inside = subjaxprs(equation.params)
-    return getattr(primitive, how) or any(jaxpr_acts(j, how) for j in inside)
+    return primitive.effects or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
 
 
-def jaxpr_acts(jaxpr: Jaxpr, how: str) -> bool:
-    """Whether any equation inside acts that way; found once."""
-    known = jaxpr.cache.get(how)
-    if known is None:
-        known = jaxpr.cache[how] = any(acts(e, how) for e in jaxpr.equations)
-    return bool(known)
-
-
-def has_effects(equation: Equation) -> bool:
-    """Whether an equation does something besides giving values."""
-    return acts(equation, "effects")
-
-
+@derived
 def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
-    """Whether any equation inside does something besides giving values."""
-    return jaxpr_acts(jaxpr, "effects")
+    """True if any equation inside has effects."""
+    return any(map(has_effects, jaxpr.equations))
 
 
+@derived
 def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
-    """Whether any equation inside runs Python code on the host."""
-    return jaxpr_acts(jaxpr, "calls_host")
+    """True if any equation inside runs Python code on the host."""
+    return any(
+        e.primitive.calls_host or any(map(jaxpr_calls_host, subjaxprs(e.params)))
+        for e in jaxpr.equations
+        if e.primitive.may_act
+    )
 
 
 def without_effects(jaxpr: Jaxpr) -> Jaxpr:
-    """What computes the same outputs, for a program that is run a second time.
+    """A program that computes the same outputs, to be run a second time.
 
-    Calls with effects are left out, but for those whose results the outputs need.
+    Calls with effects are left out, unless the outputs need their results.
     """
-    if not jaxpr_has_effects(jaxpr):
-        return jaxpr
-    quiet = jaxpr.cache.get("without effects")
-    if quiet is None:
-        wanted = {v for v in jaxpr.outvars if type(v) is Var}
-        equations = [
-            Equation(e.primitive, e.inputs, quietened(e.params), e.outvars, e.source)
-            if has_effects(e)
-            else e
-            for e in live_equations(jaxpr.equations, wanted, effects=False)
-        ]
-        quiet = jaxpr.cache["without effects"] = Jaxpr(
-            jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, jaxpr.outvars, jaxpr.name
-        )
-    return quiet
+    return quiet_jaxpr(jaxpr) if jaxpr_has_effects(jaxpr) else jaxpr
 
 
-def quietened(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    """An equation's params with the programs in them without effects."""
+@derived
+def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """See `without_effects`."""
+    wanted = {v for v in jaxpr.outvars if type(v) is Var}
+    equations = [
+        Equation(e.primitive, e.inputs, quiet_params(e.params), e.outvars, e.source)
+        if has_effects(e)
+        else e
+        for e in live_equations(jaxpr.equations, wanted, effects=False)
+    ]
+    return jaxpr.with_equations(equations)
+
+
+def quiet_params(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """An equation's parameters with the programs in them without effects."""
 
     def quiet(value: Any) -> Any:
         if isinstance(value, Jaxpr):
             return without_effects(value)
-        return tuple(map(quiet, value)) if isinstance(value, tuple) else value
+        if not isinstance(value, tuple):
+            return value
+        items = map(quiet, value)
+        return value._make(items) if hasattr(value, "_make") else tuple(items)
 
     return tuple((name, quiet(value)) for name, value in params)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval
+from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, subjaxprs
 from ..core.placement import ArrayType, Layout, OnGroup, Placement, on_device, type_on
 from ..runtime import group as groups
@@ -116,42 +117,40 @@ def meshes_named(shardings: Sequence[Sharding | None], jaxpr: Jaxpr) -> list[Mes
     return [*[m for m in named if m.axis_names != _COPIES], *meshes_inside(jaxpr)]
 
 
+@derived
 def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
     """The meshes that a program's operations name."""
-    if "meshes" not in jaxpr.cache:
-        found: dict[Mesh, None] = {}
-        for e in jaxpr.equations:
-            for name, value in e.params:
-                if name == "mesh" and isinstance(value, Mesh):
-                    found[value] = None
-                elif isinstance(value, NamedSharding):
-                    found[value.mesh] = None
-            if e.primitive.may_act:
-                for inner in subjaxprs(e.params):
-                    found.update(dict.fromkeys(meshes_inside(inner)))
-        jaxpr.cache["meshes"] = tuple(found)
-    return jaxpr.cache["meshes"]  # type: ignore[no-any-return]
+    found: dict[Mesh, None] = {}
+    for e in jaxpr.equations:
+        for name, value in e.params:
+            if name == "mesh" and isinstance(value, Mesh):
+                found[value] = None
+            elif isinstance(value, NamedSharding):
+                found[value.mesh] = None
+        if e.primitive.may_act:
+            for inner in subjaxprs(e.params):
+                found.update(dict.fromkeys(meshes_inside(inner)))
+    return tuple(found)
 
 
 # --- where programs inside are to run ---
 
 
+@derived
 def placement_inside(jaxpr: Jaxpr) -> Placement | None:
     """The devices that functions called inside were jitted for, or those of the meshes that are
     named inside; two of them are an error."""
-    if "placement" not in jaxpr.cache:
-        found: Placement | None = None
-        for mesh in meshes_inside(jaxpr):
-            found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
-        for e in jaxpr.equations:
-            if e.primitive.may_act:
-                device = dict(e.params).get("device")
-                if device is not None:
-                    found = one_placement(jaxpr.name, found, on_device(device))
-                for inner in subjaxprs(e.params):
-                    found = one_placement(jaxpr.name, found, placement_inside(inner))
-        jaxpr.cache["placement"] = found
-    return jaxpr.cache["placement"]  # type: ignore[no-any-return]
+    found: Placement | None = None
+    for mesh in meshes_inside(jaxpr):
+        found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
+    for e in jaxpr.equations:
+        if e.primitive.may_act:
+            device = dict(e.params).get("device")
+            if device is not None:
+                found = one_placement(jaxpr.name, found, on_device(device))
+            for inner in subjaxprs(e.params):
+                found = one_placement(jaxpr.name, found, placement_inside(inner))
+    return found
 
 
 def one_placement(name: str, outer: Placement | None, inner: Placement | None) -> Placement | None:

@@ -513,7 +513,7 @@ def run(program: Program, args: Sequence[Array], device: Device | None = None) -
 
 def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:
     """The outputs of a jaxpr for arrays, compiled once; see `run`."""
-    return run(program_of(jaxpr), args, device)
+    return run(program_of(jaxpr, (), False), args, device)
 
 
 # --- arrays from one division to another ---
@@ -566,14 +566,10 @@ def commit(x: Array, sharding: Sharding) -> Array:
     return shard(x, to)
 
 
-def execute(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
-    """A constraint on an array that is there: it is put where it says."""
-    (x,) = args
+def constrained(x: Array, sharding: NamedSharding) -> Array:
+    """An array as a sharding constraint says: see `primitives/placement.py`."""
     if not sharding.is_open:
         return commit(x, sharding)
     if x.type.placement.group is group_of(sharding.devices):
         return reshard(x, sharding)
     return commit(x, sharding.closed())
-
-
-constrain.execute_rule = execute  # type: ignore[attr-defined]

@@ -7,13 +7,13 @@ from typing import Any
 from .. import errors
 from ..config import thread
 from ..core.checking import check_results
+from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import remember
 from ..primitives.callbacks import TOKEN, token_of
 from ..stablehlo import Block, Module, Operand
 from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host
-from .outline import block_call
 
 
 def lower(
@@ -65,8 +65,21 @@ def lower(
     return str(module), module
 
 
+@derived
+def operation_numbers(jaxpr: Jaxpr) -> list[int]:
+    """A number for each equation; equal for equal operations on equal types."""
+    numbers: dict[Any, int] = {}
+    found = []
+    for e in jaxpr.equations:
+        key = [e.primitive, e.params, len(e.outvars)]
+        for v in e.inputs:
+            key.append(v.aval if v.__class__ is Var else id(v))
+        found.append(numbers.setdefault(tuple(key), len(numbers)))
+    return found
+
+
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
-    """Writes a jaxpr's equations into a block; gives the operands of its outputs."""
+    """Writes a jaxpr's equations into a block; returns the operands of its outputs."""
     names: dict[Any, str] = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
     for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         names[var] = block.constant(const.host(), const.aval).name
@@ -77,15 +90,15 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
 
     checking = thread.enable_checks
     here = (block.module.platform, block.module.axes)  # what collectives' forms depend on
-    numbers = jaxpr.cache.get("numbers")  # found by outlining: equal for equal signatures
-    own: dict[int, Form] = {}  # forms that are for this block
+    numbers = operation_numbers.known(jaxpr)  # if outlining has found them
+    own: dict[int, Template] = {}  # templates that are for this block
     seen: dict[int, int] = {}
     for n, equation in enumerate(jaxpr.equations):
         inputs = equation.inputs
         if numbers is not None:
-            form = own.get(numbers[n])
-            if form is not None:
-                names[equation.outvars[0]] = form.write(block, names, inputs)
+            template = own.get(numbers[n])
+            if template is not None:
+                names[equation.outvars[0]] = template.write(block, names, inputs)
                 continue
         primitive, outvars = equation.primitive, equation.outvars
         if primitive.multiple:
@@ -103,11 +116,11 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             if v.__class__ is not Var:
                 literals = True
         key = (here, equation.params, *[v.aval for v in inputs])
-        form = None if literals else primitive.forms.get(key)
-        if form is not None:
-            names[outvars[0]] = form.write(block, names, inputs)
+        template = None if literals else primitive.templates.get(key)
+        if template is not None:
+            names[outvars[0]] = template.write(block, names, inputs)
             if numbers is not None:
-                own[numbers[n]] = form
+                own[numbers[n]] = template
             continue
         operands = operands_of(inputs)
         start, count = len(block.lines), block.count
@@ -119,20 +132,20 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         if numbers is not None:
             times = seen[numbers[n]] = seen.get(numbers[n], 0) + 1
             if 2 <= times <= 3:
-                form = form_of(block, start, count, inputs, operands, result.name, True)
-                if form is not None:
-                    own[numbers[n]] = form
-        if not literals and key not in primitive.forms:
-            form = form_of(block, start, count, inputs, operands, result.name, False)
-            remember(primitive.forms, key, form)
+                template = template_of(block, start, count, inputs, operands, result.name, True)
+                if template is not None:
+                    own[numbers[n]] = template
+        if not literals and key not in primitive.templates:
+            template = template_of(block, start, count, inputs, operands, result.name, False)
+            remember(primitive.templates, key, template)
     return operands_of(jaxpr.outvars)
 
 
-class Form:
-    """The text of an equation's lowering, with places for names.
+class Template:
+    """The text of an equation's lowering, with slots for names.
 
-    A rule takes 3 µs and more, filling in a form 0.5 to 1. Forms are kept on the primitive for each
-    signature; those that refer to constants of a block, for as long as that is written.
+    A rule takes 3 µs and more, filling in a template 0.5 to 1. Templates are kept on the primitive
+    for each signature; those that refer to constants of a block, for as long as that is written.
     """
 
     __slots__ = ("fresh", "places", "result", "slots", "template")
@@ -144,7 +157,7 @@ class Form:
         self.places = tuple([i - 1 for i in slots[1:]]) if simple else ()
 
     def write(self, block: Block, names: dict[Any, str], inputs: Sequence[Any]) -> str:
-        """Writes the lines; gives the name of the result."""
+        """Writes the lines; returns the name of the result."""
         block.count = count = block.count + self.fresh
         places = self.places
         if places:
@@ -162,7 +175,7 @@ class Form:
         return f"{block.prefix}{first + self.result}"
 
 
-def form_of(
+def template_of(
     block: Block,
     start: int,
     count: int,
@@ -170,8 +183,8 @@ def form_of(
     operands: Sequence[Operand],
     result: str,
     constants: bool,
-) -> Form | None:
-    """What a rule has written, as a form; `None` if it refers to more than the operands.
+) -> Template | None:
+    """The text that a rule has written, as a template; `None` if it refers to more than operands.
 
     Args:
       start, count: the numbers of lines and names before.
@@ -208,7 +221,7 @@ def form_of(
     for name, part in zip(found, parts[1:], strict=True):
         template += ("%s" if name in places else f"%{name}") + part
     slots = tuple([places[name] for name in found if name in places])
-    return Form(template, fresh, slots, places[result])
+    return Template(template, fresh, slots, places[result])
 
 
 _NAME = re.compile(r"%[A-Za-z0-9_]+(?:#[0-9]+)?")
@@ -250,7 +263,7 @@ def lower_call(
 
 
 def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
-    """What writes a function or a region, with the token as one more argument and result.
+    """A writer of a function or a region, with the token as one more argument and result.
 
     See `primitives/callbacks.py`: it is what keeps calls of the host in order.
     """
@@ -264,25 +277,20 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
 
 # --- functions that stay apart ---
 
-_APART = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
+_NOT_INLINED = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
-def apart(block: Block) -> str:
+def no_inlining(block: Block) -> str:
     """The attribute of a call that is not to be inlined.
 
     None where the program is written for one device along some axes of a mesh: the function may map
     over the others, and XLA doesn't know then in which part of the program it is.
     """
     region = block.module.region
-    return "" if region is not None and region.rest else _APART
+    return "" if region is not None and region.rest else _NOT_INLINED
 
 
-@block_call.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
-    return lower_call(block, jaxpr, operands, apart(block))
-
-
-def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
+def lower_isolated(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
     """A call that XLA neither merges with the rest of the program nor begins before it has all
     arguments.
 
@@ -290,7 +298,7 @@ def lower_apart(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     twice after that. There a function that isn't inlined does it (benchmarks/checkpoint.py).
     """
     if block.module.platform == "cpu":
-        return lower_call(block, jaxpr, args, apart(block))
+        return lower_call(block, jaxpr, args, no_inlining(block))
     if args:
         args = block.op("optimization_barrier", *args, out=[a.aval for a in args])
     return lower_call(block, jaxpr, args)

@@ -16,20 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.primitive import Primitive
+from .block_call import block_call
+from .lower import operation_numbers
 
 SMALLEST = 30  # equations a block: below, XLA's own sharing of equal kernels does as well
 FEWEST = 3  # repetitions
-
-block_call = Primitive(
-    "block_call", "A call of a repeated block, not to be inlined.", multiple=True
-)
-block_call.may_act = True  # a block may have a callback inside
-
-
-@block_call.type
-def _(*avals: Any, jaxpr: Jaxpr) -> Any:
-    return jaxpr.out_avals
 
 
 def outlined(jaxpr: Jaxpr) -> Jaxpr:
@@ -37,7 +28,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
     equations = jaxpr.equations
     if len(equations) < SMALLEST * FEWEST:
         return jaxpr
-    numbers = jaxpr.cache["numbers"] = signatures(equations)
+    numbers = operation_numbers(jaxpr)
     runs = find_runs(numbers)
     if not runs:
         return jaxpr
@@ -52,11 +43,11 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
         result += calls(flow, numbers, starts, period, jaxpr)
         done = start + count * period
     result += equations[done:]
-    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, result, jaxpr.outvars, jaxpr.name)
+    return jaxpr.with_equations(result)
 
 
 class Flow:
-    """Which results equations use, as arrays of numbers.
+    """The use of results by equations, as arrays of numbers.
 
     Results are numbered in order, the program's inputs downwards from -1.
     """
@@ -90,18 +81,6 @@ class Flow:
         )
 
 
-def signatures(equations: Sequence[Equation]) -> list[int]:
-    """A number for each equation; equal for equal operations on equal types."""
-    numbers: dict[Any, int] = {}
-    found = []
-    for e in equations:
-        key = [e.primitive, e.params, len(e.outvars)]
-        for v in e.inputs:
-            key.append(v.aval if v.__class__ is Var else id(v))
-        found.append(numbers.setdefault(tuple(key), len(numbers)))
-    return found
-
-
 def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
     """Tandem repetitions: (start, period, length), in order, disjoint, longest chosen first."""
     numbers = np.array(sequence)
@@ -129,7 +108,7 @@ def find_runs(sequence: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def phase(flow: Flow, start: int, period: int, count: int) -> int:
-    """Where within a period to cut, so that the fewest values cross (in the middle of the run)."""
+    """The position within a period to cut at, so that the fewest values cross (in mid-run)."""
     middle = start + (count // 2) * period
     near = max(start, middle - 2 * period)  # what is older crosses every cut alike
     made = slice(flow.results[near], flow.results[middle + period])
@@ -174,7 +153,7 @@ def calls(
 
 
 def structure(flow: Flow, start: int, end: int) -> tuple[Any, list[Var]]:
-    """What a block computes, but for the names of variables; and its inputs, by first use.
+    """A key of what a block computes, without names of variables; and its inputs, by first use.
 
     The equations' signatures say their operations, types and literals; what is left is where each
     input comes from: a result within, counted up, or one from outside, counted down.

@@ -15,6 +15,7 @@ from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive, remember
 from ..primitives.callbacks import TOKEN
@@ -186,13 +187,10 @@ class Program:
         )
 
 
-def program_of(jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False) -> Program:
+@derived
+def program_of(jaxpr: Jaxpr, donated: tuple[int, ...], keep_unused: bool) -> Program:
     """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
-    key = "program" if not donated and not keep_unused else ("program", donated, keep_unused)
-    found: Program | None = jaxpr.cache.get(key)
-    if found is None:
-        found = jaxpr.cache.setdefault(key, Program(jaxpr, donated, keep_unused))
-    return found
+    return Program(jaxpr, donated, keep_unused)
 
 
 _one_operation: dict[Any, Program] = {}

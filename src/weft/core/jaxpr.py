@@ -4,9 +4,11 @@ Knows primitives by name only; knows nothing of how a jaxpr is made or run.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
+from .array import Array
 from .aval import Aval
+from .derived import derived
 from .place import placed
 from .printing import jaxpr_text
 
@@ -47,34 +49,40 @@ class Equation:
         """The same operation between other variables."""
         return Equation(self.primitive, inputs, self.params, outvars, self.source)
 
+    def changed(
+        self, inputs: Sequence["Atom"], outvars: Sequence[Var], **changes: Any
+    ) -> "Equation":
+        """The operation with some of its parameters changed, between other variables."""
+        params = tuple((dict(self.params) | changes).items())
+        return Equation(self.primitive, inputs, params, outvars, self.source)
 
-class Derived(dict[Any, Any]):
-    """What has been derived from a program. An entry that is there stays.
 
-    Threads may derive the same at one time: then all go on with the first one's, so that it is
-    compiled once. A lock would be held while users' rules are traced, which may wait for others.
-    """
+Atom: TypeAlias = Var | Array  # an input of an equation, or an output of a program: a literal
 
-    __slots__ = ()
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.setdefault(key, value)
+class Labels(NamedTuple):
+    """The names that messages use for a program's inputs and results."""
+
+    inputs: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
 
 class Jaxpr:
     """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
 
-    `outvars` may hold literals. `cache` keeps what has been derived from the program (its
-    derivative, batched form, executable), so that it lives as long as the program.
+    `outvars` may hold literals. `derivations` keeps what has been derived from the program (its
+    derivative, batched form, executable: see `core/derived.py`), so that it lives as long as the
+    program. `labels` are for messages.
     """
 
     __slots__ = (
         "__weakref__",
-        "cache",
         "consts",
         "constvars",
+        "derivations",
         "equations",
         "invars",
+        "labels",
         "name",
         "outvars",
     )
@@ -90,7 +98,8 @@ class Jaxpr:
     ) -> None:
         self.constvars, self.consts, self.invars = list(constvars), list(consts), list(invars)
         self.equations, self.outvars, self.name = list(equations), list(outvars), name
-        self.cache = Derived()
+        self.derivations: dict[Any, dict[Any, Any]] = {}
+        self.labels = NO_LABELS
 
     @property
     def in_avals(self) -> list[Aval]:
@@ -116,11 +125,11 @@ class Jaxpr:
         """The same program with its constants as leading inputs."""
         if not self.constvars:
             return self
-        if "open" not in self.cache:
-            self.cache["open"] = Jaxpr(
-                [], [], [*self.constvars, *self.invars], self.equations, self.outvars, self.name
-            )
-        return self.cache["open"]  # type: ignore[no-any-return]
+        return consts_as_inputs(self)
+
+    def with_equations(self, equations: Sequence[Equation]) -> "Jaxpr":
+        """A program with the same inputs and outputs, computed by other equations."""
+        return Jaxpr(self.constvars, self.consts, self.invars, equations, self.outvars, self.name)
 
     def __str__(self) -> str:
         return jaxpr_text(self)
@@ -131,6 +140,16 @@ class Jaxpr:
     def pretty_print(self, typed: bool = True) -> str:
         """The program as text; with types, or in the notation without them."""
         return jaxpr_text(self, typed=typed)
+
+
+NO_LABELS = Labels()
+
+
+@derived
+def consts_as_inputs(jaxpr: Jaxpr) -> Jaxpr:
+    """See `Jaxpr.without_consts`."""
+    invars = [*jaxpr.constvars, *jaxpr.invars]
+    return Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
 
 def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
@@ -166,7 +185,7 @@ def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
 
 
 def uses_axis(primitive: Any, params: tuple[tuple[str, Any], ...], name: Any) -> bool:
-    """Whether an operation refers to a named axis, itself or in a jaxpr inside."""
+    """True if an operation refers to a named axis, itself or in a jaxpr inside."""
     if primitive.collective_rule is not None:
         return name in dict(params)["axes"]
     return primitive.takes_axis and name in axes_inside(params)
@@ -182,18 +201,16 @@ def axes_inside(params: tuple[tuple[str, Any], ...]) -> frozenset[Any]:
     return found
 
 
+@derived
 def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
-    """The named axes that a program refers to; found once."""
-    known = jaxpr.cache.get("named axes")
-    if known is None:
-        known = frozenset()
-        for e in jaxpr.equations:
-            if e.primitive.collective_rule is not None:
-                known = known.union(dict(e.params)["axes"])
-            elif e.primitive.takes_axis:
-                known |= axes_inside(e.params)
-        jaxpr.cache["named axes"] = known
-    return known
+    """The named axes that a program refers to."""
+    found: frozenset[Any] = frozenset()
+    for e in jaxpr.equations:
+        if e.primitive.collective_rule is not None:
+            found = found.union(dict(e.params)["axes"])
+        elif e.primitive.takes_axis:
+            found |= axes_inside(e.params)
+    return found
 
 
 def subjaxprs(params: tuple[tuple[str, Any], ...]) -> Iterator[Jaxpr]:

@@ -1,6 +1,6 @@
 """A primitive: a name and six rules, side by side. Calling it applies it under the current trace.
 
-    rule        called as                                   gives
+    rule        called as                                   returns
     type        (*avals, **params)                          the output's aval
     evaluate    (*ndarrays, **params)                       the output as an ndarray
     lower       (block, *operands, out, **params)           the output's operand in the block
@@ -16,7 +16,7 @@ What they agree on:
 - `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
   gives has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
 - In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
-  that aval. For the other arguments the rule gives `None`.
+  that aval. For the other arguments the rule returns `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
 - `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that
@@ -25,11 +25,15 @@ What they agree on:
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
 - A collective (`weft.primitives.collectives`) has one more, `collective`, called as (args, batched,
-  axis, **params): what it gives where the mapped axis is among those that its parameter `axes`
+  axis, **params): its output where the mapped axis is among those that its parameter `axes`
   names, whether an argument is batched or not. `axis` is an `Axis`: a size and a name.
+- An operation that asks which values vary along an axis has `resolve`, called as (args, varies,
+  axis, **params): its outputs where that is known.
+- `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
+  of this one operation does: of an operation that calls Python, or that moves arrays.
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
-  faster one, where `host_limit` can't; `kernel(*avals, **params)` gives the function that
-  `evaluate` comes to for one signature, where choosing it costs time.
+  faster one, where `host_limit` can't; `kernel(*avals, **params)` returns the function that
+  `evaluate` is for one signature, where choosing it costs time.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
 Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
@@ -42,6 +46,7 @@ from typing import Any, NamedTuple, TypeVar
 from .. import errors
 from .array import as_value
 from .aval import Aval
+from .derived import Owner
 from .source import NOTED, note_user_line
 from .trace import current
 from .value import Value
@@ -64,7 +69,7 @@ class Axis(NamedTuple):
 
 
 class Shared:
-    """What a batch rule gives for an output that is the same for all of the batch."""
+    """An output of a batch rule that is the same for all of the batch."""
 
     __slots__ = ("value",)
 
@@ -92,11 +97,25 @@ class Primitive:
     collective_rule: Rule | None = None
     host_when_rule: Rule | None = None
     kernel_rule: Rule | None = None
+    execute_rule: Rule | None = None
+    resolve_rule: Rule | None = None
+    # of higher-order primitives only
+    linearize_rule: Rule | None = None
+    pushforward_rule: Rule | None = None
+    depends_rule: Rule | None = None
+    unfold_rule: Rule | None = None
+    partial_eval_rule: Rule | None = None
+    vary_rule: Rule | None = None
+    keep_uniform_rule: Rule | None = None
+    stage_custom_rule: Rule | None = None
 
     effects = False  # does something besides giving values (a callback)
-    calls_host = False  # runs Python code on the host when a compiled program comes to it
+    calls_host = False  # runs Python code on the host when a compiled program reaches it
     may_act = False  # is one of these, or has jaxprs inside that may be
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
+    inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
+    communicates = False  # the devices of a mesh have to come to it together
+    equal_results = False  # of a collective: all that take part get the same result
 
     def __init__(
         self,
@@ -112,7 +131,7 @@ class Primitive:
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
         self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
         self.types: dict[Any, Any] = {}  # signature -> output aval(s)
-        self.forms: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
+        self.templates: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
         self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
         if name in registry:
             raise ValueError(f"Primitive: the name {name!r} is taken by {registry[name].__doc__!r}")
@@ -135,6 +154,11 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+    def keeps_derivatives_on(self, params: Any) -> Owner | None:
+        """The parameter on which derivatives of an operation are kept, so that they die with it;
+        `None` if they are kept on the primitive."""
+        return None
 
     def out(self, args: Any, params: Any) -> Any:
         """The output's aval, or a tuple of them, for values and params."""
@@ -173,6 +197,7 @@ class Primitive:
         return self._define("batch", rule)
 
     def collective(self, rule: R) -> R:
+        self.communicates = True
         return self._define("collective", rule)
 
     def host_when(self, rule: R) -> R:
@@ -180,6 +205,12 @@ class Primitive:
 
     def kernel(self, rule: R) -> R:
         return self._define("kernel", rule)
+
+    def execute(self, rule: R) -> R:
+        return self._define("execute", rule)
+
+    def resolve(self, rule: R) -> R:
+        return self._define("resolve", rule)
 
     def _define(self, kind: str, rule: R) -> R:
         if hasattr(rule, "__code__") and rule.__code__.co_name in ("_", "<lambda>"):
@@ -193,7 +224,7 @@ class Primitive:
 class HigherOrder(Primitive):
     """A primitive with a jaxpr inside. Its rules besides `type`, `lower` and `transpose`:
 
-        rule          called as                                gives
+        rule          called as                                returns
         execute       (args, **params)                         output values, computed now
         linearize     (mask, avals, **params)                  a Derivative: what to run and keep
                                                                now, and the linear jaxpr
@@ -208,19 +239,27 @@ class HigherOrder(Primitive):
                                                                (jaxpr, inputs, the argument that
                                                                each of them is, a name for the
                                                                step); it is sent their outputs
+        partial_eval  (e, wanted, policy)                      the equation `e` in two, known and
+                                                               rematerialised: an `EquationParts`
+        vary          (ins, context, **params)                 the mesh axes along which each result
+                                                               varies, from those of the operands
+        keep_uniform  (e, ins, context)                        an equation that does the same, in
+                                                               which devices that communicate don't
+                                                               take different ways
+        resolve       (args, varies, axis, **params)           the outputs, where the jaxpr no more
+                                                               asks what varies along the axis
+        stage_custom  (trace, function, rules, args)           outputs of a function with derivative
+                                                               rules of its own, written down
 
     `mask` says which arguments have a tangent. `batch` is called without a batched argument too if
     the jaxpr refers to the axis by name. The first parameter is a jaxpr (or a tuple of them), on
-    which everything derived is kept, so that it dies with it.
+    which everything derived is kept, so that it dies with it. `partial_eval` is for
+    `programs/partial_eval.py`, `vary` and `keep_uniform` are for `programs/uniformity.py` (their
+    `context` is a `Divergence`), `resolve` is for `programs/replication.py`.
     """
 
     may_act = True
     takes_axis = True
-    execute_rule: Rule | None = None
-    linearize_rule: Rule | None = None
-    pushforward_rule: Rule | None = None
-    depends_rule: Rule | None = None
-    unfold_rule: Rule | None = None
 
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
@@ -230,8 +269,9 @@ class HigherOrder(Primitive):
             raise errors.MissingRuleError(f"{self}: has no type rule")
         return tuple(self.type_rule(*[a.aval for a in args], **dict(params)))
 
-    def execute(self, rule: R) -> R:
-        return self._define("execute", rule)
+    def keeps_derivatives_on(self, params: Any) -> Owner:
+        inner = params[0][1]
+        return inner[0] if isinstance(inner, tuple) else inner  # type: ignore[no-any-return]
 
     def linearize(self, rule: R) -> R:
         return self._define("linearize", rule)
@@ -245,14 +285,26 @@ class HigherOrder(Primitive):
     def unfold(self, rule: R) -> R:
         return self._define("unfold", rule)
 
+    def partial_eval(self, rule: R) -> R:
+        return self._define("partial_eval", rule)
+
+    def vary(self, rule: R) -> R:
+        return self._define("vary", rule)
+
+    def keep_uniform(self, rule: R) -> R:
+        return self._define("keep_uniform", rule)
+
+    def stage_custom(self, rule: R) -> R:
+        return self._define("stage_custom", rule)
+
 
 def is_linear(arg: Any) -> bool:
-    """Whether an argument of a transpose rule is one to give a cotangent for."""
+    """True for an argument of a transpose rule that is to get a cotangent."""
     return type(arg) is Aval
 
 
 def remember(cache: dict[Any, Any], key: Any, value: Any, limit: int = _CACHE_LIMIT) -> Any:
-    """Puts an entry in a bounded cache, and gives it; a full one starts afresh.
+    """Puts an entry in a bounded cache, and returns it; a full one starts afresh.
 
     Of threads that come with one for the same key, all get the first one's: what is compiled for it
     is compiled once.

@@ -1,4 +1,4 @@
-"""Which process this is and where the others are, as clusters say it in environment variables.
+"""The number and the coordinator of this process, from the environment variables of clusters.
 
 Knows variables only. Sources: the manual pages of Slurm's `srun` (output environment variables) and
 of Open MPI's `mpirun`.
@@ -14,13 +14,13 @@ from .lines import joined_address
 Environment = Mapping[str, str]
 
 FIRST_PORT, PORTS = 61000, 4000
-"""Ports that Linux gives nobody unasked; a job takes one of them by its number."""
+"""Ports that Linux never assigns by itself; a job takes one of them by its number."""
 
 HIDDEN_DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
-class Place(NamedTuple):
-    """What a cluster says of this process. None is what it doesn't say."""
+class ClusterProcess(NamedTuple):
+    """This process according to a cluster. Fields that the cluster doesn't define are None."""
 
     cluster: str
     coordinator: str | None
@@ -32,54 +32,57 @@ class Place(NamedTuple):
     """The variables of the first three."""
 
 
-def slurm(environment: Environment) -> Place | None:
+def slurm(environment: Environment) -> ClusterProcess | None:
     """A task that `srun` started."""
     if "SLURM_JOB_ID" not in environment or "SLURM_PROCID" not in environment:
         return None
     tasks = _first(environment, "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
     nodes = _first(environment, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST")
     first = expanded(environment[nodes])[0]
-    number = _whole(environment, "SLURM_JOB_ID")
+    number = _natural_number(environment, "SLURM_JOB_ID")
     if "SLURM_STEP_ID" in environment:
-        number += _whole(environment, "SLURM_STEP_ID")
-    return Place(
+        number += _natural_number(environment, "SLURM_STEP_ID")
+    return ClusterProcess(
         "Slurm",
         joined_address(first, FIRST_PORT + number % PORTS),
-        _whole(environment, tasks),
-        _whole(environment, "SLURM_PROCID"),
-        _whole(environment, "SLURM_LOCALID") if "SLURM_LOCALID" in environment else None,
+        _natural_number(environment, tasks),
+        _natural_number(environment, "SLURM_PROCID"),
+        _natural_number(environment, "SLURM_LOCALID") if "SLURM_LOCALID" in environment else None,
         (nodes, tasks, "SLURM_PROCID"),
     )
 
 
-def open_mpi(environment: Environment) -> Place | None:
+def open_mpi(environment: Environment) -> ClusterProcess | None:
     """A rank that Open MPI's `mpirun` started."""
     size, rank, local = (f"OMPI_COMM_WORLD_{name}" for name in ("SIZE", "RANK", "LOCAL_RANK"))
     if size not in environment or rank not in environment:
         return None
-    count = _whole(environment, size)
+    count = _natural_number(environment, size)
     uri = environment.get("OMPI_MCA_orte_hnp_uri", "")
     job = environment.get("PMIX_NAMESPACE") or environment.get("OMPI_MCA_ess_base_jobid") or uri
     host = host_in(uri)
     if not host and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == environment[size]:
         host = "127.0.0.1"  # all are on this host
     port = FIRST_PORT + zlib.crc32(job.encode()) % PORTS
-    return Place(
+    return ClusterProcess(
         "Open MPI",
         joined_address(host, port) if host else None,
         count,
-        _whole(environment, rank),
-        _whole(environment, local) if local in environment else None,
+        _natural_number(environment, rank),
+        _natural_number(environment, local) if local in environment else None,
         ("OMPI_MCA_orte_hnp_uri", size, rank),
     )
 
 
-DETECTORS: dict[str, Callable[[Environment], Place | None]] = {"ompi": open_mpi, "slurm": slurm}
-"""By the name of the method. `mpirun` in a job of Slurm's: what it says itself comes first."""
+DETECTORS: dict[str, Callable[[Environment], ClusterProcess | None]] = {
+    "ompi": open_mpi,
+    "slurm": slurm,
+}
+"""By the name of the method. In a Slurm job, `mpirun`'s own variables take precedence."""
 
 
-def detect(environment: Environment, method: str | None = None) -> Place | None:
-    """The place that a cluster gives this process; None if it is in none.
+def detect(environment: Environment, method: str | None = None) -> ClusterProcess | None:
+    """This process according to the first cluster detected; None if there is none.
 
     Args:
       method: 'slurm', 'ompi', 'deactivate', or None to try them all.
@@ -95,7 +98,7 @@ def detect(environment: Environment, method: str | None = None) -> Place | None:
 
 
 def host_in(uri: str) -> str:
-    """The first address in how Open MPI says where `mpirun` is; empty if it says none.
+    """The first address in Open MPI's URI of `mpirun`; empty if there is none.
 
     Example:
       >>> host_in('"917.0;tcp://10.0.0.7,10.1.0.7:34911"'), host_in("917.0;tcp6://[fe80::1]:34911")
@@ -147,7 +150,7 @@ def _first(environment: Environment, *names: str) -> str:
     )
 
 
-def _whole(environment: Environment, name: str) -> int:
+def _natural_number(environment: Environment, name: str) -> int:
     text = environment[name].strip()
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"initialize: {name}: expected a whole number; got {environment[name]!r}")

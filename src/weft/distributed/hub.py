@@ -1,7 +1,7 @@
-"""What process 0 does for all: counts who comes, hears who lives, says who is lost.
+"""The coordinator, in process 0: enrols processes, listens to heartbeats, reports who is lost.
 
-A thread that listens at the coordinator's address. Every process has a line to it, process 0 too,
-which so is one like the others; `spoke.py` is the other end. Knows nothing of XLA.
+A thread that listens at the coordinator's address. Every process is connected to it, process 0
+included; `spoke.py` is the other end. Knows nothing of XLA.
 """
 
 import selectors
@@ -16,10 +16,10 @@ from .members import Limits, Member, listed
 from .stillness import Report
 
 GRACE = 1.0
-"""Seconds in which a death is looked for that may explain an exception in another process."""
+"""Seconds to wait for a death that explains an exception in another process."""
 
 FAREWELL = 3.0
-"""Seconds for the others to read the last message, or to come late and get it."""
+"""Seconds for the others, late ones included, to read the last message."""
 
 ENDED = "it ended by "
 
@@ -27,7 +27,7 @@ DIED = "its connection broke: it was killed, or crashed, or its machine ran out 
 
 
 class Hello(NamedTuple):
-    """How a process introduces itself."""
+    """The first message of a process."""
 
     member: Member
     processes: int
@@ -39,7 +39,7 @@ class Hello(NamedTuple):
 
 
 class Seat:
-    """A process that has come."""
+    """A process that has connected."""
 
     def __init__(self, line: Line, hello: Hello, now: float) -> None:
         self.line = line
@@ -53,10 +53,11 @@ class Seat:
 
 
 class Hub:
-    """The meeting of `count` processes at a socket that listens.
+    """The coordinator of `count` processes, at a listening socket.
 
     Args:
-      open_service: opens XLA's own meeting point, when all are there; gives it and its port.
+      open_service: starts XLA's own coordination service when all have connected; returns it and
+        its port.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Hub:
         self.over.set()
 
     def _all_know(self) -> bool:
-        """Whether everyone has hung up."""
+        """True if every process has disconnected."""
         seats = self._seats.values()
         return len(seats) == self.count and all(seat.gone for seat in seats)
 
@@ -109,7 +110,7 @@ class Hub:
         source.close()
 
     def _hear(self, timeout: float) -> None:
-        """Takes what has been said, or waits until something is."""
+        """Reads messages, or waits for some."""
         for key, _ in self._selector.select(timeout):
             source: Any = key.fileobj
             if source is self._listener:
@@ -131,7 +132,7 @@ class Hub:
         now = time.monotonic()
         seat = self._seat_of(line)
         if seat is None:
-            hello = hello_in(message)  # whoever says something else is no process of ours
+            hello = hello_in(message)  # anything else isn't one of our processes
             if hello is not None:
                 self._enrol(line, hello, now)
             return
@@ -149,7 +150,7 @@ class Hub:
             case {"lost": int(rank), "why": str(why)}:  # process 0 itself, given up while stopped
                 self._end(rank, why)
 
-    # --- who comes ---
+    # --- enrolment ---
 
     def _enrol(self, line: Line, hello: Hello, now: float) -> None:
         member = hello.member
@@ -205,13 +206,13 @@ class Hub:
             )
 
     def _refuse(self, reason: str) -> None:
-        """Ends the meeting before it has begun."""
+        """Refuses all processes before the computation has begun."""
         self._ended, self._refusal = True, reason
         for key in self._selector.get_map().values():
             if isinstance(key.fileobj, Line):
                 key.fileobj.send(refused=reason)
 
-    # --- who lives ---
+    # --- heartbeats ---
 
     def _judge(self, now: float) -> None:
         if self._ended:
@@ -291,7 +292,7 @@ def silent(seconds: float) -> str:
 
 
 def hello_in(message: dict[str, Any]) -> Hello | None:
-    """What a process that comes says of itself."""
+    """The hello in a message; None if the message is none."""
     match message:
         case {
             "hello": [

@@ -1,4 +1,4 @@
-"""What processes say to each other: JSON objects, one a line, over TCP. Not what they mean."""
+"""Messages between processes: JSON objects, one a line, over TCP. Knows no meanings."""
 
 import json
 import socket
@@ -75,5 +75,5 @@ def joined_address(host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an IP address is reached from the same machine only."""
+    """True for an IP address that is reachable from the same machine only."""
     return host.startswith("127.") or host == "::1"

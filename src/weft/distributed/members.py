@@ -1,4 +1,4 @@
-"""The processes that compute together, and how long they wait for each other."""
+"""The processes that compute together, and their time limits."""
 
 from typing import NamedTuple
 
@@ -18,20 +18,20 @@ class Member(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Seconds after which a process is taken for lost; inf is never."""
+    """Seconds after which a process counts as lost; inf is never."""
 
     initialization: float
-    """… that has not come."""
+    """Of a process that has not connected."""
     heartbeat: float
-    """… that gives no sign of life."""
+    """Of a process that sends no heartbeat."""
     shutdown: float
-    """… that goes on when another one has left."""
+    """Of a process that continues after another one has left."""
     stall: float
-    """… that is blocked outside weft while another one waits in it."""
+    """Of a process that is blocked outside weft while another one waits inside."""
 
     @property
     def interval(self) -> float:
-        """Seconds between two signs of life: several fit into every limit."""
+        """Seconds between two heartbeats: several fit into every limit."""
         return max(0.02, min(2.0, min(self[1:]) / 20))
 
 

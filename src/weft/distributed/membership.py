@@ -1,8 +1,8 @@
-"""Joins and leaves: what `initialize` and `shutdown` do, step by step.
+"""Joining and leaving: the steps of `initialize` and `shutdown`.
 
-The processes meet at process 0 (`hub.py`, `spoke.py`), which sees to it that all are there and
-agree. Then they join XLA's own service, which tells them of each other's devices. The line to
-process 0 stays, to notice who is lost. At exit a process leaves as by `shutdown`.
+The processes connect to process 0 (`hub.py`, `spoke.py`), which checks that all are there and
+agree. Then they join XLA's own service, which tells them of each other's devices. The connection to
+process 0 stays open, to notice lost processes. At exit a process leaves as by `shutdown`.
 """
 
 import atexit
@@ -27,23 +27,23 @@ from .spoke import Refused, Spoke, Unanswered, attend
 __all__ = ["initialize", "is_initialized", "shutdown"]
 
 NEVER = 10**6
-"""Seconds, where XLA wants a whole number of them."""
+"""Seconds that stand for infinity where XLA wants an integer."""
 
 BEHIND = 3
-"""So many times later than ours comes XLA's own watch, which aborts and names nobody. It is for a
-process in which Python stands still."""
+"""XLA's own limits are this many times ours. They abort without a name, and are for processes in
+which Python is stuck."""
 
 
 class Membership(NamedTuple):
-    """What this process has open while it is one of several."""
+    """The open connections of this process while it is one of several."""
 
     spoke: Spoke
     hub: Hub | None
     relay: Relay | None
 
 
-class Plan(NamedTuple):
-    """Who this process is."""
+class Settings(NamedTuple):
+    """The settings by which this process joins."""
 
     host: str
     port: int
@@ -69,10 +69,10 @@ def initialize(
 ) -> None:
     """Makes this process one of several that compute together: their devices are those of all.
 
-    To be called in each of them, before anything is computed. It returns when all have come. What
-    isn't given comes from the switches `coordinator`, `num_processes` and `process_id`, that is
-    WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm. From
-    there on, when a process dies, hangs or isn't heard of, the others end within a limit, with a
+    Call it in each of them, before anything is computed. It returns when all have connected.
+    Missing arguments come from the switches `coordinator`, `num_processes` and `process_id`, that
+    is WEFT_COORDINATOR, WEFT_NUM_PROCESSES and WEFT_PROCESS_ID, and then from Open MPI or Slurm.
+    From then on, when a process dies, hangs or is silent, the others end within a limit, with a
     message on stderr that names it, and with status 75.
 
     Args:
@@ -80,7 +80,7 @@ def initialize(
       num_processes: how many there are.
       process_id: which one this is, from 0.
       local_device_ids: the GPUs of this host that it uses; by default all, or under Open MPI and
-        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES says. Without
+        Slurm the one with its number on this host, unless CUDA_VISIBLE_DEVICES is set. No
         effect on the CPU.
       cluster_detection_method: 'ompi', 'slurm', or 'deactivate'; by default they are all tried.
       initialization_timeout: seconds to wait for processes that start late. This and the other
@@ -105,7 +105,7 @@ def initialize(
     global _current
     if _current is not None:
         raise PlatformError("initialize: this process has been initialized already")
-    plan = planned(
+    settings = settings_from(
         coordinator_address, num_processes, process_id, local_device_ids, cluster_detection_method
     )
     limits = Limits(
@@ -115,11 +115,11 @@ def initialize(
         _seconds("stall_timeout_seconds", stall_timeout_seconds),
     )
     runtime.require_unopened("initialize")
-    _current = _joined(plan, limits, coordinator_bind_address)
+    _current = _joined(settings, limits, coordinator_bind_address)
 
 
 def is_initialized() -> bool:
-    """Whether this process is one of several: between `initialize` and `shutdown`.
+    """True between `initialize` and `shutdown`: this process is one of several.
 
     Example:
       >>> is_initialized()
@@ -130,9 +130,9 @@ def is_initialized() -> bool:
 
 
 def shutdown() -> None:
-    """Leaves the other processes, when all are ready to. Called at exit too; twice does no harm.
+    """Leaves the other processes when all are ready to. Also called at exit; twice does no harm.
 
-    It waits for the others, which may need this process's devices yet. Arrays on devices of this
+    It waits for the others, which may still need this process's devices. Arrays on devices of this
     process can be used afterwards.
 
     Example:
@@ -153,17 +153,17 @@ def shutdown() -> None:
         left.hub.service.shutdown()
 
 
-# --- who this process is ---
+# --- settings ---
 
 
-def planned(
+def settings_from(
     address: str | None,
     count: int | None,
     rank: int | None,
     local_device_ids: int | Sequence[int] | None = None,
     method: str | None = None,
-) -> Plan:
-    """What was given, completed by the switches and by what a cluster says.
+) -> Settings:
+    """The settings: arguments, completed by switches and by the cluster's variables.
 
     Raises: ValueError: something is missing, or contradicts itself.
     """
@@ -186,11 +186,11 @@ def planned(
     elif local_device_ids is None and place is not None and place.local_id is not None:
         chosen_outside = any(name in os.environ for name in HIDDEN_DEVICES)
         local_device_ids = None if chosen_outside else [place.local_id]
-    return Plan(host, port, count, rank, local_device_ids)
+    return Settings(host, port, count, rank, local_device_ids)
 
 
 def _chosen(given: Any, argument: str, switch: str, said: Any, variable: str) -> tuple[Any, str]:
-    """A value and the name of where it comes from: the argument, the switch, or the cluster."""
+    """A value and the name of its source: the argument, the switch, or the cluster's variable."""
     switched = getattr(config, switch)
     if given is not None:
         return given, argument
@@ -215,33 +215,33 @@ def _seconds(name: str, given: float | None) -> float:
 # --- joining ---
 
 
-def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
-    """Meets the others, then joins XLA's service. Raises PlatformError."""
-    hub, host, port = None, plan.host, plan.port
-    if plan.rank == 0:
-        listener = _listener(plan, bind)
+def _joined(settings: Settings, limits: Limits, bind: str | None) -> Membership:
+    """Connects to process 0, then joins XLA's service. Raises PlatformError."""
+    hub, host, port = None, settings.host, settings.port
+    if settings.rank == 0:
+        listener = _listener(settings, bind)
         bound, port, *_ = listener.getsockname()
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bound, bound)
-        service = partial(_open_service, plan.processes, bound, limits)
-        hub = Hub(listener, plan.processes, versions.load().version, limits, service)
+        service = partial(_open_service, settings.processes, bound, limits)
+        hub = Hub(listener, settings.processes, versions.load().version, limits, service)
     try:
-        line, welcome = attend(host, port, _hello(plan), limits.initialization)
+        line, welcome = attend(host, port, _hello(settings), limits.initialization)
     except Refused as error:
         if hub is not None:
             hub.over.wait()
         raise PlatformError(f"initialize: {error}") from None
-    spoke = Spoke(line, plan.rank, welcome, hub)
+    spoke = Spoke(line, settings.rank, welcome, hub)
     relay = None if hub is not None else Relay(host, welcome.port)
     try:
         runtime.connect(
             joined_address(host, welcome.port) if relay is None else relay.address,
-            plan.rank,
-            plan.processes,
-            init_timeout=_whole(welcome.limits.initialization),
-            heartbeat_timeout=_whole(BEHIND * welcome.limits.heartbeat),
-            shutdown_timeout=_whole(BEHIND * welcome.limits.shutdown),
+            settings.rank,
+            settings.processes,
+            init_timeout=_whole_seconds(welcome.limits.initialization),
+            heartbeat_timeout=_whole_seconds(BEHIND * welcome.limits.heartbeat),
+            shutdown_timeout=_whole_seconds(BEHIND * welcome.limits.shutdown),
             host=welcome.address,
-            local_device_ids=plan.local_device_ids,
+            local_device_ids=settings.local_device_ids,
         )
     except PlatformError as error:
         spoke.fail(str(error))
@@ -249,14 +249,14 @@ def _joined(plan: Plan, limits: Limits, bind: str | None) -> Membership:
     return Membership(spoke, hub, relay)
 
 
-def _hello(plan: Plan) -> Hello:
-    me = Member(plan.rank, socket.gethostname(), os.getpid())
-    return Hello(me, plan.processes, versions.load().version)
+def _hello(settings: Settings) -> Hello:
+    me = Member(settings.rank, socket.gethostname(), os.getpid())
+    return Hello(me, settings.processes, versions.load().version)
 
 
-def _listener(plan: Plan, bind: str | None) -> socket.socket:
-    """Process 0's socket. Raises PlatformError if it can't be had."""
-    host, port = plan.host, plan.port
+def _listener(settings: Settings, bind: str | None) -> socket.socket:
+    """Process 0's listening socket. Raises PlatformError if it can't be opened."""
+    host, port = settings.host, settings.port
     if bind is not None:
         host, port = split_address(bind, "initialize: coordinator_bind_address")
     try:
@@ -267,15 +267,15 @@ def _listener(plan: Plan, bind: str | None) -> socket.socket:
     except OSError as error:
         raise PlatformError(
             f"initialize: process 0 can't listen at {joined_address(host, port)}: "
-            f"{error.strerror or error}{_who_has(plan)}\n"
+            f"{error.strerror or error}{_who_has(settings)}\n"
             "  fix: choose a port that is free, on the host of process 0"
         ) from None
 
 
-def _who_has(plan: Plan) -> str:
-    """What a process 0 at the port says to a second one; nothing if it is another program."""
+def _who_has(settings: Settings) -> str:
+    """The answer of a process 0 that holds the port already; empty if it is another program."""
     try:
-        attend(plan.host, plan.port, _hello(plan), timeout=1)
+        attend(settings.host, settings.port, _hello(settings), timeout=1)
     except Unanswered:
         return ""
     except Refused as error:
@@ -284,14 +284,14 @@ def _who_has(plan: Plan) -> str:
 
 
 def _open_service(count: int, host: str, limits: Limits) -> tuple[runtime.Service, int]:
-    """XLA's own meeting point, at a port that is free."""
+    """XLA's coordination service, at a free port."""
     with socket.create_server((host, 0), family=_family(host)) as trial:
         port = trial.getsockname()[1]
     service = runtime.start_service(
         joined_address(host, port),
         count,
-        heartbeat_timeout=_whole(BEHIND * limits.heartbeat),
-        shutdown_timeout=_whole(BEHIND * limits.shutdown),
+        heartbeat_timeout=_whole_seconds(BEHIND * limits.heartbeat),
+        shutdown_timeout=_whole_seconds(BEHIND * limits.shutdown),
     )
     return service, port
 
@@ -300,7 +300,7 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-def _whole(seconds: float) -> int:
+def _whole_seconds(seconds: float) -> int:
     return min(NEVER, math.ceil(min(seconds, NEVER)))
 
 
@@ -308,7 +308,7 @@ def _whole(seconds: float) -> int:
 
 
 def _leave_at_exit() -> None:
-    """Leaves in good order; after an exception tells the others, who would wait."""
+    """Leaves in order; after an exception it tells the others, which would wait otherwise."""
     if _current is None:
         return
     error = getattr(sys, "last_value", None)  # what ends this process, unless it is interactive
@@ -319,7 +319,7 @@ def _leave_at_exit() -> None:
 
 
 def _forget() -> None:
-    """In a forked child, which is none of the processes."""
+    """Forgets the connections, in a forked child, which isn't one of the processes."""
     global _current
     if _current is not None:
         _current.spoke.forget()

@@ -1,8 +1,8 @@
-"""Passes XLA's connection to process 0 on, and keeps this end open when the other one breaks.
+"""Relays XLA's connection to process 0, and keeps this end open when the other one breaks.
 
-XLA ends a process in the moment in which its connection to process 0 breaks, with a message that
-names nobody. Through a relay it sees no break: the watch has the time to say who was lost.
-Knows nothing of what is passed on.
+XLA ends a process the moment its connection to process 0 breaks, with a message that names nobody.
+Through a relay it sees no break, so that there is time to report who was lost.
+Knows nothing of the data.
 """
 
 import socket
@@ -12,7 +12,7 @@ from contextlib import suppress
 
 
 class Relay:
-    """A port of this machine that is, for XLA, the one at another host."""
+    """A port of this machine that stands for a port of another host."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = host, port
@@ -44,7 +44,7 @@ class Relay:
         _copy(far, near)  # and `near` stays open
 
     def close(self) -> None:
-        """To be called when XLA has left."""
+        """Ends the relay; call it when XLA has left."""
         for each in self._open:
             _end(each)
             each.close()

@@ -7,7 +7,7 @@ import argparse
 import socket
 import sys
 
-from .supervisor import Child, run
+from .supervisor import Child, run_children
 
 __all__ = ["main"]
 
@@ -26,11 +26,11 @@ def main(arguments: list[str]) -> int:
         Child(rank, [sys.executable, *command], environment(given, address, rank))
         for rank in range(given.processes)
     ]
-    return run(children)
+    return run_children(children)
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
-    """The options; ends the process with a message if they make no sense."""
+    """The options; ends the process with a message if they are invalid."""
     parser = argparse.ArgumentParser(
         prog="python -m weft.distributed.run",
         description="Runs a Python program as several processes that compute together.",
@@ -73,7 +73,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def environment(given: argparse.Namespace, address: str, rank: int) -> dict[str, str]:
-    """What a process finds in its environment, besides what is there."""
+    """The environment variables that are added for a process."""
     found = {
         "WEFT_COORDINATOR": address,
         "WEFT_NUM_PROCESSES": str(given.processes),

@@ -1,4 +1,4 @@
-"""A process's line to process 0: comes, gives signs of life, and ends this process if one is lost.
+"""A process's connection to process 0: heartbeats, and the end of this process if one is lost.
 
 `hub.py` is the other end. Knows nothing of XLA.
 """
@@ -18,10 +18,10 @@ from .members import LOST, Limits, Member
 from .stillness import Stillness, whereabouts
 
 RETRY = 0.1
-"""Seconds between attempts to reach process 0, which may be starting yet."""
+"""Seconds between attempts to reach process 0, which may not have started."""
 
 SILENCE = 10.0
-"""Seconds in which process 0 says something, if only that it waits for others."""
+"""Seconds within which process 0 sends something, if only that it waits for others."""
 
 PATIENCE = 60.0
 """Seconds at most for process 0 to answer that this one has failed."""
@@ -35,15 +35,15 @@ FLUSH = 3.0
 
 
 class Refused(Exception):
-    """Why this process can't take part: process 0 says it …"""
+    """Process 0 refused this process, for this reason."""
 
 
 class Unanswered(Refused):
-    """… or nothing does that speaks like process 0."""
+    """No process 0 answered at the address."""
 
 
 class Welcome(NamedTuple):
-    """What process 0 says when all have come."""
+    """The message of process 0 when all have connected."""
 
     members: list[Member]
     limits: Limits
@@ -54,9 +54,9 @@ class Welcome(NamedTuple):
 
 
 def attend(host: str, port: int, hello: Hello, timeout: float) -> tuple[Line, Welcome]:
-    """Goes to process 0 and waits for the others.
+    """Connects to process 0 and waits for the others.
 
-    Raises: Refused: too late, too many, or not at one about how many.
+    Raises: Refused: the process is late, one too many, or disagrees about the number of processes.
     """
     line = _reach(host, port, timeout)
     line.send(hello=hello._replace(address=line.socket.getsockname()[0]))
@@ -82,7 +82,7 @@ def attend(host: str, port: int, hello: Hello, timeout: float) -> tuple[Line, We
 
 
 def _reach(host: str, port: int, timeout: float) -> Line:
-    """A line to process 0, which may come later than this one."""
+    """A connection to process 0, which may start later than this process."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -99,17 +99,17 @@ def _reach(host: str, port: int, timeout: float) -> Line:
 
 
 def _listening(line: Line) -> selectors.BaseSelector:
-    """What waits for something to be said."""
+    """A selector that waits for messages."""
     selector = selectors.DefaultSelector()
     selector.register(line, selectors.EVENT_READ)
     return selector
 
 
 class Spoke:
-    """The thread that keeps the line, from the welcome to the end.
+    """The thread that keeps the connection, from the welcome to the end.
 
     Args:
-      hub: in process 0 the other end, which is to have told the others before this process ends.
+      hub: in process 0 the other end, which must tell the others before this process ends.
     """
 
     def __init__(self, line: Line, rank: int, welcome: Welcome, hub: Hub | None) -> None:
@@ -125,12 +125,12 @@ class Spoke:
         self._thread.start()
 
     def leave(self) -> None:
-        """Waits until all processes have come here. What they wait for meanwhile goes on."""
+        """Waits until all processes have called this. Their other work goes on meanwhile."""
         self._line.send(leaves=True)
         self._released.wait()
 
     def fail(self, reason: str) -> None:
-        """Tells that this process ends by an exception, and waits until the others know."""
+        """Reports that this process ends by an exception, and waits until the others know."""
         self._failed = True
         self._line.send(failed=reason)
         self._given_up.wait(PATIENCE)
@@ -139,14 +139,15 @@ class Spoke:
             self._hub.service.abandon()
 
     def close(self) -> None:
-        """Hangs up, after all have left."""
+        """Disconnects after all have left."""
         self._closing = True
         self._line.send(bye=True)
         self._thread.join()
         self._line.close()
 
     def forget(self) -> None:
-        """Closes the line in a forked child: it would hold it open after this process has died."""
+        """Closes the connection in a forked child, which would keep it open after this process's
+        death."""
         self._line.close()
 
     def _run(self) -> None:
@@ -187,7 +188,7 @@ class Spoke:
                     self._end(self.members[rank], why)
 
     def _end(self, lost: Member, why: str) -> None:
-        """Ends this process: its main thread may be waiting for ever."""
+        """Ends this process, whose main thread may be waiting for ever."""
         time.sleep(TRACEBACK)
         _, at = whereabouts(threading.main_thread().ident or 0)
         where = f", at {at}" if at else ""

@@ -1,4 +1,5 @@
-"""Where the main thread is, and for how long it has done nothing. Knows no other process.
+"""The position of the main thread, and the time for which it has been idle, as seen from another
+thread. Knows no other process.
 
 A thread that is blocked in one call uses no processor time at all, to the nanosecond. One that
 computes does, and so does a loop of short sleeps. That is the difference between a process that
@@ -16,11 +17,11 @@ from typing import NamedTuple
 WEFT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 BUSY = 0.01
-"""The part of a processor's time above which a process is not taken for waiting."""
+"""The fraction of a processor's time above which a process counts as busy."""
 
 
 class Report(NamedTuple):
-    """What a process says of its main thread."""
+    """The state of a process's main thread."""
 
     still: float = 0.0
     """Seconds since it last ran, outside weft, in a process that computes nothing besides."""
@@ -42,7 +43,7 @@ class Stillness:
         self._still_since = self._waiting_since = self._seen = time.monotonic()
 
     def look(self) -> Report:
-        """What there is to say now, compared with the last look."""
+        """The report since the last look."""
         now = time.monotonic()
         inside, at = whereabouts(self._main)
         used = 0.0 if self._clock is None else time.clock_gettime(self._clock)
@@ -58,7 +59,7 @@ class Stillness:
 
 
 def whereabouts(thread: int) -> tuple[bool, str]:
-    """Whether a thread is inside weft, and the user's line where it is, as `train.py:12 in step`.
+    """(True if a thread is inside weft, the user's line), the line as `train.py:12 in step`.
 
     Example:
       >>> whereabouts(threading.get_ident())[1] != ""

@@ -69,12 +69,12 @@ class Running:
 
     @property
     def status(self) -> int:
-        """As a shell gives it: 128 + the signal that killed it."""
+        """The exit status as in a shell: 128 + the signal that killed it."""
         code = self.process.returncode
         return 128 - code if code < 0 else code
 
     def send(self, number: int) -> None:
-        """A signal, to it and the processes that it has started."""
+        """Sends a signal to it and the processes that it has started."""
         if self.is_alive:
             with suppress(ProcessLookupError):  # it has ended meanwhile
                 os.killpg(self.process.pid, number)
@@ -90,7 +90,7 @@ class Running:
         return f"{self} was killed by {signal.Signals(-code).name}{likely}"
 
 
-def run(children: Sequence[Child]) -> int:
+def run_children(children: Sequence[Child]) -> int:
     """Starts the children and waits for their end; their output comes with `[rank]` in front.
 
     Returns: 0 if all ended so; otherwise the status of the one that failed first, or 128 + the
@@ -116,11 +116,11 @@ def run(children: Sequence[Child]) -> int:
 
 
 def _supervise(running: list[Running], asked: list[int]) -> int:
-    """Waits until all have ended, or one badly, or a signal comes; says so. Gives the status."""
+    """Waits until all have ended, one has failed, or a signal arrives. Returns the status."""
     while not asked:
         failed = [each for each in running if not each.is_alive and each.status]
         if failed:
-            return _failure(running, failed, asked)
+            return _report_failure(running, failed, asked)
         if not any(each.is_alive for each in running):
             return 0
         time.sleep(POLL)
@@ -128,12 +128,12 @@ def _supervise(running: list[Running], asked: list[int]) -> int:
     return 128 + asked[0]
 
 
-def _failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
-    """Says which process failed, and gives the others time to say it too."""
+def _report_failure(running: list[Running], failed: list[Running], asked: list[int]) -> int:
+    """Reports the process that failed, and gives the others time to report it too."""
     deadline = time.monotonic() + SETTLE
     culprit = None
     while True:
-        # who has lost another one ends for that reason; a signal says more than a status
+        # a process with status LOST ends because of another one; a signal tells more than a status
         causes = [each for each in running if not each.is_alive and each.status not in (0, LOST)]
         if causes and culprit is None:
             culprit = min(causes, key=lambda each: each.process.returncode)
@@ -181,7 +181,7 @@ def _pumps(each: Running) -> list[threading.Thread]:
 
 
 def _pump(source: IO[bytes], target: IO[bytes], rank: int) -> None:
-    """Passes lines on, whole."""
+    """Copies output line by line."""
     start = f"[{rank}] ".encode()
     with source, suppress(BrokenPipeError):  # nobody reads it any more
         for line in source:

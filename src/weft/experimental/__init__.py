@@ -1,4 +1,4 @@
-"""What may still change: functions of JAX's `experimental`, and small libraries built on weft."""
+"""Functions that may still change: those of JAX's `experimental`, and small libraries on weft."""
 
 from typing import TYPE_CHECKING
 

@@ -21,21 +21,21 @@ def io_callback(
 ) -> Any:
     """Calls a Python function that has effects: reads, writes, counts.
 
-    It is called once each time that the program comes to it, whether its result is needed or not,
-    in the order of the program. Under `vmap` it is called for each element, in order; under
-    derivatives in the forward pass.
+    It is called each time the program reaches it, in program order, even if its result is unused.
+    Under `vmap` it is called for each element, in order; under derivatives in the forward pass.
 
     Args:
-      callback: called with arrays in the structure of `args` and `kwargs`; gives arrays (NumPy's
-        will do) as announced. Its derivative isn't known: state it by custom_jvp or custom_vjp.
-      result_shape_dtypes: what it gives: a tree of objects with a shape and a dtype, such as
-        `ShapeDtypeStruct`; None if it gives None.
+      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays
+        (NumPy's will do) of the declared types. It has no derivative; define one with custom_jvp or
+        custom_vjp.
+      result_shape_dtypes: the type of its result: a tree of objects with a shape and a dtype, such
+        as `ShapeDtypeStruct`; None if it returns None.
       args, kwargs: arrays, scalars and containers of them.
       sharding: must be None: the call is made where the program runs.
-      ordered: has no effect: all calls come in the order of the program.
-    Returns: what the callback gives, as weft's arrays.
-    Raises: TypeError: the callback gives something else than announced. Exceptions in the callback
-      come out as they are.
+      ordered: has no effect: all calls are made in program order.
+    Returns: the callback's result, as weft's arrays.
+    Raises: TypeError: the result isn't of the declared type. Exceptions of the callback are raised
+      to the caller.
     Example:
       >>> import numpy, weft
       >>> rng = numpy.random.default_rng(0)

@@ -1,6 +1,6 @@
 """Calls of the host in the form of 2021 and 2022: call, id_tap, id_print, barrier_wait.
 
-`debug.print`, `debug.callback`, `io_callback` and `pure_callback` say the same in fewer words.
+`debug.print`, `debug.callback`, `io_callback` and `pure_callback` are shorter.
 """
 
 import sys
@@ -30,15 +30,15 @@ def call(
     result_shape: Any = None,
     call_with_device: bool = False,
 ) -> Any:
-    """Calls a Python function with values of the program, and gives what it gives.
+    """Calls a Python function with values of the program, and returns its results.
 
-    It is called once each time that the program comes to it, in the order of the program; under
-    `vmap` for each element. Its derivative isn't known: state it by custom_jvp or custom_vjp.
+    It is called each time the program reaches it, in program order, and under `vmap` for each
+    element. It has no derivative; define one with custom_jvp or custom_vjp.
 
     Args:
       callback_func: called as (arg), with arrays.
       arg: a tree of arrays and numbers.
-      result_shape: what it gives: a tree of objects with a shape and a dtype; None if None.
+      result_shape: the type of its result: a tree of objects with a shape and a dtype, or None.
       call_with_device: whether to call it as (arg, device=the device where the program runs).
     Example:
       >>> import numpy, weft
@@ -62,17 +62,17 @@ def id_tap(
     result: Any = None,
     tap_with_device: bool = False,
 ) -> Any:
-    """Calls a Python function with values of the program, for what it does.
+    """Calls a Python function with values of the program, for its effects.
 
-    It is called once each time that the program comes to it, in the order of the program: under
-    derivatives in the forward pass, and under `vmap` with all of the batch.
+    It is called each time the program reaches it, in program order: under derivatives in the
+    forward pass, and under `vmap` with the whole batch.
 
     Args:
-      tap_func: called as (arg, transforms), with arrays; what it gives is ignored. `transforms` is
+      tap_func: called as (arg, transforms), with arrays; its result is ignored. `transforms` is
         a tuple of pairs of a name and parameters, one for each `vmap`, the innermost first:
         `("batch", {"batch_dims": (0, None)})`, with an entry for each array of `arg`.
       arg: a tree of arrays and numbers.
-      result: what to give instead of `arg`.
+      result: returned instead of `arg`.
       tap_with_device: whether to call it as (arg, transforms, device=where the program runs).
     Returns: `result` if it is given, else `arg`.
     Example:
@@ -118,11 +118,11 @@ def id_print(
     tap_with_device: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Prints values of the program when it comes to them, with a line of words before if there are.
+    """Prints values of the program when it reaches them, after a line with the keyword arguments.
 
     Args:
       arg: a tree of arrays and numbers.
-      result: what to give instead of `arg`.
+      result: returned instead of `arg`.
       output_stream: where to print, an object with a method `write`; by default standard output.
       threshold: arrays of more elements are printed in part; by default NumPy's setting.
       tap_with_device: whether to print where the program runs, too.
@@ -149,7 +149,7 @@ def id_print(
 
 @dataclass(frozen=True)
 class Printer:
-    """What id_print taps with. Those that print alike are equal."""
+    """The function that `id_print` taps with; two that print alike are equal."""
 
     stream: Any
     threshold: int | None
@@ -183,7 +183,7 @@ class Printer:
 
 
 def barrier_wait(logging_name: str | None = None) -> None:
-    """Waits until all callbacks so far have been done. They are, when a program has returned.
+    """Waits until all callbacks so far have run. When a program has returned, they have.
 
     Args:
       logging_name: has no effect.

@@ -1,9 +1,9 @@
-"""What several processes do together besides computing: wait for each other, tell, gather, compare.
+"""Barriers, broadcasts, gathers and comparisons between processes.
 
-All processes call these functions, in the same order, with trees of one structure whose leaves have
-the same shapes and dtypes: that this is so is checked first. Data of any size go by collectives
-over one device of each process, as bytes, so that every dtype arrives as it was. Where there is
-only one process, there is nothing to be done.
+All processes call these functions in the same order, with trees of one structure whose leaves have
+the same shapes and dtypes, which is checked first. Data of any size are sent as bytes, by
+collectives over one device of each process, so that every dtype arrives unchanged. With a single
+process, nothing is sent.
 """
 
 import functools
@@ -31,11 +31,11 @@ CHUNK = 1 << 26
 
 @located
 def sync_global_devices(name: str) -> None:
-    """Waits until all processes have come here.
+    """Waits until all processes have reached this call.
 
     Args:
       name: for messages; the same in all processes.
-    Raises: ValueError: processes have come to barriers of different names.
+    Raises: ValueError: processes are at barriers of different names.
     Example:
       >>> sync_global_devices("end of the epoch")
     Source: JAX's documentation, `jax.experimental.multihost_utils`.
@@ -107,7 +107,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 
     Args:
       in_tree: arrays and scalars.
-      fail_message: what the error begins with.
+      fail_message: the beginning of the error's message.
     Raises: AssertionError: process 0 has something else than another one; in all processes.
     Example:
       >>> assert_equal({"step": 3}, "the checkpoints differ")
@@ -126,11 +126,12 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
         raise AssertionError("\n  ".join([fail_message or "assert_equal", *differences]))
 
 
-# --- what the processes have to say ---
+# --- messages between processes ---
 
 
 class Hosts:
-    """The leaves of a tree on the host, and what must be the same in all processes."""
+    """The leaves of a tree on the host, and their paths and types, which must agree in all
+    processes."""
 
     def __init__(self, tree: Any) -> None:
         paths, self.treedef = tree_flatten_with_path(tree)
@@ -143,7 +144,7 @@ class Hosts:
 
 
 def _is_spread(leaf: Any) -> bool:
-    """Whether an array is one over several processes."""
+    """True for an array on devices of several processes."""
     return isinstance(leaf, Array) and not leaf.is_fully_addressable
 
 
@@ -164,7 +165,7 @@ def _rank() -> int:
 
 
 def _exchange(what: str, mine: Any) -> list[Any]:
-    """What each process says. All must be at the same call."""
+    """The messages of all processes, which must be at the same call."""
     here = distributed.connection()
     if here is None:
         return [mine]
@@ -174,7 +175,7 @@ def _exchange(what: str, mine: Any) -> list[Any]:
 
 
 def _same(what: str, said: list[Any]) -> list[Any]:
-    """`said`, if all said the same."""
+    """Returns `said`; raises ValueError if the messages differ."""
     for rank, each in enumerate(said):
         if each != said[0]:
             raise ValueError(
@@ -185,7 +186,7 @@ def _same(what: str, said: list[Any]) -> list[Any]:
 
 
 def _difference(first: Any, other: Any) -> str:
-    """What another process said, in comparison with process 0: a word, or a list of leaves."""
+    """A description of how another process's message differs from process 0's."""
     if not isinstance(first, list):
         return f"{other!r}, not {first!r}"
     for (path, type_, *value), (its_path, its_type, *its_value) in zip(other, first, strict=False):
@@ -207,7 +208,7 @@ def _leaf(said: list[str]) -> str:
 
 
 def _collected(leaf: np.ndarray[Any, Any], collect: Callable[[Any], Any]) -> Any:
-    """What a collective over bytes makes of an array, by pieces; it may add an axis in front."""
+    """An array after a collective over bytes, done in chunks; it may add an axis in front."""
     data = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
     pieces = []
     for start in range(0, max(data.size, 1), CHUNK):

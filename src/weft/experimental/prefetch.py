@@ -42,10 +42,10 @@ def prefetch_to_device(
     """The elements of an iterator, put on devices while earlier ones are in use.
 
     Args:
-      iterator: gives batches: trees of arrays, NumPy's or weft's. It may be infinite, and may reuse
-        its NumPy arrays: what is on a device doesn't change with them. It runs in a thread of its
-        own, with the switches that are set here.
-      size: how many batches wait on the devices; no more are made until one of them is taken.
+      iterator: yields batches, trees of NumPy's or weft's arrays. It may be infinite, and reuse its
+        NumPy arrays, of which the devices have copies. It runs in a thread of its own, with the
+        switches of the caller.
+      size: the number of batches that wait on the devices; no more are made until one is taken.
       sharding: where to, as for `device_put`: a sharding, a device, or a tree of them.
       devices: several devices instead, as `pmap` takes batches: the first axis of every array is as
         long, and each device gets one row. Without either, batches go to the default device, and
@@ -78,7 +78,7 @@ def prefetch_to_device(
 
 
 class Ahead(Iterator[Any]):
-    """What `prefetch_to_device` gives."""
+    """The iterator that `prefetch_to_device` returns."""
 
     def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
         self.work = Work(iterator, size, put)
@@ -114,7 +114,8 @@ class Ahead(Iterator[Any]):
 
 
 class Work:
-    """What the thread does. It knows nothing of the iterator outside, which may be forgotten."""
+    """The work of the thread. It has no reference to the iterator, which can be
+    garbage collected."""
 
     def __init__(self, iterator: Iterator[Any], size: int, put: Callable[[Any], Any]) -> None:
         self.iterator: Iterator[Any] | None = iterator
@@ -127,7 +128,7 @@ class Work:
         self.stopped = False
 
     def run(self, switches: dict[str, Any]) -> None:
-        """Makes batches until there are no more, one can't be made, or nobody wants them."""
+        """Makes batches until there are no more, one can't be made, or the iterator is closed."""
         with config.temporarily(**switches):
             while self.make_one():
                 pass

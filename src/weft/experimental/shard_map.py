@@ -31,6 +31,6 @@ def shard_map(
     Source: the public documentation of `jax.experimental.shard_map`.
     """
     names = tuple(n for n in mesh.axis_names if n not in auto)
-    return map_over_mesh(  # type: ignore[no-any-return]
+    return map_over_mesh(
         f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, axis_names=names, check_vma=check_rep
     )

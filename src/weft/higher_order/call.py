@@ -1,43 +1,61 @@
 """The call primitive: apply a jaxpr. Its rules transform the jaxpr inside, once each.
 
-Two options travel along with a call into all that is derived from it: `named=True`, the jaxpr's
-name is to be seen in what XLA makes of the call; `device`, where it is to run.
+Two options go with a call into everything derived from it: `named=True`, the jaxpr's name is to be
+seen in the program that XLA makes of the call; `device`, where it is to run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.masks import Mask, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
-from ..core.trace import current
+from ..core.trace import Trace, current
+from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import StageTrace, stage
-from ..stablehlo.attributes import location
-from .jaxprs import (
+from ..programs.partial_eval import partial_eval_call
+from ..programs.transform import (
     batch_partly,
-    depends,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
+    not_linear,
     transpose_jaxpr,
 )
+from ..stablehlo import Block, Operand
+from ..stablehlo.attributes import location
+from .applying import applies_jaxpr
 
 call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.")
+call.inlinable = True
+applies_jaxpr(call)
+call.partial_eval(partial_eval_call)
 
 
-def call_jaxpr(jaxpr: Jaxpr, args: Sequence[Any], trace: Any = None, **options: Any) -> Any:
+def call_jaxpr(
+    jaxpr: Jaxpr, args: Sequence[Value], trace: Trace | None = None, **options: Any
+) -> list[Value]:
     """Applies a jaxpr to values under a trace; constants of the jaxpr become arguments."""
     trace = trace or current.trace
     whole = jaxpr.without_consts()
     params = (("jaxpr", whole), *options.items())
-    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)
+    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)  # type: ignore[no-any-return]
 
 
 def wrapped(jaxpr: Jaxpr, options: dict[str, Any]) -> Jaxpr:
     """A program that calls another."""
     return stage(lambda *xs: call_jaxpr(jaxpr, xs, **options), jaxpr.in_avals, name=jaxpr.name)
+
+
+def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
+    """A call of `function` in the place of an equation."""
+    jaxpr = stage(function, [v.aval for v in e.inputs], name=e.primitive.name)
+    return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
 
 
 def named_block(trace: StageTrace, begin: int, name: str) -> None:
@@ -54,34 +72,26 @@ def named_block(trace: StageTrace, begin: int, name: str) -> None:
     trace.equations[begin:] = [Equation(call, inputs, params, outvars)]
 
 
-@call.type
-def _(*avals: Aval, jaxpr: Jaxpr, **options: Any) -> Any:
-    return jaxpr.out_avals
-
-
 @call.execute
-def _(args: Any, *, jaxpr: Jaxpr, device: Any = None, **options: Any) -> Any:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: Any) -> list[Array]:
     return run_jaxpr(jaxpr, args, device)
 
 
-@call.unfold
-def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    yield jaxpr, args, range(len(args)), ""
-
-
 @call.lower
-def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, named: bool = False, **_: Any) -> Any:
+def _(
+    block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, named: bool = False, **_: Any
+) -> list[Operand]:
     return lower_call(block, jaxpr, operands, "", location(jaxpr.name) if named else "")
 
 
 @call.pushforward
-def _(mask: Any, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> tuple[Jaxpr, Mask]:
     pushed, out_mask = jvp_jaxpr(jaxpr, mask)
     return wrapped(pushed, options), out_mask
 
 
 @call.linearize
-def _(mask: Any, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Derivative | None:
     forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None
@@ -91,24 +101,20 @@ def _(mask: Any, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Any:
 
 
 @call.transpose
-def _(cts: Any, *args: Any, jaxpr: Jaxpr, **options: Any) -> Any:
+def _(
+    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **options: Any
+) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, known)
-    given = [a for a, is_linear in zip(args, linear, strict=True) if not is_linear]
-    results = iter(
-        call_jaxpr(transposed, [*given, *[ct for ct in cts if ct is not None]], **options)
-    )
-    return [next(results) if there else None for there in nonzero]
+    transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    results = call_jaxpr(transposed, [*not_linear(args), *nonzero(cts)], **options)
+    return scatter_list(results, there)
 
 
 @call.batch
-def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, **options: Any) -> Any:
+def _(
+    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **options: Any
+) -> list[Value | Shared]:
     mapped, out_batched = batch_partly(jaxpr, batched, axis)
     outs = call_jaxpr(mapped, args, **options)
     return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
-
-
-@call.depends
-def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **options: Any) -> Any:
-    return depends(jaxpr, mask, inexact)

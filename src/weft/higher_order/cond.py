@@ -3,46 +3,52 @@
 `cond` and `switch` are both this. The branches have the same inputs and outputs.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_jaxpr
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, Var, named_axes, run
+from ..core.derived import derived
+from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
+from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
+from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.callbacks import TOKEN, token_of
 from ..primitives.comparison import eq
 from ..primitives.selection import guard, select_n
 from ..primitives.structural import broadcast_in_dim, zeros
-from .call import call_jaxpr
-from .in_turn import in_turn, must_take_turns
-from .jaxprs import (
-    Mask,
-    active,
+from ..programs.partial_eval import EquationParts, JaxprParts, Policy, partial_eval_jaxpr
+from ..programs.transform import (
     batch_partly,
     depends,
     either,
-    filled,
-    inactive,
+    instantiate_zeros,
     jvp_jaxpr,
     linearize_jaxpr,
+    nonzero,
+    not_linear,
     run_now,
-    spread,
     transpose_jaxpr,
 )
+from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
+from ..stablehlo import Block, Operand
+from .applying import Unfolding
+from .call import as_call, call_jaxpr
+from .sequential import element_program, must_be_sequential, sequential_vmap
 
 cond = HigherOrder("cond", "Applies the branch that its first operand, an index in range, names.")
 
 
-def apply_cond(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -> list[Any]:
+def apply_cond(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
     """Applies branches to operands under the current trace; their constants become operands."""
-    consts: list[Any] = [c for b in branches for c in b.consts]
+    consts: list[Value] = [c for b in branches for c in b.consts]
     if consts:
         branches = with_common_inputs(branches)
     params = (("branches", tuple(branches)),)
@@ -61,7 +67,7 @@ def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
 
 
 @cond.type
-def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...]) -> Any:
+def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...]) -> list[Aval]:
     return [
         outs[0].update(weak_type=all(o.weak_type for o in outs))
         for outs in zip(*[b.out_avals for b in branches], strict=True)
@@ -69,27 +75,29 @@ def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...]) -> Any:
 
 
 @cond.execute
-def _(args: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> list[Array]:
     return run_now(branches[int(args[0].host())], args[1:])
 
 
 @cond.unfold
-def _(args: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> Unfolding:
     index = int(args[0].host())
     yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
 
 
 @cond.lower
-def _(block: Any, index: Any, *operands: Any, out: Any, branches: tuple[Jaxpr, ...]) -> Any:
+def _(
+    block: Block, index: Operand, *operands: Operand, out: Any, branches: tuple[Jaxpr, ...]
+) -> list[Operand]:
     calls = any(map(jaxpr_calls_host, branches))
     token = token_of(block) if calls else None
 
-    def write(inner: Any, branch: Jaxpr) -> list[Any]:
+    def write(branch: Jaxpr, inner: Block, _: Sequence[Operand]) -> list[Operand]:
         inner.token = token
         outs = lower_jaxpr(inner, branch, operands)
-        return [*outs, inner.token] if calls else outs
+        return [*outs, token_of(inner)] if calls else outs
 
-    regions = [block.region((), lambda inner, _, b=b: write(inner, b)) for b in branches]
+    regions = [block.region((), partial(write, b)) for b in branches]
     if not calls:
         return block.op("case", index, out=out, regions=regions)
     *outs, block.token = block.op("case", index, out=[*out, TOKEN], regions=regions)
@@ -97,14 +105,14 @@ def _(block: Any, index: Any, *operands: Any, out: Any, branches: tuple[Jaxpr, .
 
 
 @cond.depends
-def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...]) -> Mask:
     if mask[0]:
         return (True,) * len(branches[0].outvars)
     return union(depends(b, mask[1:], inexact) for b in branches)
 
 
-def union(masks: Any) -> Mask:
-    """What any of the masks names."""
+def union(masks: Iterable[Mask]) -> Mask:
+    """The mask that is true where any of the masks is."""
     found, *rest = masks
     for mask in rest:
         found = either(found, mask)
@@ -112,7 +120,7 @@ def union(masks: Any) -> Mask:
 
 
 @cond.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> tuple[Jaxpr, Mask]:
     inner = mask[1:]
     out_mask = union(jvp_jaxpr(b, inner)[1] for b in branches)
     pushed = [jvp_jaxpr(b, inner, out_mask)[0] for b in branches]
@@ -123,44 +131,84 @@ def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
     return program, out_mask
 
 
-class Residuals:
-    """What the branches keep: each its own, in slots that they share where types are equal.
+class Source(NamedTuple):
+    """The position at which the linear branch finds a residual: an operand, or a slot."""
 
-    Only one branch runs, so a slot holds what that branch keeps, or zeros. What is an operand
-    already is not kept again.
+    is_operand: bool
+    number: int
+
+
+class Slots:
+    """The residuals of all branches: each has its own, in slots shared where types are equal.
+
+    Only one branch runs, so a slot holds a residual of that branch, or zeros. A residual that is an
+    operand is not kept again.
     """
 
     def __init__(self) -> None:
         self.operands: list[int] = []
-        self.slots: list[Aval] = []
+        self.avals: list[Aval] = []
 
-    def place(self, branch: Jaxpr, atoms: Sequence[Any]) -> list[tuple[str, Any]]:
-        """Where each residual of a branch is: ("operand", n), ("slot", n) or ("value", array)."""
-        inputs = {v: i for i, v in enumerate(branch.invars)}
-        free = list(range(len(self.slots)))
-        places: list[tuple[str, Any]] = []
+    def sources(self, branch: Jaxpr, atoms: Sequence[Atom]) -> list[Source | Array]:
+        """The source of each residual of a branch; a literal stands for itself."""
+        inputs: dict[Atom, int] = {v: i for i, v in enumerate(branch.invars)}
+        free = list(range(len(self.avals)))
+        found: list[Source | Array] = []
         for atom in atoms:
-            if type(atom) is not Var:
-                places.append(("value", atom))
-                continue
-            if atom in inputs:
+            if not isinstance(atom, Var):
+                found.append(atom)
+            elif atom in inputs:
                 i = inputs[atom]
                 if i not in self.operands:
                     self.operands.append(i)
-                places.append(("operand", self.operands.index(i)))
-                continue
-            aval = atom.aval.strong()
-            slot = next((s for s in free if self.slots[s] is aval), None)
-            if slot is None:
-                slot = len(self.slots)
-                self.slots.append(aval)
+                found.append(Source(True, self.operands.index(i)))
             else:
-                free.remove(slot)
-            places.append(("slot", slot))
-        return places
+                found.append(Source(False, self.slot(atom.aval.strong(), free)))
+        return found
+
+    def slot(self, aval: Aval, free: list[int]) -> int:
+        """A slot of this type, which is taken out of the free ones; or a new one."""
+        for number in free:
+            if self.avals[number] is aval:
+                free.remove(number)
+                return number
+        self.avals.append(aval)
+        return len(self.avals) - 1
+
+    def filling(
+        self, forward: Jaxpr, avals: Sequence[Aval], n_outs: int, sources: Sequence[Source | Array]
+    ) -> Jaxpr:
+        """A forward branch whose residuals, after `n_outs` outputs, are put into the slots."""
+
+        def branch(*xs: Value) -> list[Value]:
+            outs = run(forward, xs, current.trace)
+            slots: list[Value | None] = [None] * len(self.avals)
+            for value, source in zip(outs[n_outs:], sources, strict=True):
+                if isinstance(source, Source) and not source.is_operand:
+                    slots[source.number] = value
+            full = [zeros(a) if s is None else s for s, a in zip(slots, self.avals, strict=True)]
+            return [*outs[:n_outs], *full]
+
+        return stage(branch, avals, name=forward.name)
+
+    def reading(
+        self, linear: Jaxpr, avals: Sequence[Aval], sources: Sequence[Source | Array]
+    ) -> Jaxpr:
+        """A linear branch that takes its residuals out of the slots and operands in front."""
+        n_slots, n_kept = len(self.avals), len(self.avals) + len(self.operands)
+
+        def branch(*xs: Value) -> list[Value]:
+            slots, operands = xs[:n_slots], xs[n_slots:n_kept]
+            residuals = [
+                (operands if s.is_operand else slots)[s.number] if isinstance(s, Source) else s
+                for s in sources
+            ]
+            return run(linear, [*residuals, *xs[n_kept:]], current.trace)
+
+        return stage(branch, avals, name=linear.name)
 
 
-def all_branches(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any]) -> list[Any]:
+def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
     """The results of the branch that `index` names, where all are computed.
 
     This is what a branch means that has collectives inside, if elements (of a batch, or devices) go
@@ -171,112 +219,214 @@ def all_branches(branches: Sequence[Jaxpr], index: Any, operands: Sequence[Any])
 
 
 @cond.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Derivative | None:
     if any(map(named_axes, branches)):
-        # an element has a part in the derivative of a branch that it lent its values to
-        whole = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
-        forward_all, linear_all, there = linearize_jaxpr(whole, mask)
-        if not any(there):
-            return None
-        return Derivative(mask, forward_all, len(whole.outvars), there, linear_all)
+        return linearize_all(mask, avals, branches)
     parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
-    out_mask = union(part[-1] for part in parts)
+    out_mask = union(there for _, _, there in parts)
     if not any(out_mask):
         return None
     n_outs = len(out_mask)
-    out_avals = branches[0].out_avals
-    kept = Residuals()
-    places = [kept.place(forward, forward.outvars[n_outs:]) for forward, _, _ in parts]
-    n_slots, n_kept = len(kept.slots), len(kept.slots) + len(kept.operands)
-
-    def keeping(forward: Jaxpr, where: Any) -> Jaxpr:
-        def branch(*xs: Any) -> list[Any]:
-            outs = run(forward, xs, current.trace)
-            slots: list[Any] = [None] * n_slots
-            for value, (kind, at) in zip(outs[n_outs:], where, strict=True):
-                if kind == "slot":
-                    slots[at] = value
-            full = [zeros(a) if s is None else s for s, a in zip(slots, kept.slots, strict=True)]
-            return [*outs[:n_outs], *full]
-
-        return stage(branch, avals[1:], name=forward.name)
-
-    forwards = [keeping(f, where) for (f, _, _), where in zip(parts, places, strict=True)]
-
-    def forward(index: Any, *operands: Any) -> list[Any]:
-        outs = apply_cond(forwards, index, operands)
-        return [*outs, index, *[operands[i] for i in kept.operands]]
-
-    def linear_branch(linear: Jaxpr, there: Mask, where: Any) -> Jaxpr:
-        linear, _ = filled(linear, 0, there, out_mask, out_avals)
-
-        def branch(*xs: Any) -> list[Any]:
-            known: dict[str, Any] = {"slot": xs[:n_slots], "operand": xs[n_slots:n_kept]}
-            residuals = [at if kind == "value" else known[kind][at] for kind, at in where]
-            return run(linear, [*residuals, *xs[n_kept:]], current.trace)
-
-        return stage(branch, [*kept_avals, *tangents], name=linear.name)
-
-    kept_avals = [*kept.slots, *[avals[1 + i] for i in kept.operands]]
-    tangents = [a.strong() for a in active(avals, mask)]
-    linears = [
-        linear_branch(linear, there, where)
-        for (_, linear, there), where in zip(parts, places, strict=True)
+    slots = Slots()
+    sources = [slots.sources(forward, forward.outvars[n_outs:]) for forward, _, _ in parts]
+    forwards = [
+        slots.filling(forward, avals[1:], n_outs, where)
+        for (forward, _, _), where in zip(parts, sources, strict=True)
     ]
 
-    def push(*args: Any) -> list[Any]:
-        slots, index, rest = args[:n_slots], args[n_slots], args[n_slots + 1 :]
-        return apply_cond(linears, index, [*slots, *rest])
+    def forward(index: Value, *operands: Value) -> list[Value]:
+        outs = apply_cond(forwards, index, operands)
+        return [*outs, index, *[operands[i] for i in slots.operands]]
 
+    kept_avals = [*slots.avals, *[avals[1 + i] for i in slots.operands]]
+    tangents = [a.strong() for a in active(avals, mask)]
+    out_avals = branches[0].out_avals
+    linears = [
+        slots.reading(
+            instantiate_zeros(linear, 0, there, out_mask, out_avals)[0],
+            [*kept_avals, *tangents],
+            where,
+        )
+        for (_, linear, there), where in zip(parts, sources, strict=True)
+    ]
+
+    def push(*args: Value) -> list[Value]:
+        values, (index, *rest) = groups_of(args, len(slots.avals))
+        return apply_cond(linears, index, [*values, *rest])
+
+    linear_avals = [*slots.avals, avals[0], *kept_avals[len(slots.avals) :], *tangents]
     return Derivative(
         mask,
         stage(forward, avals, name="cond"),
         n_outs,
         out_mask,
-        stage(push, [*kept.slots, avals[0], *kept_avals[n_slots:], *tangents], name="cond_linear"),
+        stage(push, linear_avals, name="cond_linear"),
     )
 
 
+def linearize_all(
+    mask: Mask, avals: Sequence[Aval], branches: Sequence[Jaxpr]
+) -> Derivative | None:
+    """The derivative where branches have collectives inside: an element has a part in the
+    derivative of a branch that it lent its values to."""
+    whole = stage(lambda index, *xs: all_branches(branches, index, xs), avals, name="cond")
+    forward, linear, out_mask = linearize_jaxpr(whole, mask)
+    if not any(out_mask):
+        return None
+    return Derivative(mask, forward, len(whole.outvars), out_mask, linear)
+
+
+@cond.partial_eval
+def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+    in_avals, n_outs = branches[0].in_avals, len(e.outvars)
+    parts = [partial_eval_jaxpr(b, wanted, policy) for b in branches]
+    slots = Slots()
+    numbers = [
+        [
+            s.number
+            for s in slots.sources(b, [p.known.outvars[i] for i in p.residuals])
+            if isinstance(s, Source)
+        ]
+        for b, p in zip(branches, parts, strict=True)
+    ]
+    residuals = [Var(a) for a in slots.avals]
+    known = e
+    if residuals:
+        inner = tuple(
+            saving_branch(p, in_avals, n_outs, slots.avals, where)
+            for p, where in zip(parts, numbers, strict=True)
+        )
+        known = e.changed(e.inputs, [*e.outvars, *residuals], branches=inner)
+    inner = tuple(
+        remat_branch(p, in_avals, slots.avals, where)
+        for p, where in zip(parts, numbers, strict=True)
+    )
+    inputs = [*e.inputs, *residuals]
+    return EquationParts(
+        known, residuals, e.changed(inputs, active(e.outvars, wanted), branches=inner)
+    )
+
+
+def saving_branch(
+    parts: JaxprParts,
+    in_avals: Sequence[Aval],
+    n_outs: int,
+    slots: Sequence[Aval],
+    numbers: Sequence[int],
+) -> Jaxpr:
+    """A known branch that puts its residuals into the slots with these numbers."""
+
+    def branch(*xs: Value) -> list[Value]:
+        outs = run(parts.known, xs, current.trace)
+        values = {n: outs[i] for n, i in zip(numbers, parts.residuals, strict=True)}
+        full = [values[n] if n in values else zeros(a) for n, a in enumerate(slots)]
+        return [*outs[:n_outs], *full]
+
+    return stage(branch, in_avals, name=parts.known.name)
+
+
+def remat_branch(
+    parts: JaxprParts, in_avals: Sequence[Aval], slots: Sequence[Aval], numbers: Sequence[int]
+) -> Jaxpr:
+    """A rematerialised branch that finds its residuals in the slots with these numbers."""
+
+    def branch(*xs: Value) -> list[Value]:
+        operands, values = groups_of(xs, len(in_avals))
+        inputs = [*[operands[i] for i in parts.used], *[values[n] for n in numbers]]
+        return run(parts.remat, inputs, current.trace)
+
+    return stage(branch, [*in_avals, *slots], name=parts.remat.name)
+
+
+@cond.vary
+def _(
+    ins: Sequence[VaryingAxes], context: Divergence, *, branches: tuple[Jaxpr, ...]
+) -> list[VaryingAxes]:
+    outs = [context.vary(b, ins[1:]) for b in branches]
+    return [ins[0].union(*each) for each in zip(*outs, strict=True)]
+
+
+@cond.keep_uniform
+def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
+    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+    new = tuple(context.keep_uniform(b, ins[1:]) for b in branches)
+    if context.diverging(e, ins[0], branches):
+        return as_call(e, lambda index, *xs: all_branches(new, index, xs))
+    return e if new == branches else with_jaxprs(e, branches=new)
+
+
 @cond.transpose
-def _(cts: Any, index: Any, *args: Any, branches: tuple[Jaxpr, ...]) -> Any:
+def _(
+    cts: Sequence[Value | None],
+    index: Value,
+    *args: Value | Aval,
+    branches: tuple[Jaxpr, ...],
+) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
-    nonzero = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
-    backs = [transpose_jaxpr(b, linear, known, nonzero)[0] for b in branches]
-    given = [*inactive(args, linear), *[ct for ct in cts if ct is not None]]
-    return [None, *spread(apply_cond(backs, index, given), nonzero)]
+    there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
+    backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
+    results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)])
+    return [None, *scatter_list(results, there)]
 
 
 @cond.batch
-def _(args: Any, batched: Any, axis: Axis, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(
+    args: Sequence[Value], batched: Mask, axis: Axis, *, branches: tuple[Jaxpr, ...]
+) -> Sequence[Value | Shared]:
     index, *operands = args
     index_batched, *inner = batched
-    if index_batched and must_take_turns("cond", branches, axis):
-        return in_turn(
-            lambda index, *xs: apply_cond(branches, index, xs),
-            args, batched, axis.size, branches[0].cache, branches,
-        )  # fmt: skip
-    if index_batched:  # all branches, and of each element the one that it names
-        for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
-            if not inner[k] and not x.ndim and may_have_derivative(x):
-                operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
-                inner[k] = True
-        which = union(batch_partly(b, inner, axis)[1] for b in branches)
-        mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
-        results = []
-        for i, b in enumerate(mapped):
-            meets = axis.name in named_axes(branches[i])  # see `all_branches`
-            xs = [
-                guarded(x, index, i) if one and not meets else x
-                for x, one in zip(operands, inner, strict=True)
-            ]
-            written_out = len(b.equations) <= WRITTEN_OUT
-            results.append(run(b, xs, current.trace) if written_out else call_jaxpr(b, xs))
-        return [chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)]
+    if index_batched and must_be_sequential("cond", branches, axis):
+        element = element_of_cond(branches[0], branches[1:], tuple(batched), avals_of(args))
+        return sequential_vmap(element, args, batched, axis.size)
+    if index_batched:
+        return batch_all(branches, index, operands, inner, axis)
     which = union(batch_partly(b, inner, axis)[1] for b in branches)
     mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
     outs = apply_cond(mapped, index, operands)
     return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
+
+
+def avals_of(args: Sequence[Value]) -> tuple[Aval, ...]:
+    """The avals of values."""
+    return tuple(x.aval for x in args)
+
+
+@derived
+def element_of_cond(
+    first: Jaxpr, others: tuple[Jaxpr, ...], batched: Mask, avals: tuple[Aval, ...]
+) -> Jaxpr:
+    """The program of one element of a batch."""
+    return element_program(
+        lambda index, *xs: apply_cond((first, *others), index, xs), batched, avals
+    )
+
+
+def batch_all(
+    branches: Sequence[Jaxpr],
+    index: Value,
+    operands: list[Value],
+    batched: list[bool],
+    axis: Axis,
+) -> list[Value | Shared]:
+    """All branches, and of each element the one that its index names."""
+    for k, x in enumerate(operands):  # to be guarded too; larger ones would take much memory
+        if not batched[k] and not x.ndim and may_have_derivative(x):
+            operands[k] = broadcast_in_dim(x, shape=(axis.size,), dims=())
+            batched[k] = True
+    which = union(batch_partly(b, batched, axis)[1] for b in branches)
+    mapped = [batch_partly(b, batched, axis, which)[0] for b in branches]
+    results = []
+    for i, b in enumerate(mapped):
+        communicates = axis.name in named_axes(branches[i])  # see `all_branches`
+        xs = [
+            guarded_operand(x, index, i) if one and not communicates else x
+            for x, one in zip(operands, batched, strict=True)
+        ]
+        written_out = len(b.equations) <= WRITTEN_OUT
+        results.append(run(b, xs, current.trace) if written_out else call_jaxpr(b, xs))
+    return [chosen(index, cases, b) for *cases, b in zip(*results, which, strict=True)]
 
 
 # Equations of a branch that are written out where all branches are done. Longer ones become calls:
@@ -284,11 +434,12 @@ def _(args: Any, batched: Any, axis: Axis, *, branches: tuple[Jaxpr, ...]) -> An
 WRITTEN_OUT = 16
 
 
-def may_have_derivative(x: Any) -> bool:
+def may_have_derivative(x: Value) -> bool:
+    """True if a value can have a tangent: it is no constant."""
     return dtypes.is_inexact(x.dtype) and x.__class__ is not Array
 
 
-def guarded(x: Any, index: Any, i: int) -> Any:
+def guarded_operand(x: Value, index: Value, i: int) -> Value:
     """A branch's operand, through which no derivative comes back from elements that took another
     branch: it may be NaN there, and NaN times the zero that such a result counts for is NaN."""
     if not may_have_derivative(x):
@@ -297,7 +448,7 @@ def guarded(x: Any, index: Any, i: int) -> Any:
     return guard(taken, x)
 
 
-def chosen(index: Any, cases: Sequence[Any], batched: bool) -> Any:
+def chosen(index: Value, cases: Sequence[Value], batched: bool) -> Value:
     """For each element of the batch, the case that its index names."""
     if not batched:
         cases = [

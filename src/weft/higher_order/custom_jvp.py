@@ -8,22 +8,35 @@ from typing import Any
 
 from ..compiler.lower import lower_jaxpr
 from ..config import thread
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
+from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
-from ..core.trace import current
+from ..core.trace import Trace, current
+from ..core.value import Value
 from ..interpreters.batch import batch, first, repeated
-from ..interpreters.derivative import split
+from ..interpreters.derivative import Derivative, split
 from ..interpreters.stage import closes_over, stage
-from .interning import interned
-from .jaxprs import batch_jaxpr, batch_partly, depends
+from ..programs.hash_consing import ProgramOwner, consed_with
+from ..programs.transform import (
+    batch_jaxpr,
+    batch_partly,
+    nonzero,
+)
+from ..stablehlo import Block, Operand
+from .applying import applies_jaxpr
 
 custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
+applies_jaxpr(custom_jvp_call)
 
-Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
+Tangents = Sequence[Value | None]
+JvpRule = Callable[[Sequence[Value], Tangents], tuple[list[Value], list[Value | None]]]
+# (function, args, which are batched) -> outputs, all batched
+Mapper = Callable[[Callable[..., Sequence[Value]], Sequence[Value], Sequence[bool]], list[Value]]
 
 
-class CustomJvp:
+class CustomJvp(ProgramOwner):
     """A jvp rule on leaves: (primals, tangents or `None`) -> (outputs, tangents or `None`).
 
     `named_axes` are those in scope: the rule may refer to them, and what it does isn't known before
@@ -31,40 +44,38 @@ class CustomJvp:
     """
 
     keeps_closures = True  # of the user's rules, for as long as a program has them
-    __slots__ = ("jvp", "name", "named_axes", "programs")
+    __slots__ = ("jvp", "name", "named_axes")
 
-    def __init__(self, name: str, jvp: Rule, named_axes: Any = None) -> None:
+    def __init__(self, name: str, jvp: JvpRule, named_axes: tuple[Any, ...] | None = None) -> None:
+        super().__init__()
         self.name, self.jvp = name, jvp
         self.named_axes = axes_in_scope() if named_axes is None else named_axes
-        self.programs: dict[Any, Any] = {}  # of the function: they die with the rules
 
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
 
-    def batched(self, batched: Sequence[bool], over: Callable[..., list[Any]]) -> "CustomJvp":
+    def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomJvp":
         """The rule for batched arguments; tangents are batched where their primals are.
 
         Args:
-          over: maps a function: (function, args, which are batched) -> outputs, all batched.
+          over: maps a function.
         """
 
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            there = [t is not None for t in tangents]
-            given = [t for t in tangents if t is not None]
-            out_there: list[bool] = []
+        def rule(
+            primals: Sequence[Value], tangents: Tangents
+        ) -> tuple[list[Value], list[Value | None]]:
+            n, mask = len(primals), [t is not None for t in tangents]
+            out_mask: list[bool] = []
 
-            def flat(*args: Any) -> list[Any]:
-                waiting = iter(args[len(primals) :])
-                full = [next(waiting) if t else None for t in there]
-                outs, t_outs = self.jvp(args[: len(primals)], full)
-                out_there[:] = [t is not None for t in t_outs]
-                return [*outs, *[t for t in t_outs if t is not None]]
+            def pushed(*args: Value) -> list[Value]:
+                outs, t_outs = self.jvp(args[:n], scatter_list(args[n:], mask))
+                out_mask[:] = [t is not None for t in t_outs]
+                return [*outs, *nonzero(t_outs)]
 
-            which = [*batched, *[b for b, t in zip(batched, there, strict=True) if t]]
-            results = over(flat, [*primals, *given], which)
-            n = len(out_there)
-            waiting = iter(results[n:])
-            return results[:n], [next(waiting) if t else None for t in out_there]
+            which = [*batched, *active(batched, mask)]
+            results = over(pushed, [*primals, *nonzero(tangents)], which)
+            n_outs = len(out_mask)
+            return results[:n_outs], scatter_list(results[n_outs:], out_mask)
 
         return CustomJvp(self.name, rule, self.named_axes)
 
@@ -74,41 +85,38 @@ def axes_in_scope() -> tuple[Any, ...]:
     return tuple(name for name, _ in thread.axes)
 
 
-def stage_custom_jvp(trace: Any, function: Any, rules: CustomJvp, args: Sequence[Any]) -> Any:
-    """Writes a call of the function into the program that `trace` records."""
+@custom_jvp_call.stage_custom
+def _(
+    trace: Trace, function: Callable[..., list[Value]], rules: CustomJvp, args: Sequence[Value]
+) -> list[Value]:
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
     # one program for the function, so that programs around it can be told to be equal
-    program, _ = interned(jaxpr.without_consts(), table=rules.programs)
+    program = consed_with(rules, jaxpr.without_consts())
     params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
     # not `trace`: what the function closes over may belong to transformations inside it
-    return current.trace.bind(custom_jvp_call, [*jaxpr.consts, *args], params)
-
-
-custom_jvp_call.stage_rule = stage_custom_jvp  # type: ignore[attr-defined]
-
-
-@custom_jvp_call.type
-def _(*avals: Aval, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
-    return jaxpr.out_avals
+    return current.trace.bind(custom_jvp_call, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
 
 
 @custom_jvp_call.execute
-def _(args: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
     return run(jaxpr, args, current.base)
 
 
-@custom_jvp_call.unfold
-def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    yield jaxpr, args, range(len(args)), ""
-
-
 @custom_jvp_call.lower
-def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
     return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_jvp_call.batch
-def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+def _(
+    args: Sequence[Value],
+    batched: Mask,
+    axis: Axis,
+    *,
+    jaxpr: Jaxpr,
+    rules: CustomJvp,
+    consts: int,
+) -> list[Value | Shared]:
     which = (*[True] * consts, *batched[consts:]) if any(batched[:consts]) else tuple(batched)
     args = [
         a if b or not w else repeated(a, axis.size)
@@ -125,7 +133,9 @@ def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomJvp, co
     return shared_if_same(outs, jaxpr, which, axis)
 
 
-def shared_if_same(outs: Any, jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> list[Any]:
+def shared_if_same(
+    outs: Sequence[Value], jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis
+) -> list[Value | Shared]:
     """Batched results; those that are the same for all elements of a named axis once."""
     if axis.name is None:
         return list(outs)
@@ -133,43 +143,41 @@ def shared_if_same(outs: Any, jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis)
     return [o if d else Shared(first(o)) for o, d in zip(outs, differ, strict=True)]
 
 
-def mapper(axis: Axis) -> Callable[..., list[Any]]:
-    """What `batched` of custom rules maps functions with."""
+def mapper(axis: Axis) -> Mapper:
+    """Maps functions over axis 0, for `batched` of custom rules."""
     return lambda function, args, batched: batch(function, args, batched, axis)
 
 
-@custom_jvp_call.depends
-def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    return depends(jaxpr, mask, inexact)
-
-
 @custom_jvp_call.linearize
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+) -> Derivative | None:
     refuse_closure(rules.name, "custom_jvp", mask[:consts])
 
-    def pushed(trace: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def pushed(
+        trace: Trace, primals: Sequence[Value], tangents: Tangents
+    ) -> tuple[list[Value], list[Value | None]]:
         return rules.jvp(primals[consts:], tangents[consts:])
 
-    return split(pushed, avals, mask, True, rules.name)
+    return split(pushed, avals, mask, True, rules.name)  # type: ignore[no-any-return]
 
 
 @custom_jvp_call.pushforward
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomJvp, consts: int) -> Any:
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+) -> tuple[Jaxpr, Mask]:
     refuse_closure(rules.name, "custom_jvp", mask[:consts])
-    out_mask: tuple[bool, ...] = ()
+    out_mask: Mask = ()
 
-    def pushed(*args: Any) -> list[Any]:
+    def pushed(*args: Value) -> list[Value]:
         nonlocal out_mask
         n = len(mask)
-        waiting = iter(args[n:])
-        tangents = [next(waiting) if m else None for m in mask]
-        outs, t_outs = rules.jvp(args[consts:n], tangents[consts:])
+        outs, t_outs = rules.jvp(args[consts:n], scatter_list(args[n:], mask)[consts:])
         out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *[t for t in t_outs if t is not None]]
+        return [*outs, *nonzero(t_outs)]
 
-    tangent_avals = [a.strong() for a, m in zip(avals, mask, strict=True) if m]
-    jaxpr = stage(pushed, [*avals, *tangent_avals], name=rules.name + "_jvp")
-    return jaxpr.without_consts() if not jaxpr.consts else jaxpr, out_mask
+    tangents = [a.strong() for a in active(avals, mask)]
+    return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask
 
 
 def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:

@@ -4,31 +4,41 @@ Outside jit such a function simply runs; see `bind_custom` of each trace.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import dtypes
 from ..compiler.lower import lower_jaxpr
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
+from ..core.masks import Mask, active, scatter_list
 from ..core.place import passing_back
-from ..core.primitive import Axis, HigherOrder
-from ..core.trace import current
+from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.trace import Trace, current
+from ..core.value import Value
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
+from ..programs.hash_consing import ProgramOwner, consed_with
+from ..programs.transform import (
+    batch_jaxpr,
+    nonzero,
+    not_linear,
+)
+from ..stablehlo import Block, Operand
+from .applying import applies_jaxpr
 from .call import call_jaxpr
-from .custom_jvp import axes_in_scope, mapper, refuse_closure, shared_if_same
-from .interning import interned
-from .jaxprs import batch_jaxpr, depends
+from .custom_jvp import Mapper, axes_in_scope, mapper, refuse_closure, shared_if_same
 
 custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
+applies_jaxpr(custom_vjp_call)
 custom_pullback = HigherOrder(
     "custom_pullback", "A linear map of which only the transpose is known, as a jaxpr."
 )
 
 
-class CustomVjp:
+class CustomVjp(ProgramOwner):
     """Rules on leaves.
 
     Attributes:
@@ -40,103 +50,105 @@ class CustomVjp:
     """
 
     keeps_closures = True  # of the user's rules, for as long as a program has them
-    __slots__ = ("backward", "forward", "jvp", "name", "named_axes", "programs")
+    __slots__ = ("backward", "forward", "jvp", "name", "named_axes")
 
     def __init__(
         self,
         name: str,
-        forward: Callable[..., Any],
-        backward: Callable[..., Any],
-        named_axes: Any = None,
+        forward: Callable[..., tuple[list[Value], list[Value], Any]],
+        backward: Callable[..., list[Value | None]],
+        named_axes: tuple[Any, ...] | None = None,
     ) -> None:
+        super().__init__()
         self.name, self.forward, self.backward = name, forward, backward
         self.jvp = None
         self.named_axes = axes_in_scope() if named_axes is None else named_axes
-        self.programs: dict[Any, Any] = {}  # of the function: they die with the rules
 
     def __repr__(self) -> str:
         return f"vjp of {self.name}"
 
-    def batched(self, batched: Sequence[bool], over: Callable[..., list[Any]]) -> "CustomVjp":
+    def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomVjp":
         """The rules for batched arguments.
 
         Args:
-          over: maps a function: (function, args, which are batched) -> outputs, all batched.
+          over: maps a function.
         """
 
-        def forward(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
+        def forward(
+            primals: Sequence[Value], perturbed: Sequence[bool]
+        ) -> tuple[list[Value], list[Value], Any]:
             n_outs = 0
             tree: Any = None
 
-            def flat(*xs: Any) -> list[Any]:
+            def one(*xs: Value) -> list[Value]:
                 nonlocal n_outs, tree
                 outs, residuals, tree = self.forward(xs, perturbed)
                 n_outs = len(outs)
                 return [*outs, *residuals]
 
-            results = over(flat, primals, batched)
+            results = over(one, primals, batched)
             return results[:n_outs], results[n_outs:], tree
 
-        def backward(tree: Any, residuals: Any, cts: Any, in_avals: Sequence[Aval]) -> list[Any]:
-            there = [ct is not None for ct in cts]
+        def backward(
+            tree: Any,
+            residuals: Sequence[Value],
+            cts: Sequence[Value | None],
+            in_avals: Sequence[Aval],
+        ) -> list[Value | None]:
+            known = [ct is not None for ct in cts]
             inner_avals = [
                 a.update(shape=a.shape[1:]) if b else a
                 for a, b in zip(in_avals, batched, strict=True)
             ]
-            nonzero: list[bool] = []
+            there: list[bool] = []
 
-            def flat(*xs: Any) -> list[Any]:
-                waiting = iter(xs[len(residuals) :])
-                full = [next(waiting) if t else None for t in there]
-                results = self.backward(tree, xs[: len(residuals)], full, inner_avals)
-                nonzero[:] = [r is not None for r in results]
-                return [r for r in results if r is not None]
+            def one(*xs: Value) -> list[Value]:
+                n = len(residuals)
+                results = self.backward(tree, xs[:n], scatter_list(xs[n:], known), inner_avals)
+                there[:] = [r is not None for r in results]
+                return nonzero(results)
 
-            given = [*residuals, *[ct for ct in cts if ct is not None]]
-            results = iter(over(flat, given, [True] * len(given)))
-            full = [next(results) if n else None for n in nonzero]
+            operands = [*residuals, *nonzero(cts)]
+            results = over(one, operands, [True] * len(operands))
             return [
                 ct if ct is None or b else reduce_sum(ct, axes=(0,))
-                for ct, b in zip(full, batched, strict=True)
+                for ct, b in zip(scatter_list(results, there), batched, strict=True)
             ]
 
         return CustomVjp(self.name, forward, backward, self.named_axes)
 
 
-def stage_custom_vjp(trace: Any, function: Any, rules: CustomVjp, args: Sequence[Any]) -> Any:
-    """Writes a call of the function into the program that `trace` records."""
+@custom_vjp_call.stage_custom
+def _(
+    trace: Trace, function: Callable[..., list[Value]], rules: CustomVjp, args: Sequence[Value]
+) -> list[Value]:
     jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
     # one program for the function, so that programs around it can be told to be equal
-    program, _ = interned(jaxpr.without_consts(), table=rules.programs)
+    program = consed_with(rules, jaxpr.without_consts())
     params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
-    return current.trace.bind(custom_vjp_call, [*jaxpr.consts, *args], params)
-
-
-custom_vjp_call.stage_rule = stage_custom_vjp  # type: ignore[attr-defined]
-
-
-@custom_vjp_call.type
-def _(*avals: Aval, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
-    return jaxpr.out_avals
+    return current.trace.bind(custom_vjp_call, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
 
 
 @custom_vjp_call.execute
-def _(args: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
     return run(jaxpr, args, current.base)
 
 
-@custom_vjp_call.unfold
-def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    yield jaxpr, args, range(len(args)), ""
-
-
 @custom_vjp_call.lower
-def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
     return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_vjp_call.batch
-def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+def _(
+    args: Sequence[Value],
+    batched: Mask,
+    axis: Axis,
+    *,
+    jaxpr: Jaxpr,
+    rules: CustomVjp,
+    consts: int,
+) -> list[Value | Shared]:
     inner = batch_jaxpr(jaxpr, tuple(batched), axis)
     outs = custom_vjp_call(
         *inner.consts,
@@ -148,23 +160,20 @@ def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, rules: CustomVjp, co
     return shared_if_same(outs, jaxpr, batched, axis)
 
 
-@custom_vjp_call.depends
-def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    return depends(jaxpr, mask, inexact)
-
-
 @custom_vjp_call.pushforward
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, rules: CustomVjp, **params: Any) -> NoReturn:
     raise forward_mode(rules.name)
 
 
 @custom_vjp_call.linearize
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> Any:
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
+) -> Derivative:
     refuse_closure(rules.name, "custom_vjp", mask[:consts])
     n_outs = 0
     tree: Any = None
 
-    def forward(*args: Any) -> list[Any]:
+    def forward(*args: Value) -> list[Value]:
         nonlocal n_outs, tree
         outs, residuals, tree = rules.forward(args[consts:], mask[consts:])
         n_outs = len(outs)
@@ -174,22 +183,21 @@ def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, rules: CustomVjp, consts: int) -> 
     out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
     res_avals = fwd.out_avals[n_outs:]
     out_mask = tuple(dtypes.is_inexact(a.dtype) for a in out_avals)
-    ct_avals = [a for a, m in zip(out_avals, out_mask, strict=True) if m]
-    in_avals = [a.strong() for a, m in zip(avals, mask, strict=True) if m]
+    ct_avals = active(out_avals, out_mask)
+    in_avals = [a.strong() for a in active(avals, mask)]
 
-    def backward(*args: Any) -> list[Any]:
-        waiting = iter(args[len(res_avals) :])
-        cts = [next(waiting) if m else None for m in out_mask]
+    def backward(*args: Value) -> list[Value]:
+        residuals, cts = args[: len(res_avals)], scatter_list(args[len(res_avals) :], out_mask)
         with passing_back(rules.name):
-            results = rules.backward(tree, args[: len(res_avals)], cts, avals[consts:])
-        chosen = [r for r, m in zip(results, mask[consts:], strict=True) if m]
+            results = rules.backward(tree, residuals, cts, avals[consts:])
+        chosen = active(results, mask[consts:])
         return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
 
     bwd = stage(backward, [*res_avals, *ct_avals], name=rules.name + "_bwd")
 
-    def linear(*args: Any) -> Any:
+    def linear(*args: Value) -> list[Value]:
         residuals, tangents = args[: len(res_avals)], args[len(res_avals) :]
-        return custom_pullback(
+        return custom_pullback(  # type: ignore[no-any-return]
             *bwd.consts,
             *residuals,
             *tangents,
@@ -219,41 +227,47 @@ def forward_mode(name: str) -> TypeError:
 # --- the linear map of which only the transpose is known ---
 
 
+Avals = tuple[Aval, ...]
+
+
 @custom_pullback.type
-def _(*avals: Aval, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(*avals: Aval, jaxpr: Jaxpr, outs: Avals, name: str) -> Avals:
     return outs
 
 
 @custom_pullback.execute
-def _(args: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(args: Sequence[Array], *, name: str, **params: Any) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.lower
-def _(block: Any, *operands: Any, out: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(block: Block, *operands: Operand, out: Any, name: str, **params: Any) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.linearize
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: Any) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.pushforward
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: Any) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.transpose
-def _(cts: Any, *args: Any, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
-    known = [a for a in args if type(a) is not Aval]
-    given = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
-    results = iter(call_jaxpr(jaxpr, [*known, *given]))
-    return [next(results) if type(a) is Aval else None for a in args]
+def _(
+    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, outs: Avals, name: str
+) -> list[Value | None]:
+    linear = [type(a) is Aval for a in args]
+    full = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
+    return scatter_list(call_jaxpr(jaxpr, [*not_linear(args), *full]), linear)
 
 
 @custom_pullback.batch
-def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, outs: Any, name: str) -> Any:
+def _(
+    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, outs: Avals, name: str
+) -> list[Value]:
     n_known = len(jaxpr.invars) - len(outs)
     which = [*batched[:n_known], *[True] * len(outs)]
     inner = batch_jaxpr(jaxpr, tuple(which), axis)
@@ -263,4 +277,6 @@ def _(args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, outs: Any, name: str
         for a, b in zip(args[n_known:], batched[n_known:], strict=True)
     ]
     known = [*inner.consts, *args[:n_known]]
-    return custom_pullback(*known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name)
+    return custom_pullback(  # type: ignore[no-any-return]
+        *known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name
+    )

@@ -11,19 +11,29 @@ from typing import Any, NamedTuple
 
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
+from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder
-from ..core.trace import current
+from ..core.trace import Trace, current
+from ..core.value import Value
 from ..interpreters.batch import repeated
-from ..interpreters.derivative import split
+from ..interpreters.derivative import Derivative, split
 from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import add, instantiate
-from .jaxprs import batch_jaxpr, depends
+from ..programs.transform import (
+    batch_jaxpr,
+    nonzero,
+    not_linear,
+)
+from ..stablehlo import Block, Operand
+from .applying import applies_jaxpr
 
 linear_solve = HigherOrder("linear_solve", "Solves A x = b; x may be followed by auxiliary values.")
+applies_jaxpr(linear_solve)
 
 
 class Side(NamedTuple):
@@ -37,41 +47,32 @@ class Side(NamedTuple):
 # the transposed map, or None; `count`, how many parameters there are.
 
 
-def apply(side: Side, other: Side | None, count: int, args: Sequence[Any]) -> list[Any]:
+def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value]) -> list[Value]:
     """Solves, under the current trace: the parameters, then the right-hand side."""
     return linear_solve(  # type: ignore[no-any-return]
         *args, jaxpr=side.solve, side=side, other=other, count=count
     )
 
 
-@linear_solve.type
-def _(*avals: Aval, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
-    return jaxpr.out_avals
-
-
 @linear_solve.execute
-def _(args: Any, *, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
     return run_jaxpr(jaxpr, args)
 
 
-@linear_solve.unfold
-def _(args: Any, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    yield jaxpr, args, range(len(args)), ""
-
-
 @linear_solve.lower
-def _(block: Any, *xs: Any, out: Any, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
-    return lower_call(block, jaxpr, xs)
+def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+    return lower_call(block, jaxpr, operands)
 
 
-@linear_solve.depends
-def _(mask: Any, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    return depends(jaxpr, mask, inexact)
-
-
-def pushed(primals: Sequence[Any], tangents: Sequence[Any], side: Side, other: Any, n: int) -> Any:
+def pushed(
+    primals: Sequence[Value],
+    tangents: Sequence[Value | None],
+    side: Side,
+    other: Side | None,
+    n: int,
+) -> tuple[list[Value], list[Value | None]]:
     """The solution and its tangent; auxiliary values have none."""
-    outs = apply(side, other, n, primals)
+    outs = apply_solve(side, other, n, primals)
     parameters, rhs = primals[:n], list(tangents[n:])
     x = outs[: len(rhs)]
     if any(t is not None for t in tangents[:n]):
@@ -81,11 +82,11 @@ def pushed(primals: Sequence[Any], tangents: Sequence[Any], side: Side, other: A
     if all(db is None for db in rhs):
         return outs, [None] * len(outs)
     full = [instantiate(db, v.aval) for db, v in zip(rhs, primals[n:], strict=True)]
-    solved = apply(side, other, n, [*parameters, *full])
+    solved = apply_solve(side, other, n, [*parameters, *full])
     return outs, [*solved[: len(rhs)], *[None] * (len(outs) - len(rhs))]
 
 
-def difference(db: Any, change: Any) -> Any:
+def difference(db: Value | None, change: Value | None) -> Value | None:
     """db - change, where `None` is zero."""
     if change is None:
         return db
@@ -93,31 +94,43 @@ def difference(db: Any, change: Any) -> Any:
 
 
 @linear_solve.linearize
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
-    def rule(trace: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, side: Side, other: Side | None, count: int
+) -> Derivative | None:
+    def rule(
+        trace: Trace, primals: Sequence[Value], tangents: Sequence[Value | None]
+    ) -> tuple[list[Value], list[Value | None]]:
         return pushed(primals, tangents, side, other, count)
 
-    return split(rule, avals, mask, True, "linear_solve")
+    return split(rule, avals, mask, True, "linear_solve")  # type: ignore[no-any-return]
 
 
 @linear_solve.pushforward
-def _(mask: Any, avals: Any, *, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
-    out_mask: tuple[bool, ...] = ()
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, side: Side, other: Side | None, count: int
+) -> tuple[Jaxpr, Mask]:
+    out_mask: Mask = ()
 
-    def rule(*args: Any) -> list[Any]:
+    def rule(*args: Value) -> list[Value]:
         nonlocal out_mask
-        waiting = iter(args[len(mask) :])
-        tangents = [next(waiting) if m else None for m in mask]
-        outs, t_outs = pushed(args[: len(mask)], tangents, side, other, count)
+        n = len(mask)
+        outs, t_outs = pushed(args[:n], scatter_list(args[n:], mask), side, other, count)
         out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *[t for t in t_outs if t is not None]]
+        return [*outs, *nonzero(t_outs)]
 
-    tangent_avals = [a.strong() for a, m in zip(avals, mask, strict=True) if m]
-    return stage(rule, [*avals, *tangent_avals], name=jaxpr.name + "_jvp"), out_mask
+    tangents = [a.strong() for a in active(avals, mask)]
+    return stage(rule, [*avals, *tangents], name=jaxpr.name + "_jvp"), out_mask
 
 
 @linear_solve.transpose
-def _(cts: Any, *args: Any, jaxpr: Jaxpr, side: Side, other: Any, count: int) -> Any:
+def _(
+    cts: Sequence[Value | None],
+    *args: Value | Aval,
+    jaxpr: Jaxpr,
+    side: Side,
+    other: Side | None,
+    count: int,
+) -> list[Value | None]:
     if other is None:
         raise TypeError(
             "custom_linear_solve: reverse-mode differentiation needs a solver for the transposed "
@@ -127,14 +140,21 @@ def _(cts: Any, *args: Any, jaxpr: Jaxpr, side: Side, other: Any, count: int) ->
     given = [
         instantiate(ct, v.aval) for ct, v in zip(cts[:n_x], side.solve.outvars[:n_x], strict=True)
     ]
-    solved = apply(other, side, count, [*args[:count], *given])
+    solved = apply_solve(other, side, count, [*not_linear(args[:count]), *given])
     return [*[None] * count, *solved[:n_x]]
 
 
 @linear_solve.batch
 def _(
-    args: Any, batched: Any, axis: Axis, *, jaxpr: Jaxpr, side: Side, other: Any, count: int
-) -> Any:
+    args: Sequence[Value],
+    batched: Mask,
+    axis: Axis,
+    *,
+    jaxpr: Jaxpr,
+    side: Side,
+    other: Side | None,
+    count: int,
+) -> list[Value]:
     # a solution is batched if anything is; right-hand sides are solutions of the other side
     which = [*batched[:count], *[True] * (len(args) - count)]
     full = [
@@ -145,4 +165,4 @@ def _(
         None if s is None else Side(*[batch_jaxpr(program, which, axis) for program in s])
         for s in (side, other)
     ]
-    return apply(sides[0], sides[1], count, full)  # type: ignore[arg-type]
+    return apply_solve(sides[0], sides[1], count, full)  # type: ignore[arg-type]

@@ -1,61 +1,93 @@
 """The scan primitive: a loop of a known number of steps over slices of arrays.
 
 Its jaxpr goes from (constants, carry, slices) to (carry, slices); the operands are the constants,
-the initial carry, and arrays with one slice a step along axis 0. The transposition of the loop is
-in `scan_transpose.py`.
+the initial carry, and arrays with one slice a step along axis 0.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from ..compiler.dead_code import has_effects, jaxpr_calls_host, live_equations
 from ..compiler.loaded import run as run_program
-from ..compiler.lower import lower_call, lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.array import Array
-from ..core.aval import Aval, aval
+from ..core.aval import Aval
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
-from ..dtypes import int32
+from ..core.value import Value
+from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
-from ..primitives.callbacks import token_of
-from ..primitives.structural import move_axis, zeros
-from ..stablehlo.attributes import ints
-from .jaxprs import (
-    Mask,
-    active,
+from ..primitives.structural import add, move_axis, zeros
+from ..programs.loop_bodies import (
+    ResidualHoisting,
+    interleave_tangents,
+    partition_carry,
+    reached_back,
+    without_copies,
+)
+from ..programs.partial_eval import EquationParts, Policy, partial_eval_jaxpr
+from ..programs.transform import (
     batch_partly,
+    carry_fixpoint,
     depends,
-    divided,
-    filled,
-    inactive,
+    instantiate_zeros,
     jvp_jaxpr,
     linearize_jaxpr,
-    repeated,
-    settled,
-    settled_by,
-    spread,
+    nonzero,
+    transformed_at_fixpoint,
+    transpose_jaxpr,
 )
+from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
+from ..stablehlo import Block, Operand
+from .applying import Unfolding
+from .scan_lowering import lower_scan
 
 scan = HigherOrder("scan", "A loop of `length` steps over slices: the last carry, and stacks.")
 
-_INDEX = aval((), int32)
+
+class ScanParams(NamedTuple):
+    """The parameters of `scan`."""
+
+    jaxpr: Jaxpr
+    length: int
+    reverse: bool
+    unroll: int
+    num_consts: int
+    num_carry: int
+
+    def groups(self, items: Sequence[Any]) -> list[list[Any]]:
+        """The items of the constants, of the carry, and of the sliced operands."""
+        return groups_of(items, self.num_consts, self.num_carry)
+
+    @property
+    def loop(self) -> "Loop":
+        """The parameters that aren't about the body."""
+        return {"length": self.length, "reverse": self.reverse, "unroll": self.unroll}
+
+
+class Loop(TypedDict):
+    """The order of the steps."""
+
+    length: int
+    reverse: bool
+    unroll: int
 
 
 def apply_scan(
     jaxpr: Jaxpr,
-    consts: Sequence[Any],
-    carry: Sequence[Any],
-    xs: Sequence[Any],
+    consts: Sequence[Value],
+    carry: Sequence[Value],
+    xs: Sequence[Value],
     *,
     length: int,
     reverse: bool,
     unroll: int,
-) -> list[Any]:
+) -> list[Value]:
     """Scans under the current trace; constants of the jaxpr become operands.
 
     A carry that no step changes becomes a constant, and a stack of the slices of an operand is
@@ -64,69 +96,40 @@ def apply_scan(
     consts = [*jaxpr.consts, *consts]
     jaxpr = jaxpr.without_consts()
     nc, nk = len(consts), len(carry)
-    body, steady, taken = without_copies(jaxpr, nc, nk)
-    params = (
-        ("jaxpr", body),
-        ("length", length),
-        ("reverse", reverse),
-        ("unroll", unroll),
-        ("num_consts", nc + sum(steady)),
-        ("num_carry", nk - sum(steady)),
-    )
+    body, steady, passed = without_copies(jaxpr, nc, nk)
+    n_steady = sum(steady)
+    params = ScanParams(body, length, reverse, unroll, nc + n_steady, nk - n_steady)
     operands = [*consts, *active(carry, steady), *inactive(carry, steady), *xs]
-    outs = current.trace.bind(scan, operands, params)
+    outs: list[Value] = current.trace.bind(scan, operands, tuple(params._asdict().items()))
     if body is jaxpr:
-        return outs  # type: ignore[no-any-return]
+        return outs
     computed = iter(outs)
     return [
         *[x if s else next(computed) for x, s in zip(carry, steady, strict=True)],
-        *[next(computed) if i is None else xs[i] for i in taken],
+        *[next(computed) if i is None else xs[i] for i in passed],
     ]
 
 
-def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> tuple[Jaxpr, Mask, list[int | None]]:
-    """The body with what it only passes on taken out; once each.
-
-    Returns: the body, which of the carry are constants instead, and for each stack the number of
-    the operand that it equals, if any.
-    """
-    key = ("without copies", nc, nk)
-    if key not in jaxpr.cache:
-        consts, carry, xs = divided(jaxpr.invars, nc, nk)
-        outs, ys = divided(jaxpr.outvars, nk)
-        steady = tuple(v is o for v, o in zip(carry, outs, strict=True))
-        inputs = {v: i for i, v in enumerate(xs)}
-        taken = [inputs.get(v) if type(v) is Var else None for v in ys]
-        body = jaxpr
-        if any(steady) or any(i is not None for i in taken):
-            body = Jaxpr(
-                [],
-                [],
-                [*consts, *active(carry, steady), *inactive(carry, steady), *xs],
-                jaxpr.equations,
-                [
-                    *inactive(outs, steady),
-                    *[v for v, i in zip(ys, taken, strict=True) if i is None],
-                ],
-                jaxpr.name,
-            )
-        jaxpr.cache[key] = body, steady, taken
-    return jaxpr.cache[key]  # type: ignore[no-any-return]
-
-
 @scan.type
-def _(*avals: Aval, jaxpr: Jaxpr, length: int, num_carry: int, **params: Any) -> Any:
-    carry, ys = divided(jaxpr.out_avals, num_carry)
-    return [*carry, *[a.update(shape=(length, *a.shape)) for a in ys]]
+def _(*avals: Aval, **named: Any) -> list[Aval]:
+    params = ScanParams(**named)
+    carry, ys = groups_of(params.jaxpr.out_avals, params.num_carry)
+    return [*carry, *[a.update(shape=(params.length, *a.shape)) for a in ys]]
 
 
 @scan.execute
-def _(args: Any, **params: Any) -> Any:
-    cache = params["jaxpr"].cache
-    key = ("program", scan, *params.values())
-    if key not in cache:
-        cache[key] = Program(one_equation(scan, [a.aval.strong() for a in args], params))
-    return run_program(cache[key], args)
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
+    return run_program(scan_program(jaxpr, tuple(named.items())), args)
+
+
+@derived
+def scan_program(body: Jaxpr, named: tuple[tuple[str, Any], ...]) -> Program:
+    """The compiled loop."""
+    params = ScanParams(body, **dict(named))
+    consts, carry, xs = params.groups(body.in_avals)
+    xs = [a.update(shape=(params.length, *a.shape)) for a in xs]
+    avals = [a.strong() for a in (*consts, *carry, *xs)]
+    return Program(one_equation(scan, avals, params._asdict()))
 
 
 def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str, Any]) -> Jaxpr:
@@ -139,191 +142,101 @@ def one_equation(primitive: HigherOrder, avals: Sequence[Aval], params: dict[str
 
 
 @scan.unfold
-def _(
-    args: Any,
-    *,
-    jaxpr: Jaxpr,
-    length: int,
-    reverse: bool,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
-) -> Any:
-    consts, carry, xs = divided(args, num_consts, num_carry)
-    for i in reversed(range(length)) if reverse else range(length):
+def _(args: Sequence[Array], **named: Any) -> Unfolding:
+    params = ScanParams(**named)
+    consts, carry, xs = params.groups(args)
+    steps = range(params.length)
+    for i in reversed(steps) if params.reverse else steps:
         slices = [slice_now(x, i) for x in xs]
-        outs = yield jaxpr, [*consts, *carry, *slices], range(len(args)), f"step {i} of scan"
-        carry = outs[:num_carry]
+        inputs = [*consts, *carry, *slices]
+        outs = yield params.jaxpr, inputs, range(len(args)), f"step {i} of scan"
+        carry = outs[: params.num_carry]
 
 
-def slice_now(x: Any, i: int) -> Any:
+def slice_now(x: Array, i: int) -> Array:
     """One slice of an array along axis 0, computed now."""
     return Array(np.asarray(x.host())[i], x.aval.update(shape=x.aval.shape[1:]))
 
 
-@scan.depends
-def _(
-    mask: Mask, inexact: bool, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
-) -> Any:
-    mask = settled_by(mask, num_consts, num_carry, lambda m: depends(jaxpr, m, inexact))
-    outs = depends(jaxpr, mask, inexact)
-    return (*mask[num_consts : num_consts + num_carry], *outs[num_carry:])
-
-
-# --- StableHLO ---
-
-
 @scan.lower
-def _(
-    block: Any,
-    *operands: Any,
-    out: Any,
-    jaxpr: Jaxpr,
-    length: int,
-    reverse: bool,
-    unroll: int,
-    num_consts: int,
-    num_carry: int,
-) -> Any:
-    consts, carry, xs = divided(operands, num_consts, num_carry)
-    avals = jaxpr.out_avals[num_carry:]
-    stacks = [block.full(0, a.update(shape=(length, *a.shape), weak_type=False)) for a in avals]
-    unroll = max(1, min(unroll, length))
-    whole, rest = divmod(length, unroll)
-    write = lower_jaxpr if whole * unroll + rest <= 1 or unroll == 1 else lower_call
-    if length and unroll == length:
-        whole, rest = 0, length
-
-    def step(inner: Any, at: Any, carry: Any, stacks: Any) -> tuple[Any, Any]:
-        if reverse:
-            last = inner.constant(int32.type(length - 1), _INDEX)
-            at = inner.elementwise("subtract", (last, at), _INDEX)
-        outs = write(inner, jaxpr, [*consts, *carry, *[slice_at(inner, x, at) for x in xs]])
-        ys = outs[num_carry:]
-        return outs[:num_carry], [put_at(inner, s, y, at) for s, y in zip(stacks, ys, strict=True)]
-
-    def steps(inner: Any, at: Any, count: int, carry: Any, stacks: Any) -> tuple[Any, Any, Any]:
-        one = inner.constant(int32.type(1), _INDEX) if count else None
-        for _ in range(count):
-            carry, stacks = step(inner, at, carry, stacks)
-            at = inner.elementwise("add", (at, one), _INDEX)
-        return at, carry, stacks
-
-    at = block.constant(int32.type(0), _INDEX)
-    if whole:
-        calls = jaxpr_calls_host(jaxpr)
-        state = [at, *carry, *stacks, *([token_of(block)] if calls else [])]
-        avals = [o.aval for o in state]
-
-        def condition(inner: Any, args: Any) -> Any:
-            limit = inner.constant(int32.type(whole * unroll), _INDEX)
-            return [inner.compare("LT", args[0], limit, aval((), bool))]
-
-        def body(inner: Any, args: Any) -> Any:
-            at, carry, stacks = steps(inner, args[0], unroll, *divided(args[1:], num_carry))
-            return [at, *carry, *stacks]
-
-        write_body = with_token(body) if calls else body
-        regions = [block.region(avals, condition), block.region(avals, write_body)]
-        at, *state = block.op("while", *state, out=avals, regions=regions)
-        if calls:
-            block.token = state.pop()
-        carry, stacks = divided(state, num_carry)
-    _, carry, stacks = steps(block, at, rest, carry, stacks)
-    return [*carry, *stacks]
+def _(block: Block, *operands: Operand, out: Any, **params: Any) -> list[Operand]:
+    return lower_scan(block, operands, **params)
 
 
-def starts(block: Any, at: Any, ndim: int) -> list[Any]:
-    """The start indices of slice `at` along axis 0."""
-    zero = block.constant(int32.type(0), _INDEX) if ndim > 1 else None
-    return [at, *[zero] * (ndim - 1)]
+@scan.depends
+def _(mask: Mask, inexact: bool, **named: Any) -> Mask:
+    jaxpr, *_, nc, nk = ScanParams(**named)
+    mask = carry_fixpoint(mask, nc, nk, lambda m: depends(jaxpr, m, inexact))
+    outs = depends(jaxpr, mask, inexact)
+    return (*mask[nc : nc + nk], *outs[nk:])
 
 
-def slice_at(block: Any, x: Any, at: Any) -> Any:
-    """One slice along axis 0."""
-    shape = x.aval.shape[1:]
-    window = block.op(
-        "dynamic_slice",
-        x,
-        *starts(block, at, x.aval.ndim),
-        out=x.aval.update(shape=(1, *shape), weak_type=False),
-        attributes=f"slice_sizes = {ints((1, *shape))}",
-    )
-    return block.reshape(window, shape)
+# --- devices that take different ways ---
 
 
-def put_at(block: Any, stack: Any, y: Any, at: Any) -> Any:
-    """The stack with one slice replaced."""
-    window = block.reshape(y, (1, *y.aval.shape))
-    places = starts(block, at, stack.aval.ndim)
-    return block.op("dynamic_update_slice", stack, window, *places, out=stack.aval)
+def body_variation(
+    params: ScanParams, ins: Sequence[VaryingAxes], context: Divergence
+) -> list[VaryingAxes]:
+    """The axes along which the inputs of the body vary."""
+    consts, carry, xs = params.groups(ins)
+    while True:
+        outs = context.vary(params.jaxpr, [*consts, *carry, *xs])
+        wider = [c | o for c, o in zip(carry, outs, strict=False)]
+        if wider == carry:
+            return [*consts, *carry, *xs]
+        carry = wider
+
+
+@scan.vary
+def _(ins: Sequence[VaryingAxes], context: Divergence, **named: Any) -> list[VaryingAxes]:
+    params = ScanParams(**named)
+    return context.vary(params.jaxpr, body_variation(params, ins, context))
+
+
+@scan.keep_uniform
+def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
+    params = ScanParams(**dict(e.params))
+    inside = body_variation(params, ins, context)
+    return with_jaxprs(e, jaxpr=context.keep_uniform(params.jaxpr, inside))
 
 
 # --- derivatives ---
 
 
 @scan.pushforward
-def _(
-    mask: Mask,
-    avals: Sequence[Aval],
-    *,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **rest: Any,
-) -> Any:
-    nc, nk = num_consts, num_carry
-    full, (_, out_mask) = settled(
+def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
+    params = ScanParams(**named)
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    full, (_, out_mask) = transformed_at_fixpoint(
         mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: jvp_jaxpr(jaxpr, m)
     )
     carry_mask = full[nc : nc + nk]
     out_mask = (*carry_mask, *out_mask[nk:])
     pushed, _ = jvp_jaxpr(jaxpr, full, out_mask)
-    body = joined(pushed, full, out_mask, nc, nk)
+    body = interleave_tangents(pushed, full, out_mask, nc, nk)
 
-    def program(*args: Any) -> list[Any]:
-        consts, carry, xs = divided(args[: len(mask)], nc, nk)
-        t_consts, t_carry, t_xs = divided(spread(args[len(mask) :], mask), nc, nk)
-        t_carry = instantiated(t_carry, carry_mask, avals[nc : nc + nk])
+    def program(*args: Value) -> list[Value]:
+        consts, carry, xs = params.groups(args[: len(mask)])
+        t_consts, t_carry, t_xs = params.groups(scatter_list(args[len(mask) :], mask))
+        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
         outs = apply_scan(
             body,
-            [*consts, *given(t_consts)],
-            [*carry, *given(t_carry)],
-            [*xs, *given(t_xs)],
-            **rest,
+            [*consts, *nonzero(t_consts)],
+            [*carry, *nonzero(t_carry)],
+            [*xs, *nonzero(t_xs)],
+            **params.loop,
         )
         n_t = sum(carry_mask)
-        carry, t_carry, ys, t_ys = divided(outs, nk, n_t, len(jaxpr.outvars) - nk)
+        carry, t_carry, ys, t_ys = groups_of(outs, nk, n_t, len(jaxpr.outvars) - nk)
         return [*carry, *ys, *t_carry, *t_ys]
 
     tangents = [a.strong() for a in active(avals, mask)]
     return stage(program, [*avals, *tangents], name="scan_jvp"), out_mask
 
 
-def joined(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:
-    """(primals, tangents) -> (outputs, tangents) in the order of a scan: each group with its
-    tangents behind."""
-    n, n_outs = len(mask), len(out_mask)
-    groups = divided(pushed.invars[:n], nc, nk)
-    t_groups = divided(spread(pushed.invars[n:], mask), nc, nk)
-    outs = divided(pushed.outvars[:n_outs], nk)
-    t_outs = divided(spread(pushed.outvars[n_outs:], out_mask), nk)
-    return Jaxpr(
-        pushed.constvars,
-        pushed.consts,
-        [v for vs, ts in zip(groups, t_groups, strict=True) for v in (*vs, *given(ts))],
-        pushed.equations,
-        [v for vs, ts in zip(outs, t_outs, strict=True) for v in (*vs, *given(ts))],
-        pushed.name,
-    )
-
-
-def given(items: Sequence[Any]) -> list[Any]:
-    """What isn't `None`."""
-    return [x for x in items if x is not None]
-
-
-def instantiated(items: Sequence[Any], mask: Sequence[bool], avals: Sequence[Aval]) -> list[Any]:
+def with_zeros(
+    items: Sequence[Value | None], mask: Sequence[bool], avals: Sequence[Aval]
+) -> list[Value | None]:
     """The items, with zeros for those missing in the mask."""
     return [
         zeros(a.strong()) if x is None and m else x
@@ -332,143 +245,224 @@ def instantiated(items: Sequence[Any], mask: Sequence[bool], avals: Sequence[Ava
 
 
 @scan.linearize
-def _(
-    mask: Mask,
-    avals: Sequence[Aval],
-    *,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **rest: Any,
-) -> Any:
-    nc, nk = num_consts, num_carry
-    full, (forward, linear, out_mask) = settled(
+def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> Derivative | None:
+    params = ScanParams(**named)
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    full, (forward, linear, out_mask) = transformed_at_fixpoint(
         mask, nc, nk, lambda m: depends(jaxpr, m, True), lambda m: linearize_jaxpr(jaxpr, m)
     )
     carry_mask = full[nc : nc + nk]
-    linear, out_mask = filled(linear, 0, out_mask, (*carry_mask, *out_mask[nk:]), jaxpr.out_avals)
+    linear, out_mask = instantiate_zeros(
+        linear, 0, out_mask, (*carry_mask, *out_mask[nk:]), jaxpr.out_avals
+    )
     if not any(out_mask):
         return None
     n_outs = len(jaxpr.outvars)
     forward_consts = forward.consts
     forward = forward.without_consts()
-    kept = Kept(forward, len(forward_consts) + nc, nk, n_outs)
-    n_fixed = len(kept.fixed)
+    hoisting = ResidualHoisting(forward, len(forward_consts) + nc, nk, n_outs)
+    n_fixed = len(hoisting.fixed)
 
-    def run_forward(*args: Any) -> list[Any]:
-        consts, carry, xs = divided(args, nc, nk)
+    def run_forward(*args: Value) -> list[Value]:
+        consts, carry, xs = params.groups(args)
         consts = [*forward_consts, *consts]
-        outs = apply_scan(kept.body, consts, carry, xs, **rest)
-        return [*outs[:n_outs], *kept.values(consts, xs, outs)]
+        outs = apply_scan(hoisting.body, consts, carry, xs, **params.loop)
+        return [*outs[:n_outs], *hoisting.values(consts, xs, outs)]
 
     # the body of the linear scan: residuals that change are its xs, the others its constants
-    n_kept = len(kept.fixed) + len(kept.moving)
-    residuals = linear.invars[:n_kept]
-    t_consts, t_carry, t_xs = divided(spread(linear.invars[n_kept:], full), nc, nk)
-    fixed = [residuals[i] for i in kept.fixed]
-    moving = [residuals[i] for i in kept.moving]
-    order = [*fixed, *given(t_consts), *given(t_carry), *moving, *given(t_xs)]
+    n_residuals = n_fixed + len(hoisting.moving)
+    residuals = linear.invars[:n_residuals]
+    t_consts, t_carry, t_xs = params.groups(scatter_list(linear.invars[n_residuals:], full))
+    fixed = [residuals[i] for i in hoisting.fixed]
+    moving = [residuals[i] for i in hoisting.moving]
+    order = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
     body = Jaxpr(
         linear.constvars, linear.consts, order, linear.equations, linear.outvars, linear.name
     )
 
-    def push(*args: Any) -> list[Any]:
-        fixed, moving, tangents = divided(args, n_fixed, n_kept - n_fixed)
-        t_consts, t_carry, t_xs = divided(spread(tangents, mask), nc, nk)
-        t_carry = instantiated(t_carry, carry_mask, avals[nc : nc + nk])
-        return apply_scan(
-            body, [*fixed, *given(t_consts)], given(t_carry), [*moving, *given(t_xs)], **rest
-        )
+    def push(*args: Value) -> list[Value]:
+        fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
+        t_consts, t_carry, t_xs = params.groups(scatter_list(tangents, mask))
+        t_carry = with_zeros(t_carry, carry_mask, avals[nc : nc + nk])
+        consts, xs = [*fixed, *nonzero(t_consts)], [*moving, *nonzero(t_xs)]
+        return apply_scan(body, consts, nonzero(t_carry), xs, **params.loop)
 
     whole = stage(run_forward, avals, name="scan")
-    kept_avals = whole.out_avals[n_outs:]
-    tangents = [a.strong() for a in active(avals, mask)]
-    return Derivative(
-        mask, whole, n_outs, out_mask, stage(push, [*kept_avals, *tangents], name="scan_linear")
+    linear_avals = [*whole.out_avals[n_outs:], *[a.strong() for a in active(avals, mask)]]
+    push_jaxpr = stage(push, linear_avals, name="scan_linear")
+    return Derivative(mask, whole, n_outs, out_mask, push_jaxpr)
+
+
+@scan.partial_eval
+def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+    """Residuals of the steps are stacked; the steps that are done again read them from there."""
+    params = ScanParams(**dict(e.params))
+    jaxpr, nc, nk, n_outs = params.jaxpr, params.num_consts, params.num_carry, len(e.outvars)
+    asked = wanted
+    reusable = tuple(i >= nk for i in range(n_outs))  # the last carry isn't that of each step
+    while True:  # a carry that a step needs is to be computed by the step before
+        parts = partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+        carry = tuple(w or nc + i in parts.used for i, w in enumerate(wanted[:nk]))
+        if carry == wanted[:nk]:
+            break
+        wanted = (*carry, *wanted[nk:])
+    stacks = [
+        Var(a.update(shape=(params.length, *a.shape))) for a in parts.known.out_avals[n_outs:]
+    ]
+    outvars = [*e.outvars, *stacks]
+    residuals = [outvars[i] for i in parts.residuals]
+    known = e.changed(e.inputs, outvars, jaxpr=parts.known) if stacks else e
+    # all of a carry that is computed again goes in, used or not
+    used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
+    inputs = [i for i in range(len(e.inputs)) if i in used]
+    first = dict(zip(parts.used, parts.remat.invars, strict=False))
+    invars = [first[i] if i in first else Var(jaxpr.in_avals[i]) for i in inputs]
+    body = Jaxpr(
+        [],
+        [],
+        [*invars, *parts.remat.invars[len(parts.used) :]],
+        parts.remat.equations,
+        parts.remat.outvars,
+        parts.remat.name,
     )
+    remat = e.changed(
+        [*[e.inputs[i] for i in inputs], *residuals],
+        # a carry that wasn't asked for may be among the residuals: it has its variable
+        active([v if a else Var(v.aval) for v, a in zip(e.outvars, asked, strict=True)], wanted),
+        jaxpr=body,
+        num_consts=sum(i < nc for i in inputs),
+        num_carry=sum(carry),
+    )
+    return EquationParts(known, residuals, remat)
 
 
-class Kept:
-    """How a scan keeps the residuals of its steps, with as little memory as can be.
+# --- backwards ---
+# The cotangents of the carry are the carry of a scan in the other direction; those of constants are
+# summed in its carry, and those of slices are its stacks.
 
-    Stacked is only what has to be: a residual that follows from the constants is computed once
-    before the loop, and one that is a slice of an operand or of an output is read from there.
 
-    Attributes:
-      body: the body, which gives what is to be stacked after its outputs.
-      fixed, moving: numbers of the residuals that are the same in all steps, and of the others.
+@scan.transpose
+def _(cts: Sequence[Value | None], *args: Value | Aval, **named: Any) -> list[Value | None]:
+    params = ScanParams(**named)
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    linear = tuple(type(a) is Aval for a in args)
+    linear = carry_fixpoint(linear, nc, nk, lambda m: depends(jaxpr, m))
+    moving = linear[nc : nc + nk]
+    if all(moving):
+        return scan_back(params, cts, args)
+    # a carry that isn't linear, a counter say, is run forwards first, and what the linear part
+    # needs of it comes in as slices
+    parts = partition_carry(jaxpr, nc, nk, linear)
+    consts, carry, xs = params.groups(args)
+    lin_consts, _, lin_xs = params.groups(linear)
+    known_consts, known_xs = inactive(consts, lin_consts), inactive(xs, lin_xs)
+    counters = inactive(carry, moving)
+    outs = apply_scan(parts.forward, known_consts, counters, known_xs, **params.loop)
+    ct_carry, ct_ys = groups_of(cts, nk)
+    ct_ys = [ct if m else None for ct, m in zip(ct_ys, parts.linear_ys, strict=True)]
+    operands = [*consts, *active(carry, moving), *xs, *outs[parts.n_counters :]]
+    rest = params._replace(jaxpr=parts.linear, num_carry=sum(moving))
+    results = scan_back(rest, [*active(ct_carry, moving), *ct_ys], operands)
+    here = [*[True] * nc, *moving, *[True] * len(xs)]
+    return scatter_list(results[: sum(here)], here)
+
+
+def scan_back(
+    params: ScanParams, cts: Sequence[Value | None], args: Sequence[Value | Aval]
+) -> list[Value | None]:
+    """A cotangent or `None` for each argument; all of the carry are linear.
+
+    An initial carry that isn't to get a cotangent is zero: the loop is linear.
     """
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    lin_consts, lin_carry, lin_xs = params.groups([type(a) is Aval for a in args])
+    linear = (*lin_consts, *[True] * nk, *lin_xs)
 
-    def __init__(self, forward: Jaxpr, n_consts: int, n_carry: int, n_outs: int) -> None:
-        outs, atoms = forward.outvars[:n_outs], forward.outvars[n_outs:]
-        consts, _, xs = divided(forward.invars, n_consts, n_carry)
-        steady = set(consts)
-        for e in forward.equations:
-            if not has_effects(e) and all(type(v) is not Var or v in steady for v in e.inputs):
-                steady.update(e.outvars)
-        self.fixed = [i for i, v in enumerate(atoms) if type(v) is not Var or v in steady]
-        self.moving = [i for i, v in enumerate(atoms) if i not in set(self.fixed)]
-        before = [atoms[i] for i in self.fixed]
-        wanted = {v for v in before if type(v) is Var}
-        self.before = Jaxpr(
-            [], [], consts, live_equations(forward.equations, wanted, effects=False), before
-        )
-        inputs = {v: i for i, v in enumerate(xs)}
-        outputs = {v: i for i, v in enumerate(outs) if i >= n_carry and type(v) is Var}
-        stacked: list[Var] = []
-        self.places: list[tuple[bool, int]] = []  # (whether it is an operand, which)
-        for i in self.moving:
-            v = atoms[i]
-            if v in inputs:
-                self.places.append((True, inputs[v]))
-            elif v in outputs:
-                self.places.append((False, outputs[v]))
-            else:
-                self.places.append((False, n_outs + len(stacked)))
-                stacked.append(v)
-        self.body = Jaxpr(
-            [], [], forward.invars, forward.equations, [*outs, *stacked], forward.name
-        )
+    def transposed(known: Mask) -> tuple[Jaxpr, Mask, Mask]:
+        found, there = transpose_jaxpr(jaxpr, linear, known)
+        return found, there, there[nc : nc + nk]
 
-    def values(self, consts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-        """The residuals of all steps: first the fixed, then the moving, stacked."""
-        fixed = run(self.before, consts, current.trace)
-        return [*fixed, *[(xs if is_operand else outs)[i] for is_operand, i in self.places]]
+    known, (_, nonzero_mask, _) = transformed_at_fixpoint(
+        tuple(ct is not None for ct in cts),
+        0,
+        nk,
+        lambda known: reached_back(jaxpr, linear, known)[nc : nc + nk],
+        transposed,
+    )
+    carry_known = known[:nk]
+    nonzero_mask = (*nonzero_mask[:nc], *carry_known, *nonzero_mask[nc + nk :])
+    z_consts, _, z_xs = params.groups(nonzero_mask)
+    in_consts = params.groups(jaxpr.in_avals)[0]
+    step = transposed_step(jaxpr, nc, nk, linear, known, nonzero_mask)
+    ct_carry, ct_ys = groups_of(cts, nk)
+    ct_carry = with_zeros(ct_carry, carry_known, jaxpr.out_avals[:nk])
+    consts, _, xs = params.groups(args)
+    sums = [zeros(a.strong()) for a in active(in_consts, z_consts)]
+    outs = apply_scan(
+        step,
+        inactive(consts, lin_consts),
+        [*nonzero(ct_carry), *sums],
+        [*inactive(xs, lin_xs), *nonzero(ct_ys)],
+        length=params.length,
+        reverse=not params.reverse,
+        unroll=params.unroll,
+    )
+    cts_out, sums, ct_xs = groups_of(outs, sum(carry_known), len(sums))
+    first = [
+        ct if wanted else None
+        for ct, wanted in zip(scatter_list(cts_out, carry_known), lin_carry, strict=True)
+    ]
+    return [*scatter_list(sums, z_consts), *first, *scatter_list(ct_xs, z_xs)]
+
+
+@derived
+def transposed_step(
+    jaxpr: Jaxpr, nc: int, nk: int, linear: Mask, known: Mask, nonzero_mask: Mask
+) -> Jaxpr:
+    """The body of the loop backwards: (known constants, cotangents of the carry, sums for
+    constants, known slices, cotangents of slices) -> (cotangents, sums, cotangents of slices)."""
+    body, _ = transpose_jaxpr(jaxpr, linear, known, nonzero_mask)
+    in_consts, _, in_xs = groups_of(jaxpr.in_avals, nc, nk)
+    lin_consts, _, lin_xs = groups_of(linear, nc, nk)
+    known_consts, known_xs = inactive(in_consts, lin_consts), inactive(in_xs, lin_xs)
+    n_ct = sum(known[:nk])
+    sum_avals = [a.strong() for a in active(in_consts, nonzero_mask[:nc])]
+    n_sums = len(sum_avals)
+
+    def step(*args: Value) -> list[Value]:
+        consts, cts, sums, residuals, ct_ys = groups_of(
+            args, len(known_consts), n_ct, n_sums, len(known_xs)
+        )
+        results = run(body, [*consts, *residuals, *cts, *ct_ys], current.trace)
+        more, cts, ct_xs = groups_of(results, n_sums, n_ct)
+        return [*cts, *[add(s, m) for s, m in zip(sums, more, strict=True)], *ct_xs]
+
+    out_avals = [a.strong() for a in active(jaxpr.out_avals, known)]
+    avals = [*known_consts, *out_avals[:n_ct], *sum_avals, *known_xs, *out_avals[n_ct:]]
+    return stage(step, avals, name=jaxpr.name + "_t")
 
 
 # --- batches ---
 
 
 @scan.batch
-def _(
-    args: Any,
-    batched: Any,
-    axis: Axis,
-    *,
-    jaxpr: Jaxpr,
-    num_consts: int,
-    num_carry: int,
-    **rest: Any,
-) -> Any:
-    nc, nk = num_consts, num_carry
-    full, (_, out_batched) = settled(
-        batched,
-        nc,
-        nk,
-        lambda m: depends(jaxpr, m),
-        lambda m: batch_partly(jaxpr, m, axis),
+def _(args: Sequence[Value], batched: Mask, axis: Axis, **named: Any) -> list[Value | Shared]:
+    params = ScanParams(**named)
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    full, (_, out_batched) = transformed_at_fixpoint(
+        batched, nc, nk, lambda m: depends(jaxpr, m), lambda m: batch_partly(jaxpr, m, axis)
     )
     carry_batched = full[nc : nc + nk]
     out_batched = (*carry_batched, *out_batched[nk:])
     mapped, _ = batch_partly(jaxpr, full, axis, out_batched)
-    consts, carry, xs = divided(args, nc, nk)
-    _, was, x_batched = divided(batched, nc, nk)
+    consts, carry, xs = params.groups(args)
+    _, was, x_batched = params.groups(batched)
     carry = [
         repeated(x, axis.size) if now and not before else x
         for x, now, before in zip(carry, carry_batched, was, strict=True)
     ]
     xs = [move_axis(x, 0, 1) if b else x for x, b in zip(xs, x_batched, strict=True)]
-    outs = apply_scan(mapped, consts, carry, xs, **rest)
-    carry, ys = divided(outs, nk)
+    outs = apply_scan(mapped, consts, carry, xs, **params.loop)
+    carry, ys = groups_of(outs, nk)
     ys = [move_axis(y, 1, 0) if b else y for y, b in zip(ys, out_batched[nk:], strict=True)]
     return [o if b else Shared(o) for o, b in zip([*carry, *ys], out_batched, strict=True)]

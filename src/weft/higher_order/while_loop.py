@@ -4,116 +4,133 @@ The operands are the constants of the condition, those of the body, and the init
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 from ..compiler.dead_code import jaxpr_calls_host, without_effects
 from ..compiler.loaded import run as run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
+from ..core.array import Array
 from ..core.aval import Aval, aval
-from ..core.jaxpr import Jaxpr, Var, run
+from ..core.derived import derived
+from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
-from ..dtypes import bool_
+from ..core.value import Value
+from ..dtypes import bool_, int32
+from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.callbacks import token_of
+from ..primitives.collectives import pmax
 from ..primitives.selection import select_n
-from ..primitives.structural import broadcast_in_dim, reduce_sum
-from .in_turn import in_turn, must_take_turns
-from .jaxprs import (
-    Mask,
-    active,
+from ..primitives.structural import broadcast_in_dim, convert_element_type, reduce_sum
+from ..programs.loop_bodies import interleave_tangents
+from ..programs.transform import (
     batch_partly,
+    carry_fixpoint,
     depends,
-    divided,
     jvp_jaxpr,
-    repeated,
-    settled,
-    settled_by,
-    spread,
+    nonzero,
+    transformed_at_fixpoint,
 )
-from .scan import given, instantiated, joined, one_equation
+from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
+from ..stablehlo import Block, Operand
+from .applying import Unfolding
+from .call import as_call
+from .scan import one_equation, with_zeros
+from .sequential import element_program, must_be_sequential, sequential_vmap
 
 while_loop = HigherOrder("while_loop", "Applies a body to the carry as long as a condition holds.")
+
+
+class WhileParams(NamedTuple):
+    """The parameters of `while_loop`: its two programs, and how many constants each has."""
+
+    body_jaxpr: Jaxpr
+    cond_jaxpr: Jaxpr
+    cond_nconsts: int
+    body_nconsts: int
+
+    def groups(self, items: Sequence[Any]) -> list[list[Any]]:
+        """The items of the condition's constants, of the body's constants, and of the carry."""
+        return groups_of(items, self.cond_nconsts, self.body_nconsts)
 
 
 def apply_while(
     condition: Jaxpr,
     body: Jaxpr,
-    cond_consts: Sequence[Any],
-    body_consts: Sequence[Any],
-    carry: Sequence[Any],
-) -> list[Any]:
+    cond_consts: Sequence[Value],
+    body_consts: Sequence[Value],
+    carry: Sequence[Value],
+) -> list[Value]:
     """Loops under the current trace; constants of the jaxprs become operands."""
     cond_consts = [*condition.consts, *cond_consts]
     body_consts = [*body.consts, *body_consts]
-    params = (
-        ("body_jaxpr", body.without_consts()),
-        ("cond_jaxpr", condition.without_consts()),
-        ("cond_nconsts", len(cond_consts)),
-        ("body_nconsts", len(body_consts)),
+    params = WhileParams(
+        body.without_consts(), condition.without_consts(), len(cond_consts), len(body_consts)
     )
-    return current.trace.bind(  # type: ignore[no-any-return]
-        while_loop, [*cond_consts, *body_consts, *carry], params
-    )
+    return bind_while(params, [*cond_consts, *body_consts, *carry])
+
+
+def bind_while(params: WhileParams, operands: Sequence[Value]) -> list[Value]:
+    """Applies the primitive under the current trace."""
+    named = tuple(params._asdict().items())
+    return current.trace.bind(while_loop, operands, named)  # type: ignore[no-any-return]
 
 
 @while_loop.type
-def _(*avals: Aval, body_jaxpr: Jaxpr, **params: Any) -> Any:
+def _(*avals: Aval, body_jaxpr: Jaxpr, **params: Any) -> list[Aval]:
     return body_jaxpr.out_avals
 
 
 @while_loop.execute
-def _(args: Any, **params: Any) -> Any:
-    cache = params["body_jaxpr"].cache
-    key = ("program", while_loop, *params.values())
-    if key not in cache:
-        cache[key] = Program(one_equation(while_loop, [a.aval.strong() for a in args], params))
-    return run_program(cache[key], args)
+def _(args: Sequence[Array], *, body_jaxpr: Jaxpr, **params: Any) -> list[Array]:
+    return run_program(loop_program(*WhileParams(body_jaxpr, **params)), args)
+
+
+@derived
+def loop_program(body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int) -> Program:
+    """The compiled loop."""
+    params = WhileParams(body, condition, n_cond, n_body)
+    avals = [*condition.in_avals[:n_cond], *body.in_avals]
+    return Program(one_equation(while_loop, [a.strong() for a in avals], params._asdict()))
 
 
 @while_loop.unfold
-def _(
-    args: Any, *, body_jaxpr: Jaxpr, cond_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
-) -> Any:
-    cond_consts, consts, carry = divided(args, cond_nconsts, body_nconsts)
-    places = range(cond_nconsts, len(args))
+def _(args: Sequence[Array], **named: Any) -> Unfolding:
+    params = WhileParams(**named)
+    cond_consts, consts, carry = params.groups(args)
+    numbers = range(params.cond_nconsts, len(args))
     step = 0
-    while run(cond_jaxpr, [*cond_consts, *carry], current.base)[0].host():
-        carry = yield body_jaxpr, [*consts, *carry], places, f"step {step} of while_loop"
+    while run(params.cond_jaxpr, [*cond_consts, *carry], current.base)[0].host():
+        carry = yield params.body_jaxpr, [*consts, *carry], numbers, f"step {step} of while_loop"
         step += 1
 
 
 @while_loop.lower
-def _(
-    block: Any,
-    *operands: Any,
-    out: Any,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
-) -> Any:
-    asks, calls = jaxpr_calls_host(cond_jaxpr), jaxpr_calls_host(body_jaxpr)
+def _(block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]:
+    params = WhileParams(**named)
+    asks, calls = jaxpr_calls_host(params.cond_jaxpr), jaxpr_calls_host(params.body_jaxpr)
     if not out and not asks and not calls:
         return []
-    cond_consts, body_consts, state = divided(operands, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, state = params.groups(operands)
 
-    def condition(b: Any, args: Any) -> Any:
-        return lower_jaxpr(b, cond_jaxpr, [*cond_consts, *args])
+    def condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
+        return lower_jaxpr(b, params.cond_jaxpr, [*cond_consts, *args])
 
-    def body(b: Any, args: Any) -> Any:
-        return lower_jaxpr(b, body_jaxpr, [*body_consts, *args])
+    def body(b: Block, args: Sequence[Operand]) -> list[Operand]:
+        return lower_jaxpr(b, params.body_jaxpr, [*body_consts, *args])
 
-    def body_and_condition(b: Any, args: Any) -> Any:
+    def body_and_condition(b: Block, args: Sequence[Operand]) -> list[Operand]:
         carry = body(b, args[1:])
         return [*condition(b, carry), *carry]
 
     n, test, step = len(state), condition, body
-    if asks:  # XLA's condition gives a boolean and no token: so it is computed in the body
+    if asks:  # XLA's condition returns a boolean and no token: so it is computed in the body
         state = [*condition(block, state), *state]
-        n, test, step = 1, lambda b, args: args, body_and_condition
+        n, test, step = 1, lambda b, args: list(args), body_and_condition
     if asks or calls:
         state.append(token_of(block))
         step = with_token(step)
@@ -129,61 +146,114 @@ def _(
 
 
 @while_loop.depends
-def _(
-    mask: Mask,
-    inexact: bool,
-    *,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
-) -> Any:
-    n = len(body_jaxpr.outvars)
-    consts, inner = mask[:cond_nconsts], mask[cond_nconsts:]
-    inner = settled_by(inner, body_nconsts, n, lambda m: depends(body_jaxpr, m, inexact))
-    carry = inner[body_nconsts:]
-    if not inexact and any(depends(cond_jaxpr, (*consts, *carry))):
+def _(mask: Mask, inexact: bool, **named: Any) -> Mask:
+    params = WhileParams(**named)
+    nb, body = params.body_nconsts, params.body_jaxpr
+    n = len(body.outvars)
+    consts, inner = mask[: params.cond_nconsts], mask[params.cond_nconsts :]
+    carry = carry_fixpoint(inner, nb, n, lambda m: depends(body, m, inexact))[nb:]
+    if not inexact and any(depends(params.cond_jaxpr, (*consts, *carry))):
         return (True,) * n
     return carry
+
+
+# --- devices that take different ways ---
+
+
+def carry_variation(
+    params: WhileParams, ins: Sequence[VaryingAxes], context: Divergence
+) -> tuple[VaryingAxes, list[VaryingAxes]]:
+    """The axes along which the condition of a loop varies, and each of its carry."""
+    cond_consts, body_consts, carry = params.groups(ins)
+    while True:
+        (going,) = context.vary(params.cond_jaxpr, [*cond_consts, *carry])
+        outs = context.vary(params.body_jaxpr, [*body_consts, *carry])
+        wider = [c | o | going for c, o in zip(carry, outs, strict=True)]
+        if wider == list(carry):
+            return going, wider
+        carry = wider
+
+
+@while_loop.vary
+def _(ins: Sequence[VaryingAxes], context: Divergence, **named: Any) -> list[VaryingAxes]:
+    return carry_variation(WhileParams(**named), ins, context)[1]
+
+
+@while_loop.keep_uniform
+def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
+    params = WhileParams(**dict(e.params))
+    cond_consts, body_consts, _ = params.groups(ins)
+    going, carry = carry_variation(params, ins, context)
+    condition = context.keep_uniform(params.cond_jaxpr, [*cond_consts, *carry])
+    body = context.keep_uniform(params.body_jaxpr, [*body_consts, *carry])
+    if over := context.diverging(e, going, (params.cond_jaxpr, params.body_jaxpr)):
+        names = [(context.scope.name(axis), context.sizes[axis]) for axis in sorted(over, key=str)]
+        new = params._replace(cond_jaxpr=condition, body_jaxpr=body)
+        return as_call(e, lambda *xs: until_all_end(new, names, xs))
+    return with_jaxprs(e, cond_jaxpr=condition, body_jaxpr=body)
+
+
+def until_all_end(
+    params: WhileParams, axes: Sequence[tuple[Any, int]], operands: Sequence[Value]
+) -> list[Value]:
+    """A while loop that goes on until its condition holds on none of the devices along `axes`.
+
+    Those whose condition doesn't hold keep what they have.
+    """
+    condition, body = params.cond_jaxpr, params.body_jaxpr
+    cond_consts, body_consts, carry = params.groups(operands)
+    where = {"axes": tuple(n for n, _ in axes), "sizes": tuple(s for _, s in axes), "groups": None}
+
+    def asked(cond_consts: Sequence[Value], carry: Sequence[Value]) -> list[Value]:
+        (going,) = run(condition, [*cond_consts, *carry], current.trace)
+        number = pmax(convert_element_type(going, dtype=int32), **where)
+        return [convert_element_type(number, dtype=bool_), going]
+
+    def step(*args: Value) -> list[Value]:
+        cond_consts, body_consts, (_, going, *carry) = params.groups(args)
+        new = run(body, [*body_consts, *carry], current.trace)
+        carry = [select_n(going, old, x) for old, x in zip(carry, new, strict=True)]
+        return [*asked(cond_consts, carry), *carry]
+
+    state = [*asked(cond_consts, carry), *carry]
+    avals = [x.aval.strong() for x in state]
+    test = stage(lambda anyone, *_: [anyone], avals, name=condition.name)
+    consts = [*cond_consts, *body_consts]
+    loop = stage(step, [*[c.aval for c in consts], *avals], name=body.name)
+    return apply_while(test, loop, [], consts, state)[2:]
 
 
 # --- derivatives ---
 
 
 @while_loop.pushforward
-def _(
-    mask: Mask,
-    avals: Sequence[Aval],
-    *,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
-) -> Any:
-    nb, nk = body_nconsts, len(body_jaxpr.outvars)
-    full, _ = settled(
-        mask[cond_nconsts:],
+def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
+    params = WhileParams(**named)
+    inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
+    full, _ = transformed_at_fixpoint(
+        mask[params.cond_nconsts :],
         nb,
         nk,
-        lambda m: depends(body_jaxpr, m, True),
-        lambda m: jvp_jaxpr(body_jaxpr, m),
+        lambda m: depends(inner, m, True),
+        lambda m: jvp_jaxpr(inner, m),
     )
     carry_mask = full[nb:]
-    pushed, _ = jvp_jaxpr(body_jaxpr, full, carry_mask)
-    body = joined(pushed, full, carry_mask, nb, nk)
-    tangents = [a.strong() for a in active(body_jaxpr.out_avals, carry_mask)]
-    condition = ignoring(cond_jaxpr, tangents)
+    pushed, _ = jvp_jaxpr(inner, full, carry_mask)
+    body = interleave_tangents(pushed, full, carry_mask, nb, nk)
+    tangents = [a.strong() for a in active(inner.out_avals, carry_mask)]
+    condition = ignoring(params.cond_jaxpr, tangents)
+    carry_avals = params.groups(avals)[2]
 
-    def program(*args: Any) -> list[Any]:
-        cond_consts, body_consts, carry = divided(args[: len(mask)], cond_nconsts, nb)
-        _, t_consts, t_carry = divided(spread(args[len(mask) :], mask), cond_nconsts, nb)
-        t_carry = instantiated(t_carry, carry_mask, avals[cond_nconsts + nb :])
+    def program(*args: Value) -> list[Value]:
+        cond_consts, body_consts, carry = params.groups(args[: len(mask)])
+        _, t_consts, t_carry = params.groups(scatter_list(args[len(mask) :], mask))
+        t_carry = with_zeros(t_carry, carry_mask, carry_avals)
         return apply_while(
             condition,
             body,
             cond_consts,
-            [*body_consts, *given(t_consts)],
-            [*carry, *given(t_carry)],
+            [*body_consts, *nonzero(t_consts)],
+            [*carry, *nonzero(t_carry)],
         )
 
     t_avals = [a.strong() for a in active(avals, mask)]
@@ -191,13 +261,13 @@ def _(
 
 
 def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
-    """The program with further inputs that it has no use for."""
+    """The program with further inputs that it doesn't use."""
     invars = [*jaxpr.invars, *[Var(a) for a in avals]]
     return Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
 
 @while_loop.linearize
-def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Any:
+def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Derivative | None:
     # forward mode only, so the linear part may as well run the loop again: its values, that is
     pushed, out_mask = while_loop.pushforward_rule(mask, avals, **params)  # type: ignore[misc]
     if not any(out_mask):
@@ -205,10 +275,10 @@ def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Any:
     n, n_outs = len(mask), len(out_mask)
     again = without_effects(pushed)
 
-    def forward(*args: Any) -> list[Any]:
+    def forward(*args: Value) -> list[Value]:
         return [*while_loop(*args, **params), *args]
 
-    def push(*args: Any) -> list[Any]:
+    def push(*args: Value) -> list[Value]:
         return run(again, args, current.trace)[n_outs:]
 
     tangents = [a.strong() for a in active(avals, mask)]
@@ -222,7 +292,7 @@ def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Any:
 
 
 @while_loop.transpose
-def _(cts: Any, *args: Any, **params: Any) -> Any:
+def _(cts: Sequence[Value | None], *args: Value | Aval, **params: Any) -> NoReturn:
     raise TypeError(
         "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of every "
         "step, and how many steps a while_loop takes is known only when it has run; got a "
@@ -236,43 +306,28 @@ def _(cts: Any, *args: Any, **params: Any) -> Any:
 
 
 @while_loop.batch
-def _(
-    args: Any,
-    batched: Any,
-    axis: Axis,
-    *,
-    cond_jaxpr: Jaxpr,
-    body_jaxpr: Jaxpr,
-    cond_nconsts: int,
-    body_nconsts: int,
-) -> Any:
-    nb, nk = body_nconsts, len(body_jaxpr.outvars)
-    cond_consts, body_consts, carry = divided(args, cond_nconsts, nb)
-    c_batched, b_batched, k_batched = divided(batched, cond_nconsts, nb)
-    full, _ = settled(
+def _(args: Sequence[Value], batched: Mask, axis: Axis, **named: Any) -> Sequence[Value | Shared]:
+    params = WhileParams(**named)
+    inner, nb, nk = params.body_jaxpr, params.body_nconsts, len(params.body_jaxpr.outvars)
+    cond_consts, body_consts, carry = params.groups(args)
+    c_batched, b_batched, k_batched = params.groups(batched)
+    full, _ = transformed_at_fixpoint(
         (*b_batched, *k_batched),
         nb,
         nk,
-        lambda m: depends(body_jaxpr, m),
-        lambda m: batch_partly(body_jaxpr, m, axis),
+        lambda m: depends(inner, m),
+        lambda m: batch_partly(inner, m, axis),
     )
     carry_batched = full[nb:]
-    condition, (one_by_one,) = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), axis)
-    if one_by_one and must_take_turns("while_loop", (cond_jaxpr, body_jaxpr), axis):
-        params = (
-            ("body_jaxpr", body_jaxpr),
-            ("cond_jaxpr", cond_jaxpr),
-            ("cond_nconsts", cond_nconsts),
-            ("body_nconsts", body_nconsts),
-        )
-        return in_turn(
-            lambda *xs: while_loop(*xs, **dict(params)),
-            args, batched, axis.size, body_jaxpr.cache, params,
-        )  # fmt: skip
+    condition, (one_by_one,) = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
+    if one_by_one and must_be_sequential("while_loop", (params.cond_jaxpr, inner), axis):
+        avals = tuple(x.aval for x in args)
+        element = element_of_loop(inner, params[1:], tuple(batched), avals)
+        return sequential_vmap(element, args, batched, axis.size)
     if one_by_one:  # some elements go on while others have ended: so all of the carry is batched
         carry_batched = (True,) * nk
-        condition, _ = batch_partly(cond_jaxpr, (*c_batched, *carry_batched), axis)
-    body, _ = batch_partly(body_jaxpr, (*b_batched, *carry_batched), axis, carry_batched)
+        condition, _ = batch_partly(params.cond_jaxpr, (*c_batched, *carry_batched), axis)
+    body, _ = batch_partly(inner, (*b_batched, *carry_batched), axis, carry_batched)
     carry = [
         repeated(x, axis.size) if now and not before else x
         for x, now, before in zip(carry, carry_batched, k_batched, strict=True)
@@ -283,29 +338,39 @@ def _(
     cond_consts = [*condition.consts, *cond_consts]
     body_consts = [*body.consts, *body_consts]
     condition, body = condition.without_consts(), body.without_consts()
-    loops = masked(condition, body, len(cond_consts), len(body_consts), axis.size)
+    test, step = masked_loop(body, condition, len(cond_consts), len(body_consts), axis.size)
     (going,) = run(condition, [*cond_consts, *carry], current.trace)
-    outs = apply_while(*loops, [], [*cond_consts, *body_consts], [going, *carry])
+    outs = apply_while(test, step, [], [*cond_consts, *body_consts], [going, *carry])
     return outs[1:]
 
 
-def masked(
-    condition: Jaxpr, body: Jaxpr, n_cond: int, n_body: int, size: int
+@derived
+def element_of_loop(
+    body: Jaxpr, others: tuple[Any, ...], batched: Mask, avals: tuple[Aval, ...]
+) -> Jaxpr:
+    """The program of one element of a batch."""
+    params = WhileParams(body, *others)
+    return element_program(lambda *xs: bind_while(params, xs), batched, avals)
+
+
+@derived
+def masked_loop(
+    body: Jaxpr, condition: Jaxpr, n_cond: int, n_body: int, size: int
 ) -> tuple[Jaxpr, Jaxpr]:
     """Condition and body of a loop over a batch that goes on until the last element has ended.
 
-    Its carry begins with a boolean for each element: whether it still goes on. The others keep
+    Its carry begins with a boolean for each element: true as long as it goes on. The others keep
     what they have.
     """
     carry_avals = body.in_avals[n_body:]
     going_aval = aval((size,), bool_)
     avals = [going_aval, *carry_avals]
 
-    def any_going(going: Any, *carry: Any) -> list[Any]:
+    def any_going(going: Value, *carry: Value) -> list[Value]:
         return [reduce_sum(going, axes=(0,))]
 
-    def step(*args: Any) -> list[Any]:
-        cond_consts, body_consts, (going, *carry) = divided(args, n_cond, n_body)
+    def step(*args: Value) -> list[Value]:
+        cond_consts, body_consts, (going, *carry) = groups_of(args, n_cond, n_body)
         new = run(body, [*body_consts, *carry], current.trace)
         carry = [
             select_n(broadcast_in_dim(going, shape=x.shape, dims=(0,)), old, x)
@@ -313,11 +378,8 @@ def masked(
         ]
         return [*run(condition, [*cond_consts, *carry], current.trace), *carry]
 
-    key = ("masked", condition)
-    if key not in body.cache:
-        consts = [*condition.in_avals[:n_cond], *body.in_avals[:n_body]]
-        body.cache[key] = (
-            stage(any_going, avals, name=condition.name),
-            stage(step, [*consts, *avals], name=body.name),
-        )
-    return body.cache[key]  # type: ignore[no-any-return]
+    consts = [*condition.in_avals[:n_cond], *body.in_avals[:n_body]]
+    return (
+        stage(any_going, avals, name=condition.name),
+        stage(step, [*consts, *avals], name=body.name),
+    )

@@ -9,13 +9,14 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.structural import broadcast_in_dim
 
 
 def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
     """Which results of an equation depend on the inputs in `touched`."""
-    rule = getattr(e.primitive, "depends_rule", None)
+    rule = e.primitive.depends_rule
     if rule is None:
         return [True] * len(e.outvars)
     return rule(tuple(touched), inexact, **dict(e.params))  # type: ignore[no-any-return]
@@ -36,7 +37,7 @@ def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set
     return found
 
 
-def parted(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
+def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
     """The equations in order, each with whether it depends on the variables in `linear`.
 
     Results that do are added to `linear`. An equation with a program inside of which some results
@@ -69,20 +70,11 @@ def parted(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
         yield e, True
 
 
-def separated(jaxpr: Jaxpr, mask: Sequence[bool]) -> Jaxpr:
-    """The same program; all results of an equation depend on the inputs in `mask`, or none."""
-    key = ("separated", tuple(mask))
-    if key not in jaxpr.cache:
-        linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
-        jaxpr.cache[key] = Jaxpr(
-            jaxpr.constvars,
-            jaxpr.consts,
-            jaxpr.invars,
-            [e for e, _ in parted(jaxpr, linear)],
-            jaxpr.outvars,
-            jaxpr.name,
-        )
-    return jaxpr.cache[key]  # type: ignore[no-any-return]
+@derived
+def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
+    """The same program; all results of an equation depend on the inputs in `mask`, or none do."""
+    linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
+    return jaxpr.with_equations([e for e, _ in partition_equations(jaxpr, linear)])
 
 
 def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:

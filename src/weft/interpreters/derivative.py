@@ -11,11 +11,12 @@ from typing import Any
 from .. import dtypes, errors
 from ..compiler.dead_code import live_equations, without_dead_code
 from ..core.aval import Aval
+from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive, remember
 from ..core.trace import current
 from ..primitives.structural import zeros
-from .dependence import dependents, parted
+from .dependence import dependents, partition_equations
 from .plan import Plan
 from .stage import StageTrace
 from .transpose import transpose
@@ -86,26 +87,25 @@ _ONE = (True,)
 def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mask) -> Any:
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
     avals = tuple([a.aval for a in args])
-    rule = getattr(primitive, "linearize_rule", None)
-    if hasattr(primitive, "linearize_rule"):
-        cache, key = cache_of(params), (primitive, params, mask, avals)
-    else:
-        cache, key = primitive.derivatives, (params, mask, *avals)
+    owner = primitive.keeps_derivatives_on(params)
+    if owner is not None:
+        return derivative_on(owner, primitive, params, mask, avals)
+    key = params, mask, *avals
     try:
-        return cache[key]
+        return primitive.derivatives[key]
     except KeyError:
-        pass
-    if rule is not None:
-        found = rule(mask, avals, **dict(params))
-    else:
-        found = derive(primitive, avals, params, mask)
-    return remember(cache, key, found)
+        return remember(primitive.derivatives, key, derive(primitive, avals, params, mask))
 
 
-def cache_of(params: Any) -> dict[Any, Any]:
-    """Where what is derived from a higher-order operation is kept: on its first jaxpr."""
-    inner = params[0][1]
-    return (inner[0] if isinstance(inner, tuple) else inner).cache  # type: ignore[no-any-return]
+@derived
+def derivative_on(
+    owner: Owner, primitive: Primitive, params: Any, mask: Mask, avals: tuple[Aval, ...]
+) -> Any:
+    """The derivative of an operation that is kept on one of its parameters."""
+    rule = primitive.linearize_rule
+    if rule is None:
+        return derive(primitive, avals, params, mask)
+    return rule(mask, avals, **dict(params))
 
 
 def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask) -> Any:
@@ -166,7 +166,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     linear_vars = set(whole.invars[n:])
     known: list[Equation] = []
     linear: list[Equation] = []
-    for e, is_linear in parted(whole, linear_vars):
+    for e, is_linear in partition_equations(whole, linear_vars):
         (linear if is_linear else known).append(e)
     outvars, t_outvars = whole.outvars[:n_outs], whole.outvars[n_outs:]
     wanted = {v for v in t_outvars if type(v) is Var}

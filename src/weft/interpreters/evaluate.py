@@ -4,13 +4,14 @@ Fills the first of the two hooks: the base trace.
 """
 
 import contextvars
+import sys
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..compiler import placing
-from ..compiler.loaded import run
+from ..compiler.loaded import constrained, run
 from ..compiler.program import one_operation
 from ..config import config, thread
 from ..core.array import Array, Tracer
@@ -19,6 +20,7 @@ from ..core.primitive import Primitive, forget_all, remember
 from ..core.trace import Trace, current, watch, watched
 from ..runtime import buffer as buffers, client
 from ..runtime.client import Device
+from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
@@ -55,14 +57,14 @@ class EvaluateTrace(Trace):
         if "tier" in thread.debug:
             tier = "NumPy" if kernel is not None else "XLA"
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
-        if hasattr(primitive, "execute_rule"):  # kept on its jaxpr, not here
+        if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
             return kernel, out
         return remember(primitive.kernels, (params, *types), (kernel, out))  # type: ignore[no-any-return]
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
         refuse_tracers(primitive, args)
-        rule = getattr(primitive, "execute_rule", None)
+        rule = primitive.execute_rule
         if rule is not None:
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
@@ -80,6 +82,10 @@ class EvaluateTrace(Trace):
         """The elements on the host; kept on the array."""
         host = array._host = placing.gather(array)
         return host
+
+    def constrained(self, array: Array, sharding: NamedSharding) -> Array:
+        """An array put where a sharding constraint says."""
+        return constrained(array, sharding)
 
     def parts_of(self, array: Array) -> list[Array]:
         """The parts of an array that this process's devices have, in their order."""
@@ -159,5 +165,6 @@ base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
 config.on_change(forget_all)
-if watched():  # the environment said so, and nothing was turned
+# The environment said so, and nothing was turned; or a switch was, and its trace imports this.
+if watched() and "weft.interpreters.watch" not in sys.modules:
     watch()

@@ -6,11 +6,13 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import Tracer
-from ..core.jaxpr import run
+from ..core.aval import Aval
+from ..core.derived import Owner, derived
+from ..core.jaxpr import Jaxpr, run
 from ..core.place import here, placed, places_wanted
-from ..core.primitive import remember
+from ..core.primitive import Primitive
 from ..core.trace import Trace, current
-from .derivative import cache_of, derivative
+from .derivative import Mask, derivative
 from .leaks import refuse_leaks
 from .stage import leaked
 
@@ -57,15 +59,10 @@ class JvpTrace(Trace):
             return outside.bind(primitive, primals, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        rule = getattr(primitive, "pushforward_rule", None)
-        if rule is not None:
-            cache = cache_of(params)
-            key = ("pushforward", primitive, params, mask)
-            found = cache.get(key)
-            if found is None:
-                made = rule(mask, [p.aval for p in primals], **dict(params))
-                found = remember(cache, key, made)
-            jaxpr, out_mask = found
+        if primitive.pushforward_rule is not None:
+            owner = primitive.keeps_derivatives_on(params)
+            avals = tuple([p.aval for p in primals])
+            jaxpr, out_mask = pushforward(owner, primitive, params, mask, avals)
             results = run(jaxpr, [*primals, *tangents], outside)
             n = len(out_mask)
             outs, t_outs = results[:n], results[n:]
@@ -141,6 +138,16 @@ class PlacedTrace(JvpTrace):
 
     def origin(self, tracer: Any) -> str:
         return self.made.get(id(tracer), "")
+
+
+@derived
+def pushforward(
+    owner: Owner, primitive: Primitive, params: Any, mask: Mask, avals: tuple[Aval, ...]
+) -> tuple[Jaxpr, Mask]:
+    """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and which
+    outputs have a tangent."""
+    assert primitive.pushforward_rule is not None
+    return primitive.pushforward_rule(mask, avals, **dict(params))  # type: ignore[no-any-return]
 
 
 def jvp(

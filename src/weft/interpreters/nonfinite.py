@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..compiler.dead_code import quietened
+from ..compiler.dead_code import quiet_params
 from ..config import thread
 from ..core.array import Array
-from ..core.jaxpr import Jaxpr, Var
+from ..core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
 from ..core.place import Place, here, placed
 from ..core.source import noted
 from ..core.trace import current
@@ -78,9 +78,9 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
     applied = Operation(primitive, args, outs, here(primitive.name))
-    if getattr(primitive, "unfold_rule", None) is None:
+    if primitive.unfold_rule is None:
         raise noted(FloatingPointError(told(applied)))
-    found = inside(primitive, args, quietened(params), ())  # what it has done, it has done
+    found = inside(primitive, args, quiet_params(params), ())  # what it has done, it has done
     if isinstance(found, Operation):
         raise noted(FloatingPointError(told(found)))
     if found is not None:
@@ -149,7 +149,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         order = {id(e): i for i, e in enumerate(jaxpr.equations)}
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
-        if getattr(e.primitive, "unfold_rule", None) is not None:
+        if e.primitive.unfold_rule is not None:
             return inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
@@ -185,7 +185,7 @@ def told(operation: Operation) -> str:
 
 def came_in(applied: Operation, found: Input, params: Any) -> str:
     """The message for a value that a program only passed on."""
-    names = noted_names(params, "argument names")
+    names = labels(params).inputs
     if found.number is None:
         source = "a constant that it closes over"
     elif found.number < len(names):
@@ -203,7 +203,7 @@ def came_in(applied: Operation, found: Input, params: Any) -> str:
 def compiled(applied: Operation, params: Any) -> str:
     """The message for a value that only the compiled program makes."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
-    names = noted_names(params, "result names")
+    names = labels(params).results
     where = names[number] if number < len(names) else f"result {number}"
     return (
         f"{title(applied, params)}: gives {kinds(applied.outs[number])} in {where}, "
@@ -299,7 +299,7 @@ def title(applied: Operation, params: Any) -> str:
     return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
 
 
-def noted_names(params: Any, which: str) -> Sequence[str]:
-    """Names that were kept with the first program in an operation's parameters."""
+def labels(params: Any) -> Labels:
+    """The names of inputs and results of the first program in an operation's parameters."""
     inner: Any = params[0][1] if params else None
-    return inner.cache.get(which, ()) if isinstance(inner, Jaxpr) else ()
+    return inner.labels if isinstance(inner, Jaxpr) else NO_LABELS

@@ -120,7 +120,7 @@ class StageTrace(Trace):
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
-        return primitive.stage_rule(self, function, rules, args)
+        return primitive.stage_custom_rule(self, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
         """What a traced value is, if that is known: see `known_stage.py`."""

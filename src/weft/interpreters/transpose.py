@@ -14,7 +14,7 @@ from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.place import placed
 from ..core.trace import current
 from ..primitives.structural import add
-from .dependence import parted
+from .dependence import partition_equations
 from .stage import StageTrace
 
 _NOWHERE = nullcontext()  # nobody notes lines: one attribute test an equation
@@ -67,7 +67,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
     linear = set(inputs)
     tape: list[Equation] = []
     checking = thread.enable_checks
-    for e, is_linear in parted(jaxpr, linear):
+    for e, is_linear in partition_equations(jaxpr, linear):
         if is_linear:
             tape.append(e)
         else:

@@ -49,7 +49,7 @@ class WatchTrace(EvaluateTrace):
 
 def compiles(primitive: Primitive) -> bool:
     """Whether an operation can be a program."""
-    return primitive.lower_rule is not None or hasattr(primitive, "execute_rule")
+    return primitive.lower_rule is not None or primitive.execute_rule is not None
 
 
 def check_elements(primitive: Primitive, args: Any, params: Any, outs: Any) -> None:

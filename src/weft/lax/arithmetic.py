@@ -266,7 +266,7 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
 
 
 def is_finite(x: ArrayLike) -> Array:
-    """Whether elements are neither infinite nor NaN.
+    """True where elements are neither infinite nor NaN.
 
     Args:
       x: array of a float dtype.

@@ -7,8 +7,8 @@ from ..core.source import function_line, located
 from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
+from .axis_slices import along_new_axis, concatenated, slice_along
 from .bodies import check_function, paths_of, shown, values_of
-from .pieces import joined, part, stacked
 
 __all__ = ["associative_scan"]
 
@@ -29,15 +29,16 @@ def associative_scan(
       reverse: whether to combine from the last to each.
       axis: along which axis.
     Returns: as `elems`, the combinations.
-    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn gives another
-      structure or type.
+    Raises: ValueError: the lengths differ, or the axis is out of range. TypeError: fn returns
+      another structure or type.
     Example:
       >>> import weft.numpy as np
       >>> from weft import lax
       >>> print(lax.associative_scan(lambda a, b: a * b, np.arange(1, 6)))
       [  1   2   6  24 120]
 
-    Source: seed 003, `lax.associative_scan`; Blelloch, Prefix Sums and Their Applications (1990).
+    Source: JAX documentation, `jax.lax.associative_scan`; Blelloch, Prefix Sums
+    and Their Applications (1990).
     """
     check_function("associative_scan", "function", fn)
     values, tree = values_of("associative_scan", "elems", elems)
@@ -83,7 +84,7 @@ def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> lis
         return list(values)
 
     def parts(xs: Sequence[Any], begin: int, end: int, step: int = 1) -> list[Any]:
-        return [part(x, begin, end, step, a) for x, a in zip(xs, axes, strict=True)]
+        return [slice_along(x, a, begin, end, step) for x, a in zip(xs, axes, strict=True)]
 
     pairs = combine(parts(values, 0, n - 1, 2), parts(values, 1, n, 2))
     odd = accumulated(combine, pairs, axes)
@@ -93,7 +94,7 @@ def accumulated(combine: Any, values: Sequence[Any], axes: Sequence[int]) -> lis
     else:
         count = n // 2 if n % 2 else n // 2 - 1
         rest = combine(parts(odd, 0, count), parts(values, 2, n, 2))
-        even = [joined([x, y], a) for x, y, a in zip(first, rest, axes, strict=True)]
+        even = [concatenated([x, y], a) for x, y, a in zip(first, rest, axes, strict=True)]
     return [interleaved(x, y, a) for x, y, a in zip(even, odd, axes, strict=True)]
 
 
@@ -102,7 +103,9 @@ def interleaved(even: Any, odd: Any, axis: int) -> Any:
     n = odd.shape[axis]
     shape = list(odd.shape)
     shape[axis] = 2 * n
-    pairs = reshape(stacked([part(even, 0, n, axis=axis), odd], axis + 1), shape=tuple(shape))
+    pairs = reshape(
+        along_new_axis([slice_along(even, axis, 0, n), odd], axis + 1), shape=tuple(shape)
+    )
     if even.shape[axis] == n:
         return pairs
-    return joined([pairs, part(even, n, n + 1, axis=axis)], axis)
+    return concatenated([pairs, slice_along(even, axis, n, n + 1)], axis)

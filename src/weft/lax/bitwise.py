@@ -137,7 +137,7 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def population_count(x: ArrayLike) -> Array:
-    """How many bits of each element are one.
+    """The number of bits of each element that are one.
 
     Args:
       x: array of an integer dtype.
@@ -153,7 +153,7 @@ def population_count(x: ArrayLike) -> Array:
 
 
 def clz(x: ArrayLike) -> Array:
-    """How many leading bits of each element are zero.
+    """The number of leading zero bits of each element.
 
     Args:
       x: array of an integer dtype.

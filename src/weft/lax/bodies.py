@@ -11,11 +11,10 @@ from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.source import function_line
-from ..core.trace import current
 from ..core.value import Value
-from ..higher_order.interning import interned, is_eager
 from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
+from ..programs.hash_consing import hash_consed
 from ..transforms.arguments import name_of
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 
@@ -120,7 +119,7 @@ def traced(
     jaxpr = stage(
         flat, avals, name=name_of(function), transform=operation, about=function, names=names
     )
-    program, numbers = interned(jaxpr.without_consts(), lift_numbers and is_eager(current.trace))
+    program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
     return Body(program, [*numbers, *jaxpr.consts], result_tree)
 
 

@@ -16,7 +16,7 @@ __all__ = [
 
 
 def eq(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x == y, elementwise.
+    """True where x == y, elementwise.
 
     Args:
       x, y: arrays of one dtype, any dtype;
@@ -33,7 +33,7 @@ def eq(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def ne(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x != y, elementwise.
+    """True where x != y, elementwise.
 
     Args:
       x, y: arrays of one dtype, any dtype;
@@ -50,7 +50,7 @@ def ne(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def lt(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x < y, elementwise.
+    """True where x < y, elementwise.
 
     Args:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
@@ -67,7 +67,7 @@ def lt(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def le(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x <= y, elementwise.
+    """True where x <= y, elementwise.
 
     Args:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
@@ -84,7 +84,7 @@ def le(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def gt(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x > y, elementwise.
+    """True where x > y, elementwise.
 
     Args:
       x, y: arrays of one dtype, a boolean, integer or float dtype;
@@ -101,7 +101,7 @@ def gt(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def ge(x: ArrayLike, y: ArrayLike) -> Array:
-    """Whether x >= y, elementwise.
+    """True where x >= y, elementwise.
 
     Args:
       x, y: arrays of one dtype, a boolean, integer or float dtype;

@@ -10,13 +10,14 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
 from ..higher_order.cond import apply_cond, with_common_inputs
-from ..higher_order.interning import interned
 from ..primitives.comparison import ne
 from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
+from ..programs.hash_consing import hash_consed
 from .bodies import (
     Body,
     check_function,
@@ -188,7 +189,7 @@ def choose(
     consts = [c for b in bodies for c in b.consts]
     branches = [b.jaxpr for b in bodies]
     if consts:
-        branches = sharing(bodies)
+        branches = sharing(bodies, functions)
     outs = apply_cond(branches, index, [*consts, *leaves])
     return bodies[0].result_tree.unflatten(outs)
 
@@ -197,29 +198,33 @@ def with_weak_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
     """The program with only those outputs of weak type that are so in all branches."""
     if all(w or not v.aval.weak_type for v, w in zip(jaxpr.outvars, weak, strict=True)):
         return jaxpr
-    key = ("weak", weak)
-    if key not in jaxpr.cache:
-        equations, outvars = list(jaxpr.equations), []
-        for v, stays in zip(jaxpr.outvars, weak, strict=True):
-            if v.aval.weak_type and not stays:
-                strong = Var(v.aval.strong())
-                params = (("dtype", v.aval.dtype), ("weak_type", False))
-                equations.append(Equation(convert_element_type, [v], params, (strong,)))
-                outvars.append(strong)
-            else:
-                outvars.append(v)
-        jaxpr.cache[key] = Jaxpr([], [], jaxpr.invars, equations, outvars, jaxpr.name)
-    return jaxpr.cache[key]  # type: ignore[no-any-return]
+    return with_strong_types(jaxpr, weak)
 
 
-def sharing(bodies: Sequence[Body]) -> list[Jaxpr]:
+@derived
+def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
+    """See `with_weak_types`."""
+    equations, outvars = list(jaxpr.equations), []
+    for v, stays in zip(jaxpr.outvars, weak, strict=True):
+        if v.aval.weak_type and not stays:
+            strong = Var(v.aval.strong())
+            params = (("dtype", v.aval.dtype), ("weak_type", False))
+            equations.append(Equation(convert_element_type, [v], params, (strong,)))
+            outvars.append(strong)
+        else:
+            outvars.append(v)
+    return Jaxpr([], [], jaxpr.invars, equations, outvars, jaxpr.name)
+
+
+def sharing(bodies: Sequence[Body], functions: Sequence[Any]) -> list[Jaxpr]:
     """The branches with the constants of all of them as inputs."""
     split = []
     for b in bodies:
         n = len(b.consts)
         j = b.jaxpr
         split.append(Jaxpr(j.invars[:n], b.consts, j.invars[n:], j.equations, j.outvars, j.name))
-    return [interned(j)[0] for j in with_common_inputs(split)]
+    pairs = zip(with_common_inputs(split), functions, strict=True)
+    return [hash_consed(j, f)[0] for j, f in pairs]
 
 
 def check_branches(operation: str, one: Any, other: Any) -> None:

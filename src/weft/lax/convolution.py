@@ -338,9 +338,9 @@ def conv_transpose(
             pads = [(k - 1 - a, k - 1 - b) for k, (a, b) in zip(window, pads, strict=True)]
     if transpose_kernel:
         kernel = rev(kernel, dimensions=tuple(spec[2:]))
-        exchanged = list(range(x.ndim))
-        exchanged[spec[0]], exchanged[spec[1]] = spec[1], spec[0]
-        kernel = transpose(kernel, permutation=tuple(exchanged))
+        swapped = list(range(x.ndim))
+        swapped[spec[0]], swapped[spec[1]] = spec[1], spec[0]
+        kernel = transpose(kernel, permutation=tuple(swapped))
     return conv_general_dilated(
         x,
         kernel,
@@ -377,7 +377,7 @@ def conv_general_dilated_patches(
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> Array:
-    """What the kernel of a convolution sees at each place, as features ("im2col").
+    """The elements that a convolution's kernel covers at each place, as features ("im2col").
 
     Args:
       lhs: array with a batch axis, a feature axis and n spatial axes.

@@ -14,12 +14,12 @@ from ..interpreters.batch import batch
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
 from ..primitives.comparison import lt
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
-from ..primitives.indexing import at_most_one, gather_updates
+from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
 from ..primitives.structural import convert_element_type, full, reshape, zeros
 from ..typing import ArrayLike, Shape
@@ -150,7 +150,7 @@ def scatter(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """Replaces windows of an array at run-time indices; gives a new array.
+    """Replaces windows of an array at run-time indices; returns a new array.
 
     Of several updates for one element the last one counts, on the CPU; elsewhere, one of them.
 
@@ -208,7 +208,7 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{what} windows of an array at run-time indices; gives a new array.
+    function.__doc__ = f"""{what} windows of an array at run-time indices; returns a new array.
 
     All updates for one element count.
 
@@ -250,7 +250,7 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Mode = None,
 ) -> Array:
-    """Applies a function to elements of an array at run-time indices; gives a new array.
+    """Applies a function to elements of an array at run-time indices; returns a new array.
 
     Args:
       operand: array, any dtype.
@@ -289,7 +289,7 @@ def scatter_apply(
             new = convert_element_type(new, dtype=x.dtype)
         return reshape(new, shape=values.shape)
 
-    if at_most_one(indices, unique_indices):
+    if writes_once(indices, unique_indices):
         like = aval(shape, x.dtype)
         new = applied(gather_updates(x, indices, like, **flags))
         return indexing.scatter(x, indices, new, **flags)  # type: ignore[no-any-return]

@@ -9,15 +9,16 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value, literal
+from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
-from ..higher_order import scan_transpose  # noqa: F401  (defines the transposition of scan)
 from ..higher_order.scan import apply_scan
 from ..higher_order.while_loop import apply_while
 from ..primitives.comparison import lt
 from ..primitives.structural import add, convert_element_type, reshape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
+from .axis_slices import along_new_axis, concatenated, row, slice_along
 from .bodies import (
     Body,
     check_carry,
@@ -29,7 +30,6 @@ from .bodies import (
     values_of,
     widened_carry,
 )
-from .pieces import joined, part, slice_of, stacked
 
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
@@ -173,11 +173,11 @@ def scan_in_python(
     """The loop as Python runs it, for `disable_jit`."""
     carry, ys = init, []
     for i in reversed(range(length)) if reverse else range(length):
-        carry, y = f(carry, xs_tree.unflatten([slice_of(x, i) for x in slices]))
+        carry, y = f(carry, xs_tree.unflatten([row(x, i) for x in slices]))
         ys.append(y)
     if reverse:
         ys.reverse()
-    return tree_map(as_value, carry), tree_map(lambda *parts: stacked(parts), *ys)
+    return tree_map(as_value, carry), tree_map(lambda *parts: along_new_axis(parts), *ys)
 
 
 @located
@@ -212,15 +212,16 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     parts = []
     if whole or not rest:
         chunks = [
-            reshape(part(x, 0, whole * size), shape=(whole, size, *x.shape[1:])) for x in slices
+            reshape(slice_along(x, 0, 0, whole * size), shape=(whole, size, *x.shape[1:]))
+            for x in slices
         ]
         _, ys = scan(lambda _, x: ((), many(x)), (), tree.unflatten(chunks))
         parts.append(tree_map(lambda y: reshape(y, shape=(whole * size, *y.shape[2:])), ys))
     if rest:
-        parts.append(many(tree.unflatten([part(x, whole * size, n) for x in slices])))
+        parts.append(many(tree.unflatten([slice_along(x, 0, whole * size, n) for x in slices])))
     if len(parts) == 1:
         return parts[0]
-    return tree_map(lambda *ys: joined(ys), *parts)
+    return tree_map(lambda *ys: concatenated(ys), *parts)
 
 
 @located
@@ -401,18 +402,11 @@ def counted(low: Any, length: int, body_fun: Any, init_val: Any, unroll: Any) ->
     return tree.unflatten(outs[1:])
 
 
+@derived
 def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
     """A body (constants, i, carry) -> carry, made to give i + 1 as well."""
-    if "counter" not in jaxpr.cache:
-        i = jaxpr.invars[n_consts]
-        then = Var(i.aval)
-        count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
-        jaxpr.cache["counter"] = Jaxpr(
-            [],
-            [],
-            jaxpr.invars,
-            [*jaxpr.equations, count],
-            [then, *jaxpr.outvars],
-            jaxpr.name,
-        )
-    return jaxpr.cache["counter"]  # type: ignore[no-any-return]
+    i = jaxpr.invars[n_consts]
+    then = Var(i.aval)
+    count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
+    equations = [*jaxpr.equations, count]
+    return Jaxpr([], [], jaxpr.invars, equations, [then, *jaxpr.outvars], jaxpr.name)

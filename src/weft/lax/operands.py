@@ -1,4 +1,4 @@
-"""What lax functions ask of operands: one dtype, and one shape. Knows no operation."""
+"""The operands of lax functions: of one dtype, and of one shape. Knows no operation."""
 
 import operator
 from collections.abc import Sequence
@@ -11,6 +11,11 @@ from ..core.trace import current
 from ..primitives.structural import convert_element_type
 
 _SCALARS = frozenset((bool, int, float, complex))
+
+
+def uncommitted(x: Any) -> bool:
+    """True for an array that no device was named for: NumPy may compute with its elements."""
+    return x.__class__ is Array and x.type is x.aval
 
 
 def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:

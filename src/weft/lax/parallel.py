@@ -17,7 +17,7 @@ from ..core.array import as_value
 from ..core.source import located
 from ..primitives import collectives
 from ..primitives.collectives import members
-from ..primitives.device_numbers import Groups, unbound
+from ..primitives.replica_groups import Groups, unbound_axis
 from ..primitives.structural import convert_element_type, move_axis, reshape
 from ..tree_util import tree_map
 from .axes import axis_of
@@ -65,7 +65,7 @@ def _size(operation: str, name: Any) -> int:
     for known, size in thread.axes:
         if known == name:
             return size
-    raise unbound(operation, name, thread.axes)
+    raise unbound_axis(operation, name, thread.axes)
 
 
 def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
@@ -118,7 +118,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Example:
       >>> print(weft.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0])))
       [0.25 0.75]
-    Source: seed 002, `jax.pmap`; StableHLO `all_reduce`.
+    Source: JAX documentation, `jax.pmap`; StableHLO `all_reduce`.
     """
     return _reduced(collectives.psum, x, axis_name, axis_index_groups, operator.mul)
 
@@ -130,7 +130,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Example:
       >>> print(weft.vmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0])))
       [-1.  1.]
-    Source: seed 002, `jax.pmap`.
+    Source: JAX documentation, `jax.pmap`.
     """
     sums = psum(x, axis_name, axis_index_groups=axis_index_groups)
     count = psum(1, axis_name, axis_index_groups=axis_index_groups)
@@ -359,7 +359,7 @@ def all_to_all(
 
 @located
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
-    """A named axis and an axis of the arrays exchanged.
+    """The arrays with one of their axes and a named axis swapped.
 
     Args:
       x: arrays, in containers.

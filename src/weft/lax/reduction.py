@@ -175,7 +175,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
 
 @located
 def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> Array:
-    """Where the maximum along an axis is: the first of equal ones; a NaN counts as the maximum.
+    """The index of the maximum along an axis: the first of equal ones; a NaN counts as the maximum.
 
     Args:
       operand: array of a real or bool dtype.
@@ -196,7 +196,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
 
 @located
 def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> Array:
-    """Where the minimum along an axis is: the first of equal ones; a NaN counts as the minimum.
+    """The index of the minimum along an axis: the first of equal ones; a NaN counts as the minimum.
 
     Args:
       operand: array of a real or bool dtype.

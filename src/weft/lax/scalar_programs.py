@@ -50,7 +50,7 @@ def traced_computation(
 
 
 def is_number(x: Any, number: Any) -> bool:
-    """Whether a value is this scalar: never one that is traced or differentiated."""
+    """True for a value that is this scalar: never for one that is traced or differentiated."""
     return isinstance(x, Array) and not x.ndim and bool(x.host() == number)
 
 

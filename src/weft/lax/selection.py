@@ -151,6 +151,6 @@ def tie_in(x: PyTree, y: PyTree) -> PyTree:
       >>> from weft import lax
       >>> lax.tie_in(1, 2)
       2
-    Source: seed 003, `lax.tie_in`.
+    Source: JAX documentation, `jax.lax.tie_in`.
     """
     return y

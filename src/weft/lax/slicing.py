@@ -15,6 +15,7 @@ from ..primitives.selection import where
 from ..primitives.structural import add
 from ..typing import ArrayLike, Shape
 from .axes import axis_of, ints_of, shape_of
+from .operands import uncommitted
 
 __all__ = [
     "dynamic_index_in_dim",
@@ -150,7 +151,7 @@ def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
             raise TypeError(f"{name}: start indices must be integer scalars; got {index.aval}")
         if not wrap or dtypes.is_unsigned(index.dtype):
             return index
-        if index.type is not index.aval or index._host is None:
+        if not uncommitted(index) or index._host is None:
             if dtypes.iinfo(index.dtype).max < n:
                 index = structural.convert_element_type(index, dtype=dtypes.default_int())
             return counted_from_end(index, n)
@@ -205,7 +206,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """Writes a window that begins at run-time indices; gives a new array.
+    """Writes a window that begins at run-time indices; returns a new array.
 
     Args:
       operand: array [n0, …, nk], any dtype.
@@ -328,7 +329,7 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """Writes the elements at one run-time place along an axis; gives a new array.
+    """Writes the elements at one run-time place along an axis; returns a new array.
 
     Args:
       operand: array, any dtype.

@@ -13,12 +13,12 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.source import function_line, located
 from ..core.trace import current
-from ..higher_order.interning import interned
-from ..higher_order.jaxprs import transpose_jaxpr
-from ..higher_order.linear_solve import Side, apply
+from ..higher_order.linear_solve import Side, apply_solve
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
+from ..programs.hash_consing import hash_consed
+from ..programs.transform import transpose_jaxpr
 from ..transforms.arguments import check_callable, output_values
 from ..transforms.custom_derivatives import closure_convert, custom_jvp
 from ..transforms.linear_maps import float0_zeros, jvp, linearize
@@ -143,7 +143,7 @@ def custom_linear_solve(
     product, out_tree = staged(lambda *xs: matvec(tree.unflatten(xs)), matvec, avals, "matvec")
     check_like("custom_linear_solve: A x", matvec, product.out_avals, out_tree, "b", avals, tree)
     parameters = list(product.consts)
-    product, _ = interned(product.without_consts())
+    product, _ = hash_consed(product.without_consts(), matvec)
     own = range(len(parameters))
 
     def solver(program: Jaxpr, function: Callable[..., Any]) -> tuple[Jaxpr, list[int], PyTreeDef]:
@@ -184,8 +184,8 @@ def custom_linear_solve(
         transposed, places, _ = solver(vecmat, transpose_solve)
         sides.append(((vecmat, [*own]), (transposed, places)))
     shared = [p.aval for p in parameters]
-    side, *other = [Side(*[over(shared, *program) for program in pair]) for pair in sides]
-    outs = apply(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
+    side, *other = [Side(*[over(solve, shared, *program) for program in pair]) for pair in sides]
+    outs = apply_solve(side, other[0] if other else None, len(parameters), [*parameters, *rhs])
     return out_tree.unflatten(outs)
 
 
@@ -204,14 +204,14 @@ def staged(
     return jaxpr, found[0]
 
 
-def over(shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
+def over(about: Callable[..., Any], shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:
     """The program with all parameters as leading inputs, of which it uses those at `places`."""
     leading = [Var(a) for a in shared]
     for place, var in zip(places, jaxpr.invars, strict=False):
         leading[place] = var
     invars = [*leading, *jaxpr.invars[len(places) :]]
     made = Jaxpr(jaxpr.constvars, jaxpr.consts, invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
-    return made if made.constvars else interned(made)[0]
+    return made if made.constvars else hash_consed(made, about)[0]
 
 
 def check_like(

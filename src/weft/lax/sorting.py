@@ -124,7 +124,7 @@ def approx_max_k(
       reduction_dimension: the axis.
       recall_target: the share of the largest that must be found, between 0 and 1.
       reduction_input_size_override: hints at the size of a larger whole; changes nothing here.
-      aggregate_to_topk: whether to give `k` elements; without it an approximate form may give more.
+      aggregate_to_topk: return just `k` elements; without it an approximate form may return more.
     Returns: (values, indices), as from `top_k`.
     Raises: TypeError: the dtype is not floating-point. ValueError: an option is out of range.
     Source: arXiv:2206.14286.

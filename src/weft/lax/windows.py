@@ -142,7 +142,7 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The shape that `reduce_window` gives.
+    """The shape of the result of `reduce_window`.
 
     Args:
       operand_shape: the operand's shape.

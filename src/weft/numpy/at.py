@@ -13,7 +13,7 @@ from ..core.source import note_user_line
 from ..core.trace import current
 from ..interpreters.evaluate import quietly
 from ..primitives import structural
-from ..primitives.index_numbers import GatherScatterMode
+from ..primitives.dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
 from .indexing import host_of, read
 from .updates import (
@@ -36,7 +36,7 @@ _base = current.base
 
 
 class At:
-    """What `x.at` is: index it to say which elements are to be changed or read.
+    """The property `x.at`: index it to say which elements are to be changed or read.
 
     Example:
       >>> x = np.arange(4)
@@ -60,7 +60,7 @@ at = At
 
 
 class Update:
-    """What `x.at[index]` is: elements to be changed or read. Each method gives a new array.
+    """`x.at[index]`: elements to be changed or read. Each method returns a new array.
 
     Options of all methods:
       indices_are_sorted, unique_indices: promises about arrays of indices, that make it faster on

@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..lax.axis_slices import slice_along
 from ..lax.loops import while_loop
 from ..primitives import arithmetic, bitwise, comparison, selection, structural
 from ..primitives.slicing import pad
@@ -14,8 +15,8 @@ from ..typing import ArrayLike, Axis
 from .axes import one_axis
 from .creation import broadcast, from_numpy
 from .elementwise import one, two
-from .pieces import cut
-from .promotion import binary, cast, check_ranks, derived, promote_values, strong, unary, value
+from .makers import binary, derived, unary
+from .promotion import cast, check_ranks, promote_values, strong, value
 from .reductions import sum, truth
 
 __all__ = [
@@ -69,7 +70,7 @@ right_shift = bitwise_right_shift = derived(_right_shift, "right_shift", RIGHT, 
 
 @located
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """How many bits of |x| are one.
+    """The number of bits of |x| that are one.
 
     Args:
       x: integer or boolean array of any shape.
@@ -198,7 +199,7 @@ def unpackbits(
     Args:
       a: uint8 array.
       axis: the axis to unpack; None flattens.
-      count: how many bits to give; negative ones are cut off from the end.
+      count: how many bits to return; negative ones are cut off from the end.
       bitorder: 'big', the highest bit is first, or 'little'.
     Returns: uint8 array of zeros and ones; the axis is eight times as long.
     Example:
@@ -224,5 +225,5 @@ def unpackbits(
             padding = (*[(0, 0, 0)] * (x.ndim - 1), (0, count - n, 0))
             bits = pad(bits, literal(0, dtypes.uint8), padding=padding)
         else:
-            bits = cut(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
+            bits = slice_along(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
     return structural.move_axis(bits, bits.ndim - 1, i)  # type: ignore[no-any-return]

@@ -11,7 +11,8 @@ from ..core.value import Value
 from ..primitives import bitwise, selection, structural
 from ..typing import ArrayLike
 from .indexing import nonzero
-from .promotion import SCALARS, cast, check_ranks, composite, noted, promote_values, value
+from .plans import composite
+from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 from .reductions import truth
 
 __all__ = ["piecewise", "select", "where"]

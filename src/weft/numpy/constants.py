@@ -154,7 +154,7 @@ issubdtype = dtypes.issubdtype
 
 
 def issubsctype(arg1: Any, arg2: Any) -> bool:
-    """Whether the dtype of the first is a subtype of that of the second.
+    """True if the dtype of the first is a subtype of that of the second.
 
     Example:
       >>> np.issubsctype(np.zeros(2), np.floating)
@@ -165,7 +165,7 @@ def issubsctype(arg1: Any, arg2: Any) -> bool:
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
-    """Whether a dtype is of a kind, in the words of the array API standard.
+    """True if a dtype is of a kind, in the words of the array API standard.
 
     Args:
       kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
@@ -203,7 +203,7 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 
 
 def can_cast(from_: Any, to: DTypeLike, casting: str = "safe") -> bool:
-    """Whether NumPy's rules let a dtype be converted to another.
+    """True if NumPy's rules allow a dtype to be converted to another.
 
     Args:
       from_: a dtype, array or scalar.

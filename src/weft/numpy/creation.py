@@ -12,11 +12,13 @@ from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
 from ..core.trace import current
 from ..core.value import Value
+from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
-from .promotion import SCALARS, cast, keep, noted, plan_cache, value
+from .plans import keep, plan_cache, whole
+from .promotion import SCALARS, cast, noted, value
 
 __all__ = [
     "array",
@@ -37,8 +39,6 @@ __all__ = [
 
 _base = current.base
 _SMALL = 1024  # elements of a constant that is copied from a template
-
-
 _wanted = plan_cache()
 _OPEN = (int, float, complex)
 
@@ -432,7 +432,9 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
     if current.trace is _base and device is None:
         try:
-            template, known = _constants[shape, dtype, number, thread.x64]
+            template, known, like = _constants[shape, dtype, number, thread.x64]
+            if like is not shape:
+                whole(shape)
             return Array(template.copy(), known)
         except (KeyError, TypeError):
             pass
@@ -444,7 +446,7 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
     asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
     if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
-        keep(_constants, (shape, dtype, number, thread.x64), (host, known))
+        keep(_constants, (shape, dtype, number, thread.x64), (host, known, shape))
         host = host.copy()
     return on_device(Array(host, known), device)
 
@@ -517,7 +519,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Shape, Any, bool]:
 
 
 def _constant_like(name: str, number: int, a: Any, dtype: Any, shape: Any, device: Any) -> Any:
-    if a.__class__ is Array and dtype is None and shape is None and not a.aval.weak_type:
+    if uncommitted(a) and dtype is None and shape is None and not a.aval.weak_type:
         return _constant(name, number, a.aval.shape, a.aval.dtype, device)
     lengths, found, weak = _like(name, a, dtype, shape)
     if not weak:

@@ -10,9 +10,9 @@ from ..core.value import Value
 from ..primitives import comparison, selection, structural
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
+from .axis_choices import gather_along, take_known
 from .creation import array, from_numpy
 from .joining import concatenate
-from .pieces import look_up, take_fixed
 from .promotion import cast, value
 from .ranges import known
 from .shapes import ravel
@@ -62,7 +62,7 @@ def delete(
     if isinstance(obj, Value) and obj.concrete() is None and obj.ndim == 0:
         line = from_numpy(np.arange(n - 1, dtype=obj.dtype))
         place = selection.select_n(comparison.lt(obj, structural.zeros(obj.aval)), obj, obj + n)
-        return look_up(x, line + (line >= place), i)  # type: ignore[no-any-return]
+        return gather_along(x, line + (line >= place), i)  # type: ignore[no-any-return]
     places, _ = _places("delete", obj, n)
     places = np.atleast_1d(places)
     if ((places < -n) | (places >= n)).any():
@@ -71,7 +71,7 @@ def delete(
         )
     keep = np.ones(n, bool)
     keep[places] = False
-    return take_fixed(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
+    return take_known(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
 
 
 @located
@@ -122,4 +122,4 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     inserted[at] = True
     source[at] = n + order
     source[~inserted] = np.arange(n)
-    return take_fixed(concatenate([x, new], i), source, i)  # type: ignore[no-any-return]
+    return take_known(concatenate([x, new], i), source, i)  # type: ignore[no-any-return]

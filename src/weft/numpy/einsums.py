@@ -14,8 +14,9 @@ from ..primitives.contraction import narrower
 from ..typing import DTypeLike
 from .creation import wanted_dtype
 from .matrices import _diagonal
+from .plans import composite
 from .products import contracted
-from .promotion import cast, composite, no_out, promote_values, value
+from .promotion import cast, no_out, promote_values, value
 from .reductions import sum
 
 __all__ = ["einsum", "einsum_path"]

@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.trace import current
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -21,22 +20,9 @@ from ..primitives import (
     transcendental as t,
 )
 from ..typing import ArrayLike
-from .promotion import (
-    SCALARS,
-    binary,
-    check_ranks,
-    composite,
-    derived,
-    inexact,
-    noted,
-    plan_cache,
-    planned_call,
-    promote_values,
-    run_plan,
-    strong,
-    unary,
-    value,
-)
+from .makers import binary, derived, unary
+from .plans import composite, planned
+from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
 
 __all__ = [
     "abs",
@@ -70,8 +56,6 @@ __all__ = [
     "subtract",
     "true_divide",
 ]
-
-_base = current.base
 
 
 def one(summary: str, example: str, result: str, *, note: str = "") -> str:
@@ -304,7 +288,16 @@ divmod = derived(_divmod, "divmod", two(
 
 # --- powers ---
 
-_powers = plan_cache()
+
+def _whole_power_of(x: Array, y: int) -> Array:
+    """x to the power of a Python int."""
+    (x,) = promote_values("power", x, to_number=True)
+    if y == 2:
+        return arithmetic.mul(x, x)  # type: ignore[no-any-return]
+    return x if y == 1 else arithmetic.integer_pow(x, y=y)
+
+
+_fixed_power = planned("power", _whole_power_of, "x1")
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -331,20 +324,7 @@ _inexact_power = binary(t.pow_, "power", to_number=True)
 
 def _power(name: str, x: Any, y: Any) -> Any:
     if y.__class__ is int:
-        try:
-            kernel, known = _powers[x.aval, y]
-            if kernel is not None and x.type is x.aval and current.trace is _base:
-                return run_plan(x, kernel, known)
-        except (AttributeError, KeyError, ValueError):
-            pass
-        (x,) = promote_values(name, x, to_number=True)
-
-        def compute(x: Any) -> Any:
-            if y == 2:
-                return arithmetic.mul(x, x)
-            return x if y == 1 else arithmetic.integer_pow(x, y=y)
-
-        return planned_call(_powers, (x.aval, y), compute, x)
+        return _fixed_power(x, y)
     if y.__class__ is float:
         return _inexact_power(x, y)
     x = x if x.__class__ in SCALARS else value(name, x, "x1")

@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import function_line, located
+from ..lax.axis_slices import slice_along
 from ..lax.convolution import conv_general_dilated
 from ..primitives import arithmetic, comparison, complex_numbers, selection, slicing, structural
 from ..transforms.vmap import vmap
@@ -16,7 +17,6 @@ from ..typing import ArrayLike
 from .axes import all_axes, axes_of, one_axis, whole_number
 from .creation import array
 from .joining import concatenate
-from .pieces import cut
 from .promotion import cast, inexact, promote_values, value
 from .reductions import sum
 from .running import cumsum
@@ -46,7 +46,7 @@ def apply_along_axis(
     """A function of vectors applied to all vectors along an axis.
 
     Args:
-      func1d: takes an array [n], then `args` and `kwargs`; gives an array of any shape.
+      func1d: takes an array [n], then `args` and `kwargs`; returns an array of any shape.
       axis: the axis of the vectors.
       arr: array of at least one axis.
     Returns: array with the axis replaced by those of the function's result.
@@ -112,7 +112,7 @@ def vectorize(
     Args:
       pyfunc: the function.
       excluded: positions and names of arguments that are passed on as they are.
-      signature: which axes the function itself takes and gives, as in '(n,m),(m)->(n)'; none by
+      signature: which axes the function itself takes and returns, as in '(n,m),(m)->(n)'; none by
         default.
     Returns: the function of arrays.
     Example:
@@ -277,7 +277,7 @@ def diff(
         m = x.shape[i]
         if not m:
             break
-        x = minus(cut(x, i, 1, m), cut(x, i, 0, m - 1))
+        x = minus(slice_along(x, i, 1, m), slice_along(x, i, 0, m - 1))
     return x  # type: ignore[no-any-return]
 
 
@@ -343,25 +343,25 @@ def _slope(x: Any, i: int, h: Any) -> Any:
     n = x.shape[i]
     if n < 2:
         raise ValueError(f"gradient: axis {i} of {x.aval} has fewer than two elements")
-    first = arithmetic.sub(cut(x, i, 1, 2), cut(x, i, 0, 1))
-    last = arithmetic.sub(cut(x, i, n - 1, n), cut(x, i, n - 2, n - 1))
+    first = arithmetic.sub(slice_along(x, i, 1, 2), slice_along(x, i, 0, 1))
+    last = arithmetic.sub(slice_along(x, i, n - 1, n), slice_along(x, i, n - 2, n - 1))
     h = array(h) if isinstance(h, (list, tuple)) else value("gradient", h, "a distance")
     h = cast(h, x.dtype)
     if not h.ndim:
-        inside = arithmetic.sub(cut(x, i, 2, n), cut(x, i, 0, n - 2)) * 0.5
+        inside = arithmetic.sub(slice_along(x, i, 2, n), slice_along(x, i, 0, n - 2)) * 0.5
         return slicing.concatenate(first, inside, last, dimension=i) / h
     if h.shape != (n,):
         raise ValueError(f"gradient: coordinates must be of shape ({n},); got {h.aval}")
-    gaps = arithmetic.sub(cut(h, 0, 1, n), cut(h, 0, 0, n - 1))
+    gaps = arithmetic.sub(slice_along(h, 0, 1, n), slice_along(h, 0, 0, n - 1))
     gaps = reshape(gaps, tuple([n - 1 if k == i else 1 for k in range(x.ndim)]))
-    a, b = cut(gaps, i, 0, n - 2), cut(gaps, i, 1, n - 1)
+    a, b = slice_along(gaps, i, 0, n - 2), slice_along(gaps, i, 1, n - 1)
     inside = (
-        cut(x, i, 2, n) * (a / (b * (a + b)))
-        + cut(x, i, 1, n - 1) * ((b - a) / (a * b))
-        - cut(x, i, 0, n - 2) * (b / (a * (a + b)))
+        slice_along(x, i, 2, n) * (a / (b * (a + b)))
+        + slice_along(x, i, 1, n - 1) * ((b - a) / (a * b))
+        - slice_along(x, i, 0, n - 2) * (b / (a * (a + b)))
     )
-    first = first / cut(gaps, i, 0, 1)
-    last = last / cut(gaps, i, n - 2, n - 1)
+    first = first / slice_along(gaps, i, 0, 1)
+    last = last / slice_along(gaps, i, n - 2, n - 1)
     return slicing.concatenate(first, inside, last, dimension=i)
 
 
@@ -392,7 +392,7 @@ def trapezoid(
             points = reshape(points, tuple([points.size if k == i else 1 for k in range(v.ndim)]))
         step = diff(points, axis=i)
     n = v.shape[i]
-    middle = structural.add(cut(v, i, 1, n), cut(v, i, 0, n - 1))
+    middle = structural.add(slice_along(v, i, 1, n), slice_along(v, i, 0, n - 1))
     return sum(middle * step, i) * 0.5  # type: ignore[no-any-return]
 
 
@@ -435,8 +435,8 @@ def unwrap(
     small = comparison.lt(arithmetic.abs_(steps), limit)
     change = selection.select_n(small, change, literal(0, x.dtype))
     n = x.shape[i]
-    moved = structural.add(cut(x, i, 1, n), cumsum(change, i))
-    return slicing.concatenate(cut(x, i, 0, 1), moved, dimension=i)  # type: ignore[no-any-return]
+    moved = structural.add(slice_along(x, i, 1, n), cumsum(change, i))
+    return slicing.concatenate(slice_along(x, i, 0, 1), moved, dimension=i)  # type: ignore[no-any-return]
 
 
 # --- convolutions ---

@@ -1,4 +1,4 @@
-"""What an index means: each axis of the array is sliced, dropped at a place, or looked up.
+"""The meaning of an index: each axis of the array is sliced, dropped at a place, or looked up.
 
 Knows NumPy's rules of indexing; knows nothing of how elements are moved.
 """
@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from ..core.value import Value
+from ..lax.operands import uncommitted
 from .promotion import noted
 
 
@@ -21,8 +22,16 @@ class Sliced:
     def __init__(self, axis: int, start: int, count: int, step: int) -> None:
         self.axis, self.start, self.count, self.step = axis, start, count, step
 
+    def bounds(self) -> tuple[int, int, int]:
+        """Start, limit and stride, forwards."""
+        if not self.count:
+            return 0, 0, 1
+        last = self.start + (self.count - 1) * self.step
+        low, high = min(self.start, last), max(self.start, last)
+        return low, high + 1, abs(self.step) if self.count > 1 else 1
 
-class Placed:
+
+class IntegerAt:
     """An axis that is dropped, at one place: an int, or an integer scalar known at run time."""
 
     __slots__ = ("axis", "place")
@@ -31,7 +40,7 @@ class Placed:
         self.axis, self.place = axis, place
 
 
-class Looked:
+class LookedUp:
     """An axis that is looked up in an array of integers (NumPy's if known, else a value)."""
 
     __slots__ = ("axis", "indices")
@@ -50,10 +59,10 @@ class Index:
     """A parsed index.
 
     Attributes:
-      parts: in the order of the index: `Sliced`, `Placed`, `Looked` and `New`. (Given with a `None`
-        for an ellipsis that stands for no axes.)
+      parts: in the order of the index: `Sliced`, `IntegerAt`, `LookedUp` and `New`. (Passed with a
+        `None` for an ellipsis that stands for no axes.)
       inserted: axes of length one to insert into the array first, for indices True and False.
-      lookups: whether there is any `Looked`.
+      lookups: whether there is any `LookedUp`.
       shape: of the result; with lookups, `at` is where their axes begin in it, and `lookup_shape`
         what they are.
     """
@@ -62,11 +71,11 @@ class Index:
 
     def __init__(self, parts: list[Any], inserted: list[int]) -> None:
         self.parts, self.inserted = [p for p in parts if p is not None], inserted
-        arrays = [p.indices for p in parts if p.__class__ is Looked]
+        arrays = [p.indices for p in parts if p.__class__ is LookedUp]
         self.lookups = bool(arrays)
         self.lookup_shape = common_shape([a.shape for a in arrays])
         # NumPy: looked-up axes come where the first one was if all are neighbours, else in front
-        advanced = [i for i, p in enumerate(parts) if p.__class__ in (Looked, Placed)]
+        advanced = [i for i, p in enumerate(parts) if p.__class__ in (LookedUp, IntegerAt)]
         together = self.lookups and advanced[-1] - advanced[0] + 1 == len(advanced)
         before = [p for p in parts[: advanced[0]] if p is not None] if together else []
         self.at = len(before)
@@ -77,7 +86,7 @@ class Index:
 
 
 def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """What index arrays broadcast to."""
+    """The shape that index arrays broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -133,7 +142,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
         elif k.__class__ is np.bool_:
             inserted.append(axis)
             shape.insert(axis, 1)
-            parts.append(Looked(axis, np.zeros(int(k), np.int64)))
+            parts.append(LookedUp(axis, np.zeros(int(k), np.int64)))
         elif getattr(k, "dtype", None) == np.bool_:
             length = tuple(shape[axis : axis + k.ndim])
             if k.shape != length:
@@ -143,18 +152,18 @@ def parse(name: str, x: Any, index: Any) -> Index:
                         f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}"
                     )
                 )
-            parts.extend(Looked(axis + i, places) for i, places in enumerate(np.nonzero(k)))
+            parts.extend(LookedUp(axis + i, places) for i, places in enumerate(np.nonzero(k)))
             axis += k.ndim - 1
         elif k.__class__ is int or not k.ndim:
-            parts.append(Placed(axis, k))
+            parts.append(IntegerAt(axis, k))
         else:
-            parts.append(Looked(axis, k))
+            parts.append(LookedUp(axis, k))
         axis += 1
     return Index(parts, inserted)
 
 
 def consumed(kind: Any) -> int:
-    """How many axes of the array an item of an index is for."""
+    """The number of axes of the array that an item of an index is for."""
     if kind is None or kind is Ellipsis or kind.__class__ is np.bool_:
         return 0
     return kind.ndim if getattr(kind, "dtype", None) == np.bool_ else 1
@@ -184,7 +193,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
             item = known.host()
         elif not dtypes.is_integer(dtype):
             raise noted(not_an_index(name, item.aval))
-        elif known is None or (known.type is not known.aval and item.ndim):
+        elif known is None or (item.ndim and not uncommitted(known)):
             return item
         else:
             item = known.host()
@@ -212,7 +221,7 @@ def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Ex
 
 
 def shortened(x: Any) -> str:
-    """What was given, for a message."""
+    """An argument's text for a message, cut after 60 characters."""
     text = repr(x)
     return text if len(text) <= 60 else text[:57] + "…"
 

@@ -17,25 +17,28 @@ from ..core.trace import current
 from ..core.value import fill_operators
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
-from ..lax.slicing import counted_from_end, start_index
+from ..lax.operands import uncommitted
+from ..lax.slicing import start_index
 from ..primitives.arithmetic import div, rem, sub
 from ..primitives.comparison import lt, ne
 from ..primitives.creation import iota
 from ..primitives.cumulative import cumsum
-from ..primitives.dynamic_slicing import dynamic_slice
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from ..primitives.dynamic_slicing import dynamic_slice
 from ..primitives.indexing import gather, scatter
 from ..primitives.selection import where
 from ..primitives.slicing import concatenate, rev, slice_, split
-from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape, widen, zeros
+from ..primitives.structural import convert_element_type, reshape, widen, zeros
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
-from .index_plans import Index, New, Placed, Sliced, parse
-from .promotion import cast, keep, noted, plan_cache, value
+from .index_arrays import place_array, with_inserted
+from .index_plans import Index, IntegerAt, New, Sliced, parse
+from .plans import computing, keep, plan_cache
+from .promotion import cast, noted, value
 
 __all__ = ["argwhere", "flatnonzero", "nonzero", "unstack"]
 
@@ -96,7 +99,9 @@ fill_operators(getitem=getitem)
 
 
 def host_of(x: Array) -> Any:
-    """The elements on the host if they cost nothing there (the CPU is the only device)."""
+    """The elements if they are on the host, or cost nothing there (the CPU is the only device)."""
+    if x._host is not None:
+        return x._host
     if machine.accelerated is None:
         machine.accelerated = machine.find_accelerator()
     return None if machine.accelerated else _base.fetch(x)
@@ -109,8 +114,8 @@ def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     found: list[Any] = []
     for item in items:
-        if item.__class__ is Array and item.type is item.aval:
-            item = item._host if item._host is not None else host_of(item)
+        if uncommitted(item):
+            item = host_of(item)
             if item is None:
                 raise TypeError
         elif item.__class__ in BASIC:
@@ -139,15 +144,15 @@ def read(
     """`x[index]` by primitives.
 
     Args:
-      mode: what becomes of places out of range; `None` moves them inside, and gives them no share
-        in derivatives if they are looked up.
+      mode: what becomes of places out of range; `None` moves them inside, and gives looked-up
+        ones no share in derivatives.
       wrap: whether negative places count from the end.
     """
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)
     placed, outside = [], False
     for p in ix.parts:
-        if p.__class__ is Placed:
+        if p.__class__ is IntegerAt:
             n = x.shape[p.axis]
             if not n:
                 raise noted(
@@ -165,13 +170,6 @@ def read(
     return cut_out(x, ix, placed)
 
 
-def with_inserted(x: Any, axes: Sequence[int]) -> Any:
-    """An array with axes of length one inserted, one after the other."""
-    for axis in axes:
-        x = reshape(x, shape=(*x.shape[:axis], 1, *x.shape[axis:]))
-    return x
-
-
 def cut_out(x: Any, ix: Index, placed: Sequence[Any]) -> Any:
     """An index of slices and places."""
     start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
@@ -182,11 +180,11 @@ def cut_out(x: Any, ix: Index, placed: Sequence[Any]) -> Any:
     for p in ix.parts:
         if p.__class__ is Sliced:
             a = p.axis
-            start[a], limit[a], strides[a] = bounds(p)
+            start[a], limit[a], strides[a] = p.bounds()
             if p.step < 0 and p.count > 1:
                 flipped.append(a)
             starts.append(start[a])
-        elif p.__class__ is Placed:
+        elif p.__class__ is IntegerAt:
             place = next(places)
             if place.__class__ is int:
                 place = min(max(place, 0), x.shape[p.axis] - 1)
@@ -201,20 +199,11 @@ def cut_out(x: Any, ix: Index, placed: Sequence[Any]) -> Any:
         if tuple(limit) != x.shape or any(start) or any(s != 1 for s in strides):
             x = slice_(x, start=tuple(start), limit=tuple(limit), strides=tuple(strides))
     else:
-        dropped = [p.axis for p in ix.parts if p.__class__ is Placed]
+        dropped = [p.axis for p in ix.parts if p.__class__ is IntegerAt]
         x = cut_at_run_time(x, starts, start, limit, strides, dropped)
     if flipped:
         x = rev(x, dimensions=tuple(flipped))
     return x if x.shape == ix.shape else reshape(x, shape=ix.shape)
-
-
-def bounds(p: Sliced) -> tuple[int, int, int]:
-    """Start, limit and stride of a slice, forwards."""
-    if not p.count:
-        return 0, 0, 1
-    last = p.start + (p.count - 1) * p.step
-    low, high = min(p.start, last), max(p.start, last)
-    return low, high + 1, abs(p.step) if p.count > 1 else 1
 
 
 def cut_at_run_time(
@@ -255,12 +244,12 @@ def look_up(
     places = iter(placed)
     for p in ix.parts:
         if p.__class__ is Sliced:
-            start[p.axis], limit[p.axis], strides[p.axis] = bounds(p)
+            start[p.axis], limit[p.axis], strides[p.axis] = p.bounds()
             kept.append(p)
         elif p.__class__ is not New:
             collapsed.append(p.axis)
             n = x.shape[p.axis]
-            if p.__class__ is Placed:
+            if p.__class__ is IntegerAt:
                 place = next(places)
                 if place.__class__ is int and mode is not FILL:
                     place = min(max(place, 0), n - 1)
@@ -298,68 +287,6 @@ def look_up(
     return out if out.shape == ix.shape else reshape(out, shape=ix.shape)
 
 
-def place_array(
-    columns: Sequence[tuple[int, Any, tuple[int, ...], bool]], shape: tuple[int, ...]
-) -> Any:
-    """The indices of a gather or scatter, [*shape, columns]: one column for each indexed axis.
-
-    Args:
-      columns: the axis's length; places, as an int, NumPy's integers or a value; which axes of
-        `shape` they run along; whether negative ones count from the end.
-    """
-    if not columns:
-        return from_host(np.zeros((*shape, 0), dtypes.default_int()), copy=False)
-    long = max(n for n, *_ in columns) > dtypes.iinfo(dtypes.int32).max
-    kind = dtypes.int64 if long else dtypes.int32
-    arrays = []
-    for n, places, _, wrap in columns:
-        if isinstance(places, (int, np.ndarray, np.generic)):
-            arrays.append(known_places(n, places, wrap, kind))
-        else:
-            arrays.append(run_time_places(n, places, wrap))
-    if all(isinstance(a, np.ndarray) for a in arrays):
-        spread = [
-            np.broadcast_to(_along(a, dims, len(shape)), shape)
-            for a, (_, _, dims, _) in zip(arrays, columns, strict=True)
-        ]
-        return from_host(np.stack(spread, -1), copy=False)
-    values = [as_value(a) for a in arrays]
-    kinds = {v.dtype for v in values}
-    common = kinds.pop() if len(kinds) == 1 else kind
-    made = []
-    for v, (_, _, dims, _) in zip(values, columns, strict=True):
-        if v.dtype != common:
-            v = convert_element_type(v, dtype=common)
-        made.append(broadcast_in_dim(v, shape=(*shape, 1), dims=dims))
-    return concatenate(*made, dimension=len(shape)) if len(made) > 1 else made[0]
-
-
-def _along(a: Any, dims: tuple[int, ...], rank: int) -> Any:
-    """A NumPy array with its axes at `dims` of so many."""
-    lengths = dict(zip(dims, a.shape, strict=True))
-    return a.reshape([lengths.get(i, 1) for i in range(rank)])
-
-
-def known_places(n: int, places: Any, wrap: bool, kind: Any) -> np.ndarray[Any, Any]:
-    """Places known now, in a dtype of the device; ones far out of range stay out of it."""
-    array = np.asarray(places)
-    if array.dtype == np.uint64:
-        array = np.minimum(array, np.uint64(n))
-    array = array.astype(np.int64)
-    if wrap:
-        array = np.where(array < 0, array + n, array)
-    return np.clip(array, -1, n).astype(kind)
-
-
-def run_time_places(n: int, places: Any, wrap: bool) -> Any:
-    """Places known at run time, negative ones counted from the end."""
-    if not wrap or dtypes.is_unsigned(places.dtype):
-        return places
-    if dtypes.iinfo(places.dtype).max < n:
-        places = convert_element_type(places, dtype=dtypes.default_int())
-    return counted_from_end(places, n)
-
-
 # --- iteration ---
 
 
@@ -381,8 +308,8 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
         raise noted(ValueError(f"unstack: expected an array with at least one axis; got {v.aval}"))
     a = one_axis("unstack", axis, v.ndim)
     n, shape = v.shape[a], (*v.shape[:a], *v.shape[a + 1 :])
-    if v.type is v.aval and current.trace is _base:
-        host = v._host if v._host is not None else host_of(v)
+    if uncommitted(v) and computing():
+        host = host_of(v)
         if host is not None:
             row = aval(shape, v.dtype, v.weak_type)
             return tuple([Array(h, row) for h in (np.moveaxis(host, a, 0) if a else host)])
@@ -399,8 +326,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
     Args:
       a: array with at least one axis.
-      size: how many places to give: the first ones; if there are fewer, `fill_value` follows. It is
-        needed while `a` is traced, as it decides the result's shape.
+      size: how many places to return: the first ones; if there are fewer, `fill_value` follows.
+        It is needed while `a` is traced, as it decides the result's shape.
       fill_value: a number, or one for each axis; 0 if left out.
     Returns: an integer array for each axis.
     Raises: ValueError: a scalar. ConcretizationTypeError: `a` is traced, and there is no size.

@@ -9,12 +9,13 @@ import numpy as np
 from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .creation import array, wanted_dtype
-from .pieces import cut
-from .promotion import cast, composite, no_out, noted, promote_values, value
+from .plans import composite
+from .promotion import cast, no_out, noted, promote_values, value
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 __all__ = [
@@ -103,7 +104,8 @@ def concatenate(
       >>> np.concatenate([np.arange(2), np.ones(1)])
       Array([0., 1., 1.], dtype=float32)
     """
-    if dtype is None and arrays.__class__ in (list, tuple):
+    plain = dtype is None and (axis is None or axis.__class__ is int)
+    if plain and arrays.__class__ in (list, tuple):
         for a in arrays:
             if a.__class__ is not Array:
                 break
@@ -161,7 +163,8 @@ def stack(
              [1, 1]], dtype=int32)
     """
     no_out("stack", out)
-    if dtype is None and arrays.__class__ in (list, tuple):
+    plain = dtype is None and (axis is None or axis.__class__ is int)
+    if plain and arrays.__class__ in (list, tuple):
         for a in arrays:
             if a.__class__ is not Array:
                 break
@@ -332,7 +335,7 @@ def _split(
                 )
             )
         bounds = [k * size + min(k, more) for k in range(sections + 1)]
-    return [cut(x, i, a, max(a, b)) for a, b in itertools.pairwise(bounds)]
+    return [slice_along(x, i, a, max(a, b)) for a, b in itertools.pairwise(bounds)]
 
 
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:

@@ -13,15 +13,9 @@ from ..core.value import Value
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
 from ..typing import ArrayLike
 from .elementwise import one, two
-from .promotion import (
-    SCALARS,
-    binary,
-    composite,
-    no_out,
-    noted,
-    promote_values,
-    value,
-)
+from .makers import binary
+from .plans import composite
+from .promotion import SCALARS, no_out, noted, promote_values, value
 from .reductions import all, truth
 from .rounding import is_whole
 
@@ -69,27 +63,30 @@ def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool
 
 _NOTE = " Complex numbers are ordered by real part, then imaginary part."
 _PAIR = "np.arange(3), 1)"
-EQUAL = two("Whether x1 == x2.", f"np.equal({_PAIR}", "Array([False,  True, False], dtype=bool)")
+EQUAL = two("True where x1 == x2.", f"np.equal({_PAIR}", "Array([False,  True, False], dtype=bool)")
 NOT_EQUAL = two(
-    "Whether x1 != x2.", f"np.not_equal({_PAIR}", "Array([ True, False,  True], dtype=bool)"
+    "True where x1 != x2.", f"np.not_equal({_PAIR}", "Array([ True, False,  True], dtype=bool)"
 )
 GREATER = two(
-    "Whether x1 > x2.",
+    "True where x1 > x2.",
     f"np.greater({_PAIR}",
     "Array([False, False,  True], dtype=bool)",
     note=_NOTE,
 )
 GREATER_EQUAL = two(
-    "Whether x1 >= x2.",
+    "True where x1 >= x2.",
     f"np.greater_equal({_PAIR}",
     "Array([False,  True,  True], dtype=bool)",
     note=_NOTE,
 )
 LESS = two(
-    "Whether x1 < x2.", f"np.less({_PAIR}", "Array([ True, False, False], dtype=bool)", note=_NOTE
+    "True where x1 < x2.",
+    f"np.less({_PAIR}",
+    "Array([ True, False, False], dtype=bool)",
+    note=_NOTE,
 )
 LESS_EQUAL = two(
-    "Whether x1 <= x2.",
+    "True where x1 <= x2.",
     f"np.less_equal({_PAIR}",
     "Array([ True,  True, False], dtype=bool)",
     note=_NOTE,
@@ -116,16 +113,16 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
     return function
 
 
-logical_and = _logical("logical_and", bitwise.bitwise_and, "Whether both are true (not zero).",
+logical_and = _logical("logical_and", bitwise.bitwise_and, "True where both are true (not zero).",
                        "Array([ True, False], dtype=bool)")  # fmt: skip
-logical_or = _logical("logical_or", bitwise.bitwise_or, "Whether one is true (not zero).",
+logical_or = _logical("logical_or", bitwise.bitwise_or, "True where one is true (not zero).",
                       "Array([ True,  True], dtype=bool)")  # fmt: skip
-logical_xor = _logical("logical_xor", bitwise.bitwise_xor, "Whether just one is true (not zero).",
+logical_xor = _logical("logical_xor", bitwise.bitwise_xor, "True where one of the two is true.",
                        "Array([False,  True], dtype=bool)")  # fmt: skip
 
 
 def logical_not(x: ArrayLike, /) -> Array:
-    """Whether it is false (zero).
+    """True where an element is false (zero).
 
     Args:
       x: array of any shape.
@@ -182,11 +179,11 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 
 _SAMPLE = "np.array([1.0, np.nan, -np.inf, np.inf])"
-isnan.__doc__ = one("Whether it is NaN.", f"np.isnan({_SAMPLE})",
+isnan.__doc__ = one("True where it is NaN.", f"np.isnan({_SAMPLE})",
                     "Array([False,  True, False, False], dtype=bool)", note=_KIND)  # fmt: skip
-isinf.__doc__ = one("Whether it is infinite.", f"np.isinf({_SAMPLE})",
+isinf.__doc__ = one("True where it is infinite.", f"np.isinf({_SAMPLE})",
                     "Array([False, False,  True,  True], dtype=bool)", note=_KIND)  # fmt: skip
-isfinite.__doc__ = one("Whether it is neither infinite nor NaN.", f"np.isfinite({_SAMPLE})",
+isfinite.__doc__ = one("True where it is neither infinite nor NaN.", f"np.isfinite({_SAMPLE})",
                        "Array([ True, False, False, False], dtype=bool)", note=_KIND)  # fmt: skip
 
 
@@ -207,14 +204,14 @@ def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     return _is_infinity("isneginf", x, -math.inf)  # type: ignore[no-any-return]
 
 
-isposinf.__doc__ = one("Whether it is inf.", f"np.isposinf({_SAMPLE})",
+isposinf.__doc__ = one("True where it is inf.", f"np.isposinf({_SAMPLE})",
                        "Array([False, False, False,  True], dtype=bool)", note=_KIND)  # fmt: skip
-isneginf.__doc__ = one("Whether it is -inf.", f"np.isneginf({_SAMPLE})",
+isneginf.__doc__ = one("True where it is -inf.", f"np.isneginf({_SAMPLE})",
                        "Array([False, False,  True, False], dtype=bool)", note=_KIND)  # fmt: skip
 
 
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether the imaginary part isn't zero.
+    """True where the imaginary part isn't zero.
 
     Example:
       >>> np.iscomplex(np.array([1 + 1j, 1 + 0j]))
@@ -228,7 +225,7 @@ def iscomplex(x: ArrayLike) -> Array:
 
 
 def isreal(x: ArrayLike) -> Array:
-    """Whether the imaginary part is zero.
+    """True where the imaginary part is zero.
 
     Example:
       >>> np.isreal(np.array([1 + 1j, 1 + 0j]))
@@ -238,7 +235,7 @@ def isreal(x: ArrayLike) -> Array:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex.
+    """True if the dtype is complex.
 
     Example:
       >>> np.iscomplexobj(np.array([1j])), np.iscomplexobj(1.0)
@@ -250,7 +247,7 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype isn't complex.
+    """True if the dtype isn't complex.
 
     Example:
       >>> np.isrealobj(np.array([1j])), np.isrealobj(1.0)
@@ -260,7 +257,7 @@ def isrealobj(x: Any) -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether it is a number, or an array without axes.
+    """True for a number, and for an array without axes.
 
     Example:
       >>> np.isscalar(1.0), np.isscalar(np.array([1.0]))
@@ -302,7 +299,7 @@ def isclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether |a - b| <= atol + rtol * |b|; equal infinities are close.
+    """True where |a - b| <= atol + rtol * |b|; equal infinities are close.
 
     Args:
       a, b: arrays that broadcast together.
@@ -334,7 +331,7 @@ def allclose(
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> Array:
-    """Whether all elements are close; see `isclose`.
+    """True if all elements are close; see `isclose`.
 
     Returns: boolean scalar.
     Example:
@@ -346,7 +343,7 @@ def allclose(
 
 @located
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether shapes and all elements are equal.
+    """True if the shapes and all elements are equal.
 
     Args:
       equal_nan: whether NaN equals NaN.
@@ -374,7 +371,7 @@ comparison_flag = literal(0, dtypes.int32).aval.update(dtype=dtypes.bool_, weak_
 
 @located
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Whether the arrays broadcast together and all elements are equal then.
+    """True if the arrays broadcast together and all elements are equal then.
 
     Returns: boolean scalar.
     Example:

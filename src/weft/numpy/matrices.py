@@ -8,13 +8,15 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
+from ..lax.axis_slices import slice_along
 from ..primitives import comparison, creation as made, selection, structural
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, whole_number
+from .axis_choices import take_known
 from .creation import broadcast, from_numpy, on_device, wanted_dtype
-from .pieces import cut, take_fixed
-from .promotion import cast, composite, noted, value
+from .plans import composite
+from .promotion import cast, noted, value
 from .reductions import sum
 from .shapes import ravel
 
@@ -137,7 +139,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("tril", m), k=k, lower=True)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("tril", m), k=int(k), lower=True)  # type: ignore[no-any-return]
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
@@ -152,7 +154,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 1.],
              [0., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("triu", m), k=k, lower=False)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("triu", m), k=int(k), lower=False)  # type: ignore[no-any-return]
 
 
 # --- diagonals ---
@@ -166,8 +168,8 @@ def _diagonal(x: Any, *, offset: int) -> Any:
     length = max(min(n, m - offset) if offset >= 0 else min(n + offset, m), 0)
     x = structural.reshape(x, shape=(*front, n * m))
     if not length:
-        return cut(x, len(front), 0, 0)
-    return cut(x, len(front), first, first + (length - 1) * (m + 1) + 1, m + 1)
+        return slice_along(x, len(front), 0, 0)
+    return slice_along(x, len(front), first, first + (length - 1) * (m + 1) + 1, m + 1)
 
 
 @located
@@ -298,7 +300,7 @@ def fill_diagonal(
     v = ravel(cast(value("fill_diagonal", val, "val"), x.dtype))
     n = min(x.shape)
     if v.size != 1 and v.size != n:
-        v = take_fixed(v, np.arange(n) % v.size, 0)
+        v = take_known(v, np.arange(n) % v.size, 0)
     mask = np.zeros(x.shape, bool)
     mask[(np.arange(n),) * x.ndim] = True
     line = broadcast("fill_diagonal", v, (n,))

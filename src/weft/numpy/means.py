@@ -1,27 +1,27 @@
 """Means, variances and weighted averages over axes. Knows masks and which dtype to compute in."""
 
+import functools
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
-from ..config import thread
 from ..core.array import Array, literal
-from ..core.trace import current
+from ..core.value import Value
 from ..primitives import arithmetic, complex_numbers, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
 from .creation import broadcast, wanted_dtype
-from .promotion import cast, no_out, noted, plan_cache, planned_call, run_plan, value
+from .plans import planned
+from .promotion import cast, no_out, noted, value
 from .reductions import folded, sum, truth, wide_of
 
 __all__ = ["mean", "std", "var"]
 
-_base = current.base
-_means, _vars, _stds = plan_cache(), plan_cache(), plan_cache()
-
 
 def number_of(x: Any, axes: tuple[int, ...]) -> int:
-    """How many elements come together in a reduction."""
+    """The number of elements that a reduction combines into one."""
     return math.prod([x.aval.shape[i] for i in axes])
 
 
@@ -34,19 +34,21 @@ def mean_dtypes(x: Any, dtype: Any) -> tuple[Any, Any]:
     return found, wide_of(found) if dtypes.is_inexact(found) else dtypes.default_float()
 
 
-def _mean(x: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
+def _mean_of(
+    x: Value, axis: Any, keepdims: Any, dtype: np.dtype[Any] | None = None, where: Any = None
+) -> Array:
     found, wide = mean_dtypes(x, dtype)
     axes = all_axes("mean", axis, x)
     weak = x.aval.weak_type and dtype is None
     total = folded(
         "mean", structural.reduce_sum, None, 0, x if x.aval.dtype == wide else cast(x, wide, weak),
-        axes, None, keepdims, None, where, False,
+        axes, keepdims, None, None, where, False,
     )  # fmt: skip
     if where is None:
         count = literal(float(number_of(x, axes)), wide)
     else:
         count = counted("mean", x, axes, where, keepdims, wide)
-    result = arithmetic.div(total, count)
+    result: Array = arithmetic.div(total, count)
     return (
         result
         if result.aval.dtype == found and result.aval.weak_type == weak
@@ -55,10 +57,13 @@ def _mean(x: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
 
 
 def counted(name: str, x: Any, axes: Any, where: Any, keepdims: Any, dtype: Any) -> Any:
-    """How many elements a mask leaves, as a float."""
+    """The number of elements that a mask leaves, as a float."""
     mask = truth(name, where, "where")
     mask = broadcast(name, mask, x.aval.shape)
     return cast(sum(mask, axes, None, None, keepdims), dtype)
+
+
+_mean = planned("mean", _mean_of)
 
 
 def mean(
@@ -85,30 +90,23 @@ def mean(
       >>> np.mean(np.array([[1, 2], [3, 4]]), axis=0)
       Array([2., 3.], dtype=float32)
     """
-    plain = dtype is None and out is None and where is None
-    if plain:
-        try:
-            kernel, known = _means[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if dtype is None and out is None and where is None:
+        return _mean(a, axis, keepdims)
     no_out("mean", out)
-    x = value("mean", a, "a")
-    wanted = wanted_dtype("mean", dtype)
-
-    def compute(x: Any) -> Any:
-        return _mean(x, axis, wanted, keepdims, where)
-
-    if plain:
-        return planned_call(_means, (x.aval, axis, keepdims, thread.x64), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+    return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)
 
 
 def deviation(
-    name: str, x: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, root: bool,
+    name: str,
+    root: bool,
+    x: Value,
+    axis: Any,
+    ddof: float,
+    keepdims: Any,
+    dtype: np.dtype[Any] | None = None,
+    where: Any = None,
     mean: Any = None,
-) -> Any:  # fmt: skip
+) -> Array:
     """A variance, or its square root."""
     found, _ = mean_dtypes(x, dtype)
     if dtype is not None and not dtypes.is_inexact(found):
@@ -121,7 +119,9 @@ def deviation(
     axes = all_axes(name, axis, x)
     x = x if x.aval.dtype == wide else cast(x, wide, weak)
     middle = (
-        _mean(x, axes, None, True, where) if mean is None else cast(value(name, mean, "mean"), wide)
+        _mean_of(x, axes, True, None, where)
+        if mean is None
+        else cast(value(name, mean, "mean"), wide)
     )
     centred = arithmetic.sub(x, middle)
     if dtypes.is_complex(wide):
@@ -131,7 +131,7 @@ def deviation(
         squares = arithmetic.mul(centred, centred)
     dtype = squares.aval.dtype
     total = folded(
-        name, structural.reduce_sum, None, 0, squares, axes, None, keepdims, None, where, False
+        name, structural.reduce_sum, None, 0, squares, axes, keepdims, None, None, where, False
     )
     if where is None:
         count = literal(float(number_of(x, axes) - ddof), dtype)
@@ -139,7 +139,7 @@ def deviation(
         count = arithmetic.sub(
             counted(name, x, axes, where, keepdims, dtype), literal(float(ddof), dtype)
         )
-    result = arithmetic.div(total, count)
+    result: Array = arithmetic.div(total, count)
     if root:
         result = arithmetic.sqrt(result)
     return (
@@ -147,6 +147,10 @@ def deviation(
         if result.aval.dtype == real and result.aval.weak_type == weak
         else cast(result, real, weak)
     )
+
+
+_var_of = functools.partial(deviation, "var", False)
+_var = planned("var", _var_of)
 
 
 def var(
@@ -178,25 +182,12 @@ def var(
       >>> np.var(np.array([1.0, 3.0]))
       Array(1., dtype=float32)
     """
-    plain = dtype is None and out is None and where is None and mean is None and correction is None
-    if plain:
-        try:
-            kernel, known = _vars[a.type, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if dtype is None and out is None and where is None and mean is None and correction is None:
+        return _var(a, axis, ddof, keepdims)
     no_out("var", out)
-    x = value("var", a, "a")
+    x, wanted = value("var", a, "a"), wanted_dtype("var", dtype)
     less = _correction("var", ddof, correction)
-    wanted = wanted_dtype("var", dtype)
-
-    def compute(x: Any) -> Any:
-        return deviation("var", x, axis, wanted, less, keepdims, where, False, mean)
-
-    if plain:
-        return planned_call(_vars, (x.aval, axis, ddof, keepdims, thread.x64), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+    return _var_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]
 
 
 def _correction(name: str, ddof: Any, correction: Any) -> Any:
@@ -205,6 +196,10 @@ def _correction(name: str, ddof: Any, correction: Any) -> Any:
     if ddof != 0:
         raise noted(ValueError(f"{name}: ddof and correction are one thing; got both"))
     return correction
+
+
+_std_of = functools.partial(deviation, "std", True)
+_std = planned("std", _std_of)
 
 
 def std(
@@ -227,22 +222,9 @@ def std(
       >>> np.std(np.array([1.0, 3.0]))
       Array(1., dtype=float32)
     """
-    plain = dtype is None and out is None and where is None and mean is None and correction is None
-    if plain:
-        try:
-            kernel, known = _stds[a.type, axis, ddof, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if dtype is None and out is None and where is None and mean is None and correction is None:
+        return _std(a, axis, ddof, keepdims)
     no_out("std", out)
-    x = value("std", a, "a")
+    x, wanted = value("std", a, "a"), wanted_dtype("std", dtype)
     less = _correction("std", ddof, correction)
-    wanted = wanted_dtype("std", dtype)
-
-    def compute(x: Any) -> Any:
-        return deviation("std", x, axis, wanted, less, keepdims, where, True, mean)
-
-    if plain:
-        return planned_call(_stds, (x.aval, axis, ddof, keepdims, thread.x64), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+    return _std_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What operators and methods of arrays mean. Fills the second hook: `Value.operators`.
+"""The operators and methods of arrays. Fills the second hook: `Value.operators`.
 
 Operators give way (`NotImplemented`) to operands that are no arrays, as Python's should; the
 functions of the same names in other modules refuse them. The operators are here; methods are found
@@ -24,7 +24,8 @@ from .elementwise import (
     negative as negative,
     positive as positive,
 )
-from .promotion import binary, derived, is_operand
+from .makers import binary, derived
+from .promotion import is_operand
 
 add = binary(structural.add, "add", operator=True)
 subtract = binary(arithmetic.sub, "subtract", operator=True)

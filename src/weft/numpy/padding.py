@@ -8,11 +8,12 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, slicing, structural
 from ..typing import ArrayLike
 from .axes import one_axis, whole_number
+from .axis_choices import take_known
 from .means import mean
-from .pieces import cut, take_fixed
 from .promotion import cast, value
 from .ranges import linspace
 from .reductions import max, min
@@ -48,7 +49,7 @@ def pad(
       mode: 'constant' (constant_values=0), 'empty' (zeros), 'edge', 'reflect' and 'symmetric'
         (reflect_type='even' or 'odd'), 'wrap', 'linear_ramp' (end_values=0), 'maximum', 'minimum',
         'mean', 'median' (stat_length=None); or a function `(row, (before, after), axis, kwargs)`
-        that gives the padded row.
+        that returns the padded row.
       kwargs: the option of the mode: a number, a pair, or a pair for each axis.
     Returns: array with longer axes.
     Example:
@@ -149,7 +150,7 @@ def _scalar(number: Any, x: Any) -> Any:
 
 
 def _by_index(x: Any, axis: int, pair: Any, mode: str) -> Any:
-    return take_fixed(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
+    return take_known(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
 
 
 def _odd(x: Any, axis: int, pair: Any, mode: str) -> Any:
@@ -164,14 +165,14 @@ def _odd(x: Any, axis: int, pair: Any, mode: str) -> Any:
         parts = [x]
         count = builtin_min(before, n - offset)
         if count > 0:
-            edge = cut(x, axis, 0, 1)
-            mirrored = take_fixed(x, np.arange(count + offset - 1, offset - 1, -1), axis)
+            edge = slice_along(x, axis, 0, 1)
+            mirrored = take_known(x, np.arange(count + offset - 1, offset - 1, -1), axis)
             parts.insert(0, edge + edge - mirrored)
             before -= count
         count = builtin_min(after, n - offset)
         if count > 0:
-            edge = cut(x, axis, n - 1, n)
-            mirrored = take_fixed(x, np.arange(n - 1 - offset, n - 1 - offset - count, -1), axis)
+            edge = slice_along(x, axis, n - 1, n)
+            mirrored = take_known(x, np.arange(n - 1 - offset, n - 1 - offset - count, -1), axis)
             parts.append(edge + edge - mirrored)
             after -= count
         x = slicing.concatenate(*parts, dimension=axis)
@@ -190,7 +191,7 @@ def _ramp(x: Any, axis: int, pair: Any, ends: Any) -> Any:
     for count, end, at_start in ((before, ends[0], True), (after, ends[1], False)):
         if not count:
             continue
-        edge = cut(x, axis, 0, 1) if at_start else cut(x, axis, n - 1, n)
+        edge = slice_along(x, axis, 0, 1) if at_start else slice_along(x, axis, n - 1, n)
         flat = structural.reshape(
             edge, shape=tuple(m for i, m in enumerate(edge.shape) if i != axis)
         )
@@ -215,7 +216,7 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
         if count < 1:
             raise ValueError(f"pad: stat_length must be at least 1; got {count}")
         count = builtin_min(count, n)
-        part = cut(x, axis, 0, count) if at_start else cut(x, axis, n - count, n)
+        part = slice_along(x, axis, 0, count) if at_start else slice_along(x, axis, n - count, n)
         if mode == "maximum":
             edge = max(part, axis, keepdims=True)
         elif mode == "minimum":
@@ -234,7 +235,7 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
 def _median(x: Any, axis: int) -> Any:
     n = x.shape[axis]
     ordered = sort(x, axis)
-    middle = cut(ordered, axis, (n - 1) // 2, n // 2 + 1)
+    middle = slice_along(ordered, axis, (n - 1) // 2, n // 2 + 1)
     return mean(middle, axis, keepdims=True)
 
 

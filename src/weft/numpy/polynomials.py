@@ -7,13 +7,13 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, structural
 from ..typing import ArrayLike
 from .axes import whole_number
 from .creation import array, from_numpy, zeros
 from .functional import convolve
 from .joining import concatenate
-from .pieces import cut
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known
 from .shapes import atleast_1d, reshape
@@ -54,7 +54,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     coefficients, points = promote_values("polyval", p, x)
     coefficients = _coefficients("polyval", coefficients)
     n = coefficients.size
-    terms = [reshape(cut(coefficients, 0, i, i + 1), ()) for i in range(n)]
+    terms = [reshape(slice_along(coefficients, 0, i, i + 1), ()) for i in range(n)]
     if not n:
         return structural.zeros(points.aval)  # type: ignore[no-any-return]
     result = structural.widen(terms[0], points.shape)
@@ -128,9 +128,15 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     for k in range(max(m - n + 1, 1)):
         if m < n:
             break
-        c = cut(x, 0, k, k + 1) / cut(y, 0, 0, 1)
+        c = slice_along(x, 0, k, k + 1) / slice_along(y, 0, 0, 1)
         quotient.append(c)
-        x = concatenate([cut(x, 0, 0, k), cut(x, 0, k, k + n) - c * y, cut(x, 0, k + n, m)])
+        x = concatenate(
+            [
+                slice_along(x, 0, 0, k),
+                slice_along(x, 0, k, k + n) - c * y,
+                slice_along(x, 0, k + n, m),
+            ]
+        )
     q = concatenate(quotient) if quotient else zeros(1, x.dtype)
     if trim_leading_zeros:
         x = trim_zeros(x, "f")
@@ -154,7 +160,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
         if n <= 1:
             return zeros(0, x.dtype)
         powers = from_numpy(np.arange(n - 1, 0, -1).astype(x.dtype))
-        x = arithmetic.mul(cut(x, 0, 0, n - 1), powers)
+        x = arithmetic.mul(slice_along(x, 0, 0, n - 1), powers)
     return x  # type: ignore[no-any-return]
 
 
@@ -183,7 +189,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
         )
     for i in range(m):
         powers = from_numpy(np.arange(x.size, 0, -1).astype(x.dtype))
-        x = concatenate([arithmetic.div(x, powers), cut(constants, 0, i, i + 1)])
+        x = concatenate([arithmetic.div(x, powers), slice_along(constants, 0, i, i + 1)])
     return x  # type: ignore[no-any-return]
 
 
@@ -236,5 +242,5 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Array:
         empty = not places.size
         start = int(places.min(initial=x.shape[axis])) if "f" in trim.lower() else 0
         stop = int(places.max(initial=-1)) + 1 if "b" in trim.lower() else x.shape[axis]
-        x = cut(x, axis, 0, 0) if empty else cut(x, axis, start, stop)
+        x = slice_along(x, axis, 0, 0) if empty else slice_along(x, axis, start, stop)
     return x  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""How arrays print: as NumPy's do, with the dtype. Knows nothing of tracing."""
+"""The texts of arrays: as NumPy's, with the dtype. Knows nothing of tracing."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def array_str(
 
 
 def _is_here(array: Any) -> bool:
-    """Whether this process has all elements: of an array over several it may have a part."""
+    """True if this process has all elements: of an array over several it may have a part."""
     return bool(array.is_fully_addressable or array.is_fully_replicated)
 
 

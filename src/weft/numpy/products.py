@@ -7,25 +7,15 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.trace import current
-from ..interpreters.evaluate import quietly
+from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import all_axes, one_axis, whole_number
 from .creation import wanted_dtype
-from .pieces import cut
-from .promotion import (
-    cast,
-    check_ranks,
-    composite,
-    keep,
-    no_out,
-    noted,
-    plan_cache,
-    promote_values,
-    value,
-)
+from .plans import Products, composite
+from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 
 __all__ = [
     "cross",
@@ -41,8 +31,12 @@ __all__ = [
     "vecmat",
 ]
 
-_base = current.base
-_dots, _matmuls = plan_cache(), plan_cache()
+_dots, _matmuls = Products(dot_general), Products(dot_general)
+
+
+def _plain_parameters(name: str, dims: Any) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a dot_general that takes its operands as they are."""
+    return ("dims", dims), ("dtype", None), ("precision", canonical_precision(name, None))
 
 
 def contracted(
@@ -70,31 +64,6 @@ def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
     )
 
 
-def _planned(cache: Any, a: Any, b: Any) -> Any:
-    """The result by a kept kernel, or `None`."""
-    try:
-        kernel, out = cache[a.aval, b.aval]
-    except (AttributeError, KeyError):
-        return None
-    if current.trace is _base and a.type is a.aval and b.type is b.aval:
-        x, y = a._host, b._host
-        if x is None:
-            x = _base.fetch(a)
-        if y is None:
-            y = _base.fetch(b)
-        return Array((current.quiet or quietly())(kernel, x, y), out)
-    return None
-
-
-def _remember(cache: Any, a: Any, b: Any, x: Any, y: Any, dims: Any) -> None:
-    """Keeps the kernel of a product that takes its operands as they are."""
-    if x is a and y is b and x.type is x.aval and y.type is y.aval:
-        params = (("dims", dims), ("dtype", None), ("precision", canonical_precision("dot", None)))
-        kernel, out = _base.prepare(dot_general, (x, y), params)
-        if kernel is not None:
-            keep(cache, (x.aval, y.aval), (kernel, out))
-
-
 def dot(
     a: ArrayLike,
     b: ArrayLike,
@@ -117,7 +86,7 @@ def dot(
     """
     plain = precision is None and preferred_element_type is None
     if plain:
-        result = _planned(_dots, a, b)
+        result = _dots.run(a, b)
         if result is not None:
             return result  # type: ignore[no-any-return]
     try:
@@ -130,8 +99,8 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain:
-            _remember(_dots, a, b, x, y, dims)
+        if plain and x is a and y is b:  # nothing was cast
+            _dots.add(x, y, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
         note_user_line(error)
@@ -159,7 +128,7 @@ def matmul(
     """
     plain = precision is None and preferred_element_type is None
     if plain:
-        result = _planned(_matmuls, a, b)
+        result = _matmuls.run(a, b)
         if result is not None:
             return result  # type: ignore[no-any-return]
     try:
@@ -179,8 +148,8 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         raise _mismatch(name, x, y, i, j)
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
-        if plain:
-            _remember(_matmuls, a, b, x, y, dims)
+        if plain and x is a and y is b:
+            _matmuls.add(x, y, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
     if m <= 2 and n > 1:  # no batch on the right: one product
@@ -445,7 +414,9 @@ def _cross(x: Any, y: Any) -> Any:
     last = x.ndim - 1, y.ndim - 1
 
     def part(v: Any, k: int) -> Any:
-        return structural.reshape(piece := cut(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1])
+        return structural.reshape(
+            piece := slice_along(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1]
+        )
 
     if x.shape[-1] == y.shape[-1] == 2:
         return part(x, 0) * part(y, 1) - part(x, 1) * part(y, 0)

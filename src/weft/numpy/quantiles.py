@@ -15,8 +15,9 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axes
 from .axes import all_axes
-from .pieces import look_up
-from .promotion import cast, composite, inexact, no_out
+from .axis_choices import gather_along
+from .plans import composite
+from .promotion import cast, inexact, no_out
 from .reductions import sum, wide_of
 from .rounding import EVEN
 
@@ -60,7 +61,7 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
         empty = comparison.eq(numbers, literal(0, index))
     else:
         last = literal(n - 1, index)
-        end = look_up(flat, structural.add(first, last))
+        end = gather_along(flat, structural.add(first, last))
         empty = comparison.ne(end, end)  # NaNs are sorted to the end
     place = arithmetic.mul(qs, cast(last, wide))
     low, high = arithmetic.floor(place), arithmetic.ceil(place)
@@ -70,9 +71,9 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
         high = low
     elif method == "higher":
         low = high
-    a = look_up(flat, structural.add(first, _inside(low, last)))
+    a = gather_along(flat, structural.add(first, _inside(low, last)))
     if method in ("linear", "midpoint"):
-        b = look_up(flat, structural.add(first, _inside(high, last)))
+        b = gather_along(flat, structural.add(first, _inside(high, last)))
         if method == "linear":
             share = arithmetic.sub(place, low)
             result = structural.add(

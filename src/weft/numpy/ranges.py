@@ -12,6 +12,7 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError
+from ..lax.operands import uncommitted
 from ..primitives import arithmetic, creation as made, structural, transcendental as t
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
@@ -111,11 +112,11 @@ def arange(
 
 
 def _is_static(x: Any) -> bool:
-    return x.__class__ in SCALARS or isinstance(x, (np.ndarray, np.generic)) or x.__class__ is Array
+    return x.__class__ in SCALARS or isinstance(x, (np.ndarray, np.generic)) or uncommitted(x)
 
 
 def _host(x: Any) -> Any:
-    return np.asarray(x.host()) if x.__class__ is Array else x
+    return np.asarray(x.host()) if uncommitted(x) else x
 
 
 @located
@@ -136,7 +137,7 @@ def linspace(
       start, stop: scalars, or arrays that broadcast together.
       num: how many.
       endpoint: whether `stop` is the last of them.
-      retstep: give the distance too.
+      retstep: return the distance too.
       dtype: that of the result; integers are rounded down.
       axis: where the new axis is in the result.
       device: where to put it.
@@ -278,7 +279,7 @@ def meshgrid(
       xi: arrays [n0], [n1], ….
       copy: for NumPy's sake.
       sparse: leave the other axes of each array at length one.
-      indexing: 'xy', the first two axes exchanged, or 'ij'.
+      indexing: 'xy', the first two axes swapped, or 'ij'.
     Returns: list of arrays [n1, n0, n2, …] or [n0, n1, …].
     Example:
       >>> np.meshgrid(np.arange(2), np.arange(2))[0]
@@ -312,7 +313,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
     Args:
       dimensions: the shape.
       dtype: that of the indices.
-      sparse: give a tuple of arrays with the other axes at length one.
+      sparse: return a tuple of arrays with the other axes at length one.
     Returns: array [number of axes, *dimensions], or a tuple.
     Example:
       >>> np.indices((2, 2))[0]

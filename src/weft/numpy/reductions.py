@@ -3,18 +3,23 @@
 Knows identities, masks and which dtype to compute in; knows nothing of order statistics.
 """
 
+import functools
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
-from ..config import thread
 from ..core.array import Array, literal
-from ..core.trace import current
+from ..core.primitive import Primitive
+from ..core.value import Value
 from ..primitives import arithmetic, comparison, extremes, reduction, selection, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
 from .creation import wanted_dtype
-from .promotion import binary, cast, no_out, noted, plan_cache, planned_call, run_plan, value
+from .makers import binary
+from .plans import planned
+from .promotion import cast, no_out, noted, value
 
 __all__ = [
     "all",
@@ -31,9 +36,6 @@ __all__ = [
     "sometrue",
     "sum",
 ]
-
-_base = current.base
-_sums, _prods, _maxs, _mins, _alls, _anys = [plan_cache() for _ in range(6)]
 
 # --- what all of them do ---
 
@@ -54,7 +56,7 @@ def masked(name: str, x: Any, where: Any, identity: Any) -> Any:
 
 
 def truth(name: str, x: Any, argument: str = "a") -> Any:
-    """Whether elements aren't zero."""
+    """True where elements aren't zero."""
     x = value(name, x, argument)
     if x.aval.dtype == dtypes.bool_:
         return x
@@ -94,14 +96,14 @@ def folded(
     primitive: Any,
     combine: Any,
     identity: int,
-    x: Any,
+    x: Value,
     axis: Any,
-    dtype: Any,
     keepdims: Any,
-    initial: Any,
-    where: Any,
-    promote_integers: bool,
-) -> Any:
+    dtype: np.dtype[Any] | None = None,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Array:
     """A sum or a product."""
     weak = x.aval.weak_type and dtype is None
     found = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
@@ -110,14 +112,14 @@ def folded(
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)
     axes = all_axes(name, axis, x)
-    result = primitive(x, axes=axes) if axes else x
+    result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
         start = cast(value(name, initial, "initial"), wide, weak)
         result = combine(scalar_only(name, start, "initial"), result)
     if result.aval.dtype != found or result.aval.weak_type != weak:
         result = cast(result, found, weak)
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def scalar_only(name: str, x: Any, argument: str) -> Any:
@@ -128,6 +130,10 @@ def scalar_only(name: str, x: Any, argument: str) -> Any:
 
 
 # --- sums and products ---
+
+
+_sum_of = functools.partial(folded, "sum", structural.reduce_sum, structural.add, 0)
+_sum = planned("sum", _sum_of)
 
 
 def sum(
@@ -157,27 +163,15 @@ def sum(
       >>> np.sum(np.ones((2, 3)), axis=1)
       Array([3., 3.], dtype=float32)
     """
-    plain = dtype is None and out is None and initial is None and where is None
-    if plain and promote_integers:
-        try:
-            kernel, known = _sums[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if dtype is None and out is None and initial is None and where is None and promote_integers:
+        return _sum(a, axis, keepdims)
     no_out("sum", out)
-    x = value("sum", a, "a")
-    wanted = wanted_dtype("sum", dtype)
+    x, wanted = value("sum", a, "a"), wanted_dtype("sum", dtype)
+    return _sum_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
 
-    def compute(x: Any) -> Any:
-        return folded(
-            "sum", structural.reduce_sum, structural.add, 0, x, axis, wanted, keepdims,
-            initial, where, promote_integers,
-        )  # fmt: skip
 
-    if plain and promote_integers:
-        return planned_call(_sums, (x.aval, axis, keepdims, thread.x64), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+_prod_of = functools.partial(folded, "prod", reduction.reduce_prod, arithmetic.mul, 1)
+_prod = planned("prod", _prod_of)
 
 
 def prod(
@@ -198,27 +192,11 @@ def prod(
       >>> np.prod(np.array([2, 3, 4]))
       Array(24, dtype=int32)
     """
-    plain = dtype is None and out is None and initial is None and where is None
-    if plain and promote_integers:
-        try:
-            kernel, known = _prods[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if dtype is None and out is None and initial is None and where is None and promote_integers:
+        return _prod(a, axis, keepdims)
     no_out("prod", out)
-    x = value("prod", a, "a")
-    wanted = wanted_dtype("prod", dtype)
-
-    def compute(x: Any) -> Any:
-        return folded(
-            "prod", reduction.reduce_prod, arithmetic.mul, 1, x, axis, wanted, keepdims,
-            initial, where, promote_integers,
-        )  # fmt: skip
-
-    if plain and promote_integers:
-        return planned_call(_prods, (x.aval, axis, keepdims, thread.x64), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+    x, wanted = value("prod", a, "a"), wanted_dtype("prod", dtype)
+    return _prod_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
 
 
 product = prod
@@ -227,8 +205,14 @@ product = prod
 
 
 def _extreme(
-    name: str, x: Any, axis: Any, keepdims: Any, initial: Any, where: Any, largest: bool
-) -> Any:
+    name: str,
+    largest: bool,
+    x: Value,
+    axis: Any,
+    keepdims: Any,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
     if where is not None and initial is None:
         raise noted(
             ValueError(
@@ -247,13 +231,17 @@ def _extreme(
     primitive = reduction.reduce_max if largest else reduction.reduce_min
     identity = extremes.lowest(x.aval.dtype) if largest else extremes.highest(x.aval.dtype)
     x = masked(name, x, where, identity)
-    result = primitive(x, axes=axes) if axes else x
+    result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:
         start = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
         result = combine(scalar_only(name, start, "initial"), result)
-    return result
+    return result  # type: ignore[no-any-return]
+
+
+_max_of = functools.partial(_extreme, "max", True)
+_max = planned("max", _max_of)
 
 
 def max(
@@ -279,23 +267,14 @@ def max(
       >>> np.max(np.array([3, 1, 2]))
       Array(3, dtype=int32)
     """
-    plain = out is None and initial is None and where is None
-    if plain:
-        try:
-            kernel, known = _maxs[a.type, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if out is None and initial is None and where is None:
+        return _max(a, axis, keepdims)
     no_out("max", out)
-    x = value("max", a, "a")
+    return _max_of(value("max", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
-    def compute(x: Any) -> Any:
-        return _extreme("max", x, axis, keepdims, initial, where, True)
 
-    if plain:
-        return planned_call(_maxs, (x.aval, axis, keepdims), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+_min_of = functools.partial(_extreme, "min", False)
+_min = planned("min", _min_of)
 
 
 def min(
@@ -315,23 +294,10 @@ def min(
       >>> np.min(np.array([3, 1, 2]))
       Array(1, dtype=int32)
     """
-    plain = out is None and initial is None and where is None
-    if plain:
-        try:
-            kernel, known = _mins[a.type, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
+    if out is None and initial is None and where is None:
+        return _min(a, axis, keepdims)
     no_out("min", out)
-    x = value("min", a, "a")
-
-    def compute(x: Any) -> Any:
-        return _extreme("min", x, axis, keepdims, initial, where, False)
-
-    if plain:
-        return planned_call(_mins, (x.aval, axis, keepdims), compute, x)  # type: ignore[no-any-return]
-    return compute(x)  # type: ignore[no-any-return]
+    return _min_of(value("min", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 amax, amin = max, min
@@ -353,20 +319,18 @@ def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = Fals
 # --- logic ---
 
 
-def _logic(name: str, a: Any, axis: Any, out: Any, keepdims: Any, where: Any, cache: Any) -> Any:
-    no_out(name, out)
-    x = value(name, a, "a")
-    primitive = reduction.reduce_and if name == "all" else reduction.reduce_or
+def _logic(
+    name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any, where: Any = None
+) -> Array:
+    flags = masked(name, truth(name, x), where, name == "all")
+    axes = all_axes(name, axis, flags)
+    result: Array = primitive(flags, axes=axes) if axes else flags
+    return keep_axes(result, flags, axes, keepdims)
 
-    def compute(x: Any) -> Any:
-        flags = masked(name, truth(name, x), where, name == "all")
-        axes = all_axes(name, axis, flags)
-        result = primitive(flags, axes=axes) if axes else flags
-        return keep_axes(result, flags, axes, keepdims)
 
-    if where is None:
-        return planned_call(cache, (x.aval, axis, keepdims), compute, x)
-    return compute(x)
+_all_of = functools.partial(_logic, "all", reduction.reduce_and)
+_any_of = functools.partial(_logic, "any", reduction.reduce_or)
+_all, _any = planned("all", _all_of), planned("any", _any_of)
 
 
 def all(
@@ -377,7 +341,7 @@ def all(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether all elements are true (not zero), over axes.
+    """True if all elements are true (not zero), over axes.
 
     Args:
       a: array of any shape.
@@ -391,13 +355,9 @@ def all(
       Array(False, dtype=bool)
     """
     if where is None and out is None:
-        try:
-            kernel, known = _alls[a.type, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
-    return _logic("all", a, axis, out, keepdims, where, _alls)  # type: ignore[no-any-return]
+        return _all(a, axis, keepdims)
+    no_out("all", out)
+    return _all_of(value("all", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
 
 
 def any(
@@ -408,7 +368,7 @@ def any(
     *,
     where: ArrayLike | None = None,
 ) -> Array:
-    """Whether any element is true (not zero), over axes.
+    """True if any element is true (not zero), over axes.
 
     Args: as in `all`.
     Returns: boolean array without the reduced axes.
@@ -417,20 +377,16 @@ def any(
       Array([ True, False], dtype=bool)
     """
     if where is None and out is None:
-        try:
-            kernel, known = _anys[a.type, axis, keepdims]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
-    return _logic("any", a, axis, out, keepdims, where, _anys)  # type: ignore[no-any-return]
+        return _any(a, axis, keepdims)
+    no_out("any", out)
+    return _any_of(value("any", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
 
 
 alltrue, sometrue = all, any
 
 
 def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Array:
-    """How many elements aren't zero, over axes.
+    """The number of elements that aren't zero, over axes.
 
     Args:
       a: array of any shape.

@@ -11,12 +11,13 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axis
 from .axes import all_axes, axes_of, one_axis, whole_number
+from .axis_choices import gather_along, merge_axes, take_known
 from .creation import from_numpy
-from .pieces import cut, look_up, merged, take_fixed
 from .promotion import cast, value
 from .running import cumsum
 from .shapes import ravel
@@ -107,14 +108,14 @@ def repeat(
             shape=(*x.shape[: i + 1], times, *x.shape[i + 1 :]),
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
-        return merged(wide, i)  # type: ignore[no-any-return]
+        return merge_axes(wide, i)  # type: ignore[no-any-return]
     places = np.repeat(np.arange(n), counts)
     if total_repeat_length is not None:
         missing = total_repeat_length - len(places)
         places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[
             :total_repeat_length
         ]
-    return take_fixed(x, places, i)  # type: ignore[no-any-return]
+    return take_known(x, places, i)  # type: ignore[no-any-return]
 
 
 def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
@@ -128,7 +129,7 @@ def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
         counts = structural.widen(counts, (n,))
     ends = cumsum(counts)
     places = searchsorted(ends, from_numpy(np.arange(total, dtype=ends.dtype)), side="right")
-    return look_up(x, places, axis)
+    return gather_along(x, places, axis)
 
 
 @located
@@ -189,5 +190,5 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
     if not shift:
         return x
     return slicing.concatenate(
-        cut(x, axis, n - shift, n), cut(x, axis, 0, n - shift), dimension=axis
+        slice_along(x, axis, n - shift, n), slice_along(x, axis, 0, n - shift), dimension=axis
     )

@@ -17,19 +17,9 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .elementwise import EVEN, maximum, minimum, two
-from .promotion import (
-    SCALARS,
-    binary,
-    cast,
-    check_ranks,
-    composite,
-    derived,
-    inexact,
-    no_out,
-    noted,
-    unary,
-    value,
-)
+from .makers import binary, derived, unary
+from .plans import composite
+from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
 
 __all__ = [
     "around",
@@ -61,7 +51,7 @@ _ceil = unary(arithmetic.ceil, "ceil")
 
 
 def is_whole(x: Any) -> bool:
-    """Whether the elements of a value are integers or booleans by dtype."""
+    """True if the elements of a value are integers or booleans by dtype."""
     return not dtypes.is_inexact(x.aval.dtype)
 
 
@@ -294,7 +284,7 @@ def _signbit(x: Any) -> Any:
 
 
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign is minus; -0.0 has one.
+    """True where the sign is minus; -0.0 has one.
 
     Args:
       x: real array of any shape.
@@ -430,7 +420,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def is_complex_or_not_whole(x: Any, e: Any) -> bool:
-    """What `ldexp` refuses."""
+    """The error of `ldexp` for operands of other kinds."""
     return dtypes.is_complex(x.aval.dtype) or not is_whole(e)
 
 

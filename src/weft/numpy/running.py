@@ -1,17 +1,19 @@
 """Running sums and products along an axis, and the places of extremes."""
 
+import functools
 from typing import Any
 
 from .. import dtypes
-from ..config import thread
 from ..core.array import Array
+from ..core.primitive import Primitive
 from ..core.source import located
-from ..core.trace import current
+from ..core.value import Value
 from ..primitives import cumulative, reduction, slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
 from .creation import wanted_dtype
-from .promotion import cast, no_out, noted, plan_cache, planned_call, run_plan, value
+from .plans import planned
+from .promotion import cast, no_out, noted, value
 from .reductions import keep_axes, summed_dtype
 
 __all__ = [
@@ -24,31 +26,24 @@ __all__ = [
     "cumulative_sum",
 ]
 
-_base = current.base
-_argmaxs, _argmins = plan_cache(), plan_cache()
-
 # --- places of extremes ---
 
 
-def _place(
-    name: str, a: Any, axis: Any, out: Any, keepdims: Any, primitive: Any, cache: Any
-) -> Any:
-    no_out(name, out)
-    x = value(name, a, "a")
+def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Array:
+    ndim = x.aval.ndim
+    if not x.aval.size:
+        raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
+    if axis is None:
+        flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
+        result = primitive(flat, axis=0, dtype=dtypes.default_int())
+        return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
+    i = one_axis(name, axis, ndim)
+    result = primitive(x, axis=i, dtype=dtypes.default_int())
+    return keep_axes(result, x, (i,), keepdims)
 
-    def compute(x: Any) -> Any:
-        ndim = x.aval.ndim
-        if not x.aval.size:
-            raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
-        if axis is None:
-            flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
-            result = primitive(flat, axis=0, dtype=dtypes.default_int())
-            return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
-        i = one_axis(name, axis, ndim)
-        result = primitive(x, axis=i, dtype=dtypes.default_int())
-        return keep_axes(result, x, (i,), keepdims)
 
-    return planned_call(cache, (x.aval, axis, keepdims, thread.x64), compute, x)
+_argmax = planned("argmax", functools.partial(_index_of, "argmax", reduction.argmax))
+_argmin = planned("argmin", functools.partial(_index_of, "argmin", reduction.argmin))
 
 
 def argmax(
@@ -66,14 +61,8 @@ def argmax(
       >>> np.argmax(np.array([1, 3, 2]))
       Array(1, dtype=int32)
     """
-    if out is None:
-        try:
-            kernel, known = _argmaxs[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
-    return _place("argmax", a, axis, out, keepdims, reduction.argmax, _argmaxs)  # type: ignore[no-any-return]
+    no_out("argmax", out)
+    return _argmax(a, axis, keepdims)
 
 
 def argmin(
@@ -87,14 +76,8 @@ def argmin(
       >>> np.argmin(np.array([3, 1, 2]))
       Array(1, dtype=int32)
     """
-    if out is None:
-        try:
-            kernel, known = _argmins[a.type, axis, keepdims, thread.x64]  # type: ignore[union-attr]
-            if kernel is not None and current.trace is _base:
-                return run_plan(a, kernel, known)  # type: ignore[no-any-return]
-        except (AttributeError, KeyError, TypeError, ValueError):
-            pass
-    return _place("argmin", a, axis, out, keepdims, reduction.argmin, _argmins)  # type: ignore[no-any-return]
+    no_out("argmin", out)
+    return _argmin(a, axis, keepdims)
 
 
 # --- running sums and products ---

@@ -12,6 +12,7 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
 from ..errors import ConcretizationTypeError
+from ..lax.axis_slices import slice_along
 from ..primitives import (
     arithmetic,
     comparison,
@@ -24,9 +25,9 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axis
 from .axes import one_axis, whole_number
+from .axis_choices import gather_along
 from .creation import from_numpy, zeros
 from .joining import concatenate
-from .pieces import cut, look_up
 from .promotion import cast, noted, promote_values, value
 from .reductions import any, min
 from .rounding import is_whole
@@ -80,14 +81,14 @@ def _unique_sorted(rows: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
     if dtypes.is_complex(rows.dtype):  # NaN in either part comes last, as in NumPy
         undefined = comparison.ne(rows, rows)
         keys = selection.select_n(undefined, rows, literal(complex(np.nan, np.nan), rows.dtype))
-    columns = [reshape(cut(keys, 1, k, k + 1), (n,)) for k in range(m)]
+    columns = [reshape(slice_along(keys, 1, k, k + 1), (n,)) for k in range(m)]
     *_, order = (
         primitive.sort(*columns, places, dimension=0, is_stable=True, num_keys=max(m, 1))
         if m
         else (places,)
     )
-    ordered = look_up(rows, order)
-    before, after = cut(ordered, 0, 0, n - 1), cut(ordered, 0, 1, n)
+    ordered = gather_along(rows, order)
+    before, after = slice_along(ordered, 0, 0, n - 1), slice_along(ordered, 0, 1, n)
     differs = comparison.ne(before, after)
     if equal_nan and not is_whole(rows):
         both_nan = comparison.ne(before, before) & comparison.ne(after, after)
@@ -110,7 +111,7 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
     order, ordered, first = _unique_sorted(rows, equal_nan)
     order = cast(order, index)
     number = cumulative.cumsum(cast(first, index), axis=0, reverse=False)
-    total = look_up(number, literal(n - 1, index)) if n else literal(0, index)
+    total = gather_along(number, literal(n - 1, index)) if n else literal(0, index)
     slot = number - literal(1, index)  # the place of each in the result
     inverse = zeros(n, index).at[order].set(slot)
     counts = zeros(size, index).at[slot].add(1, mode="drop")
@@ -119,12 +120,12 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
         .at[slot]
         .min(made.iota(dtype=index, shape=(n,), dimension=0), mode="drop")
     )
-    found = look_up(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
-    where_from = look_up(order, starts) if n else zeros(size, index)
+    found = gather_along(ordered, starts) if n else zeros((size, rows.shape[1]), rows.dtype)
+    where_from = gather_along(order, starts) if n else zeros(size, index)
     line = made.iota(dtype=index, shape=(size,), dimension=0)
     beyond = comparison.ge(line, total)
     if fill_value is None:
-        fill: Any = cut(found, 0, 0, 1) if size and n else literal(0, rows.dtype)
+        fill: Any = slice_along(found, 0, 0, 1) if size and n else literal(0, rows.dtype)
     else:
         fill = cast(value("unique", fill_value, "fill_value"), rows.dtype)
         if fill.ndim == 1 and fill.size not in (1, rows.shape[1]):
@@ -136,7 +137,7 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
     )
     if size and n:
         where_from = selection.select_n(
-            beyond, where_from, structural.widen(cut(where_from, 0, 0, 1), (size,))
+            beyond, where_from, structural.widen(slice_along(where_from, 0, 0, 1), (size,))
         )
     return _Found(found, where_from, inverse, counts)
 
@@ -158,9 +159,9 @@ def unique(
 
     Args:
       ar: array of any shape.
-      return_index: give the index of the first of each too.
-      return_inverse: give for each element its place in the result too.
-      return_counts: give how often each occurs too.
+      return_index: return the index of the first of each too.
+      return_inverse: return for each element its place in the result too.
+      return_counts: return how often each occurs too.
       axis: compare the slices along this axis; None flattens the array.
       equal_nan: whether NaN equals NaN.
       size: the length of the result, needed where `ar` is traced; what is too much is cut off.
@@ -204,7 +205,7 @@ def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The result of `unique_all`."""
 
     values: Any
     indices: Any
@@ -213,14 +214,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The result of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The result of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
@@ -290,7 +291,7 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Whether each element is among others.
+    """True for each element that is among others.
 
     Args:
       element: array of any shape.
@@ -319,14 +320,14 @@ def isin(
         line = sort(others)
         place = searchsorted(line, x)
         last = literal(n - 1, place.dtype)
-        found = comparison.eq(look_up(line, arithmetic.min_(place, last)), x)
+        found = comparison.eq(gather_along(line, arithmetic.min_(place, last)), x)
     return ~found if invert else found  # type: ignore[no-any-return]
 
 
 def in1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False
 ) -> Array:
-    """Whether each element of the flattened `ar1` is in `ar2`.
+    """True for each element of the flattened `ar1` that is in `ar2`.
 
     Example:
       >>> np.in1d(np.arange(3), np.array([0, 2]))
@@ -437,7 +438,7 @@ def _first_of(line: Any, mask: Any) -> Any:
     index = dtypes.default_int()
     place = made.iota(dtype=index, shape=line.shape, dimension=0)
     last = literal(line.size - 1, index)
-    return look_up(line, min(selection.select_n(mask, last, place)))
+    return gather_along(line, min(selection.select_n(mask, last, place)))
 
 
 @located
@@ -454,7 +455,7 @@ def intersect1d(
 
     Args:
       assume_unique: the elements of each array are known to be different.
-      return_indices: give the indices of their first occurrences in both arrays too.
+      return_indices: return the indices of their first occurrences in both arrays too.
       size, fill_value: as in `unique`.
     Returns: array, or a tuple of three.
     Example:

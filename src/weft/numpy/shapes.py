@@ -7,13 +7,14 @@ from typing import Any
 
 from ..core.array import Array
 from ..core.source import located
-from ..core.trace import current
+from ..core.value import Value
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
 from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
 from .creation import broadcast
-from .pieces import cut
-from .promotion import keep, noted, plan_cache, value
+from .plans import rearranged
+from .promotion import noted, value
 
 __all__ = [
     "atleast_1d",
@@ -43,8 +44,29 @@ __all__ = [
     "transpose",
 ]
 
-_base = current.base
-_reshapes, _transposes = plan_cache(), plan_cache()
+
+def _reshape_to(x: Value, shape: Any) -> tuple[tuple[str, Any], ...] | None:
+    lengths = _lengths("reshape", x.aval, shape)
+    return None if lengths == x.aval.shape else (("shape", lengths),)
+
+
+def _transpose_by(x: Value, axes: Any) -> tuple[tuple[str, Any], ...] | None:
+    n = x.aval.ndim
+    if axes is None:
+        order = tuple(range(n))[::-1]
+    else:
+        order = tuple([one_axis("transpose", i, n, "axes") for i in axes_of(axes)])
+        if sorted(order) != list(range(n)):
+            raise noted(
+                ValueError(
+                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}"
+                )
+            )
+    return None if order == tuple(range(n)) else (("permutation", order),)
+
+
+_reshape = rearranged(structural.reshape, _reshape_to, "reshape")
+_transpose = rearranged(structural.transpose, _transpose_by, "transpose")
 
 
 def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Array:
@@ -63,32 +85,10 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
              [2, 3]], dtype=int32)
     """
     if order == "C":
-        try:
-            kernel, out = _reshapes[a.aval, shape]  # type: ignore[union-attr]
-        except (AttributeError, KeyError, TypeError):
-            pass
-        else:
-            trace = current.trace
-            if kernel is not None and trace is _base and a.__class__ is Array and a.type is a.aval:
-                host = a._host
-                if host is None:
-                    host = _base.fetch(a)
-                return Array(kernel(host), out)
-            return trace.bind(structural.reshape, (a,), (("shape", out.shape),), out)  # type: ignore[no-any-return]
+        return _reshape(a, shape)  # type: ignore[no-any-return]
     x = value("reshape", a, "a")
-    target = _target("reshape", x.aval, shape)
-    if order == "C":
-        if target == x.aval.shape:
-            return x  # type: ignore[no-any-return]
-        params = (("shape", target),)
-        out = x.aval.update(shape=target)
-        if x.type is x.aval and isinstance(shape, (tuple, int)):
-            kernel, _ = _base.prepare(structural.reshape, (x,), params)
-            keep(_reshapes, (x.aval, shape), (kernel, out))
-        return current.trace.bind(structural.reshape, (x,), params, out)  # type: ignore[no-any-return]
     if order == "F":
-        x = reshape(transpose(x), target[::-1])
-        return transpose(x)
+        return transpose(reshape(transpose(x), _lengths("reshape", x.aval, shape)[::-1]))
     if order == "A":
         raise noted(
             NotImplementedError("reshape: order='A' has no meaning: arrays have no memory order")
@@ -96,7 +96,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
     raise noted(ValueError(f"reshape: order must be 'C' or 'F'; got {order!r}"))
 
 
-def _target(name: str, aval: Any, shape: Any) -> Shape:
+def _lengths(name: str, aval: Any, shape: Any) -> Shape:
     """The shape to reshape to, with -1 replaced."""
     lengths = tuple(shape) if isinstance(shape, (tuple, list)) else shape
     if not isinstance(lengths, tuple):
@@ -153,45 +153,14 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
       >>> np.transpose(np.ones((2, 3))).shape
       (3, 2)
     """
-    try:
-        kernel, out, params = _transposes[a.aval, axes]  # type: ignore[union-attr]
-    except (AttributeError, KeyError, TypeError):
-        pass
-    else:
-        trace = current.trace
-        if kernel is not None and trace is _base and a.__class__ is Array and a.type is a.aval:
-            host = a._host
-            if host is None:
-                host = _base.fetch(a)
-            return Array(kernel(host), out)
-        return trace.bind(structural.transpose, (a,), params, out)  # type: ignore[no-any-return]
-    x = value("transpose", a, "a")
-    n = x.aval.ndim
-    if axes is None:
-        order = tuple(range(n))[::-1]
-    else:
-        order = tuple([one_axis("transpose", i, n, "axes") for i in axes_of(axes)])
-        if sorted(order) != list(range(n)):
-            raise noted(
-                ValueError(
-                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}"
-                )
-            )
-    if n < 2 or order == tuple(range(n)):
-        return x  # type: ignore[no-any-return]
-    params = (("permutation", order),)
-    out = x.aval.update(shape=[x.aval.shape[i] for i in order])
-    if x.type is x.aval and not isinstance(axes, list):
-        kernel, _ = _base.prepare(structural.transpose, (x,), params)
-        keep(_transposes, (x.aval, axes), (kernel, out, params))
-    return current.trace.bind(structural.transpose, (x,), params, out)  # type: ignore[no-any-return]
+    return _transpose(a, axes)  # type: ignore[no-any-return]
 
 
 permute_dims = transpose
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
-    """The last two axes exchanged.
+    """The array with its last two axes swapped.
 
     Args:
       x: array [batch…, n, m].
@@ -207,7 +176,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """Two axes exchanged.
+    """The array with two axes swapped.
 
     Example:
       >>> np.swapaxes(np.ones((2, 3, 4)), 0, 2).shape
@@ -487,7 +456,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     if times > 1:
         x = reshape(structural.widen(x, (times, x.size)), -1)
     if x.size != total:
-        x = cut(x, 0, 0, total)
+        x = slice_along(x, 0, 0, total)
     return reshape(x, target)
 
 
@@ -526,7 +495,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
 
 
 def iterable(y: Any) -> bool:
-    """Whether it can be iterated over.
+    """True if it can be iterated over.
 
     Example:
       >>> np.iterable([1]), np.iterable(1)

@@ -20,9 +20,10 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
+from .axis_choices import gather_along
 from .creation import from_numpy, wanted_dtype
-from .pieces import look_up
-from .promotion import cast, composite, noted, promote_values, value
+from .plans import composite
+from .promotion import cast, noted, promote_values, value
 from .reductions import sum
 from .shapes import ravel, reversed_along
 
@@ -220,7 +221,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def in_order(x: Any, y: Any, or_equal: bool) -> Any:
-    """Whether x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
+    """True where x < y (or x <= y) in the order of sorting: NaN is largest, and equal to itself;
     complex numbers go by their real parts, then by their imaginary ones."""
     if dtypes.is_complex(x.aval.dtype):
         x_real, y_real = complex_numbers.real(x), complex_numbers.real(y)
@@ -246,7 +247,7 @@ def _searched(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
         return low
     for _ in range(math.ceil(math.log2(n + 1))):
         middle = arithmetic.div(structural.add(low, high), literal(2, dtype))
-        element = look_up(a, arithmetic.min_(middle, literal(n - 1, dtype)))
+        element = gather_along(a, arithmetic.min_(middle, literal(n - 1, dtype)))
         # `v` goes after the element: the element is below (or equal, on the right side)
         after = in_order(element, v, right) & comparison.lt(low, high)
         low, high = (
@@ -272,7 +273,7 @@ def searchsorted(
     *,
     method: str = "scan",
 ) -> Array:
-    """Where values would go to keep a sorted array sorted.
+    """The places at which values would be inserted to keep a sorted array sorted.
 
     Args:
       a: array [n], sorted.
@@ -297,6 +298,6 @@ def searchsorted(
     if x.ndim != 1:
         raise ValueError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
-        x = look_up(x, value("searchsorted", sorter, "sorter"))
+        x = gather_along(x, value("searchsorted", sorter, "sorter"))
     run = _counted if method == "compare_all" else _searched
     return run(x, y, right=side == "right", dtype=dtypes.default_int())  # type: ignore[no-any-return]

@@ -19,11 +19,11 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes, whole_number
+from .axis_choices import gather_along
 from .creation import asarray, wanted_dtype, zeros
 from .joining import concatenate
 from .matrices import diagonal
 from .means import mean
-from .pieces import look_up
 from .products import contracted
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known, linspace
@@ -62,7 +62,7 @@ def average(
       a: array of any shape.
       axis: an axis or several; all of them by default.
       weights: array of the shape of `a`, or of the length of the axis.
-      returned: give the sum of the weights too.
+      returned: return the sum of the weights too.
       keepdims: keep the reduced axes with length one.
     Returns: array without the reduced axes; with `returned` a pair.
     Example:
@@ -247,7 +247,7 @@ def histogram(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """How many elements are in each of a row of bins.
+    """The number of elements in each of a row of bins.
 
     Args:
       a: array of any shape, which is flattened.
@@ -255,7 +255,7 @@ def histogram(
         upper edge too.
       range: (lowest, highest) edge; those of the elements by default.
       weights: what each element counts.
-      density: give the density, whose integral is 1.
+      density: return the density, whose integral is 1.
     Returns: (counts [bins], edges [bins + 1]).
     Example:
       >>> np.histogram(np.array([1, 2, 2]), bins=2)[0]
@@ -282,7 +282,7 @@ def histogram(
 
 
 def bin_places(x: Any, edges: Any) -> Any:
-    """Which bin each element is in; the number of bins, if in none."""
+    """The index of the bin of each element; the number of bins for one that is in none."""
     n = edges.size - 1
     x, edges = promote_values("histogram", x, edges)
     places = searchsorted(edges, x, side="right") - 1
@@ -301,7 +301,7 @@ def histogram2d(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array, Array]:
-    """How many points of the plane are in each cell of a grid.
+    """The number of points of the plane in each cell of a grid.
 
     Args:
       x, y: arrays [n] of coordinates.
@@ -332,14 +332,14 @@ def histogramdd(
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Array, list[Array]]:
-    """How many points are in each cell of a grid of any dimension.
+    """The number of points in each cell of a grid of any dimension.
 
     Args:
       sample: array [n, d], or a sequence of d arrays [n].
       bins: how many along all axes, or a sequence with a number or an array of edges for each.
       range: a pair (lowest, highest) or None for each axis.
       weights: what each point counts.
-      density: give the density, whose integral is 1.
+      density: return the density, whose integral is 1.
     Returns: (counts [bins0, bins1, …], list of edges).
     Example:
       >>> np.histogramdd(np.zeros((3, 1)), bins=1)[0]
@@ -393,7 +393,7 @@ def histogramdd(
 def bincount(
     x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
 ) -> Array:
-    """How often each whole number occurs.
+    """The number of times that each whole number occurs.
 
     Args:
       x: array [n] of integers; negative ones count as 0.
@@ -440,7 +440,7 @@ def builtin_max(a: int, b: int) -> int:
 def digitize(
     x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None
 ) -> Array:
-    """Which of a row of bins each element is in.
+    """The index of the bin that each element is in.
 
     Args:
       x: array of any shape.
@@ -513,9 +513,9 @@ def interp(
     n = coordinates.size
     i = clip(searchsorted(coordinates, points, side="right"), 1, builtin_max(n - 1, 1))
     before = i - 1
-    x0, f0 = look_up(coordinates, before), look_up(values, before)
-    dx = look_up(coordinates, i) - x0
-    df = look_up(values, i) - f0
+    x0, f0 = gather_along(coordinates, before), gather_along(values, before)
+    dx = gather_along(coordinates, i) - x0
+    df = gather_along(values, i) - f0
     flat = comparison.eq(dx, literal(0.0, dx.dtype))
     safe = selection.select_n(flat, dx, literal(1.0, dx.dtype))
     result = selection.select_n(flat, f0 + (points - x0) / safe * df, f0 + 0 * points)

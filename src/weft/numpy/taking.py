@@ -11,10 +11,11 @@ from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..core.trace import current
 from ..lax.indexing import fill_number
+from ..lax.operands import uncommitted
 from ..primitives.arithmetic import rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
-from ..primitives.index_numbers import (
+from ..primitives.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -24,7 +25,9 @@ from ..primitives.selection import clamp, select_n, where
 from ..primitives.structural import add, convert_element_type, reshape, widen
 from ..typing import ArrayLike, Axis, Shape
 from .axes import one_axis, shape_tuple
-from .indexing import coordinates, getitem, known_places, nonzero, run_time_places
+from .index_arrays import known_places, run_time_places
+from .indexing import coordinates, getitem, nonzero
+from .plans import hosts_of
 from .promotion import cast, no_out, noted, promote_values, value
 from .reductions import truth
 from .shapes import joint_shape
@@ -79,7 +82,7 @@ def places_for(
     if how is CLIP and clip_negative:
         return indices, how
     known = indices.concrete()
-    if known is not None and known.type is known.aval:
+    if known is not None and uncommitted(known):
         return as_value(known_places(n, known.host(), True, dtypes.int32)), how
     return run_time_places(n, indices, True), how
 
@@ -97,19 +100,14 @@ def wrapped(indices: Any, n: int) -> Any:
 
 def on_host(function: Any, x: Any, indices: Any, axis: int, **options: Any) -> Any:
     """NumPy's function, if both arrays are here and no place is out of range; else `None`."""
-    if (
-        x.type is x.aval
-        and indices.type is indices.aval
-        and current.trace is _base
-        and x._host is not None
-        and indices._host is not None
-    ):
-        try:
-            result = function(x._host, indices._host, axis=axis, **options)
-        except (IndexError, TypeError, ValueError):
-            return None
-        return Array(result, x.aval.update(shape=result.shape))
-    return None
+    hosts = hosts_of(x, indices)
+    if hosts is None:
+        return None
+    try:
+        result = function(*hosts, axis=axis, **options)
+    except (IndexError, TypeError, ValueError):
+        return None
+    return Array(result, x.aval.update(shape=result.shape))
 
 
 def take(
@@ -401,8 +399,8 @@ def compress(
       condition: booleans, one axis; what is missing is False.
       a: array.
       axis: `None` for the array in row-major order.
-      size: how many slices to give: the first ones; if there are fewer, `fill_value` follows. It is
-        needed while the condition is traced, as it decides the result's shape.
+      size: how many slices to return: the first ones; if there are fewer, `fill_value` follows.
+        It is needed while the condition is traced, as it decides the result's shape.
       fill_value: a number.
     Returns: array, shorter along `axis`.
     Raises: ValueError: the condition has another number of axes, or is too long.

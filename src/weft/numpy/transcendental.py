@@ -17,7 +17,9 @@ from ..primitives import (
 )
 from ..typing import ArrayLike
 from .elementwise import EVEN, imag, multiply, one, real, two
-from .promotion import binary, composite, derived, inexact, noted, unary
+from .makers import binary, derived, unary
+from .plans import composite
+from .promotion import inexact, noted
 
 __all__ = [
     "acos",

@@ -11,21 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, as_value
+from ..core.array import as_value
 from ..core.primitive import Axis
 from ..core.value import Value
 from ..interpreters.batch import batch
 from ..lax.indexing import scatter_apply
+from ..lax.operands import uncommitted
 from ..lax.slicing import start_index
 from ..primitives import arithmetic, indexing, structural
+from ..primitives.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from ..primitives.index_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..primitives.selection import where
 from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen
 from .creation import asarray
-from .index_plans import Index, Looked, New, Placed, Sliced, parse, unknown_mask
-from .indexing import BASIC, bounds, host_index, host_of, place_array, with_inserted
+from .index_arrays import place_array, with_inserted
+from .index_plans import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
+from .indexing import BASIC, host_index, host_of
 from .promotion import SCALARS, cast, noted
 
 CLIP, DROP = GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP
@@ -33,7 +35,7 @@ Mode = str | GatherScatterMode | None
 
 
 class Operation(NamedTuple):
-    """What is done to elements: as a scatter, elementwise on a window, and by NumPy."""
+    """A way to change elements: as a scatter, elementwise on a window, and by NumPy."""
 
     name: str
     scatter: Any
@@ -71,10 +73,10 @@ def changed_copy(host: Any, index: Any, values: Any, ufunc: Any) -> Any:
             if kind not in _FITTING.get(dtype.kind, ()):
                 return None
             values = dtype.type(values)
-        elif kind is Array and values.type is values.aval:
+        elif uncommitted(values):
             if values.aval.dtype is not dtype:
                 return None
-            values = values._host if values._host is not None else host_of(values)
+            values = host_of(values)
             if values is None:
                 return None
         elif not isinstance(values, (np.ndarray, np.generic)) or values.dtype != dtype:
@@ -192,8 +194,10 @@ class Window(NamedTuple):
     flipped: tuple[int, ...]
 
 
-def window_of(name: str, x: Any, ix: Index, mode: Any, wrap: bool) -> Any:
-    """The `Window` that an index is for; "nothing" if it is out of range; `None` for no box."""
+def window_of(
+    name: str, x: Value, ix: Index, mode: GatherScatterMode | None, wrap: bool
+) -> Window | None:
+    """The box that an index is for, without elements if it is out of range; `None` for no box."""
     if ix.lookups:
         return None
     start, sizes, flipped = [], [], []
@@ -202,7 +206,7 @@ def window_of(name: str, x: Any, ix: Index, mode: Any, wrap: bool) -> Any:
         if p.__class__ is New:
             continue
         n = x.shape[p.axis]
-        if p.__class__ is Placed:
+        if p.__class__ is IntegerAt:
             check_not_empty(name, x, p.axis)
             if p.place.__class__ is not int:
                 return None
@@ -213,14 +217,16 @@ def window_of(name: str, x: Any, ix: Index, mode: Any, wrap: bool) -> Any:
             start.append(place)
             sizes.append(1)
         else:
-            low, _, stride = bounds(p)
+            low, _, stride = p.bounds()
             if stride != 1:
                 return None
             start.append(low)
             sizes.append(p.count)
             if p.step < 0 and p.count > 1:
                 flipped.append(p.axis)
-    return "nothing" if outside else Window(tuple(start), tuple(sizes), tuple(flipped))
+    if outside:
+        sizes = [0] * len(sizes)
+    return Window(tuple(start), tuple(sizes), tuple(flipped))
 
 
 def check_not_empty(name: str, x: Any, axis: int) -> None:
@@ -246,7 +252,7 @@ def changed_at(
     x = with_inserted(x, ix.inserted)
     y = fitted(name, y, ix.shape)
     window = window_of(name, x, ix, mode, wrap)
-    if window == "nothing" or 0 in ix.shape:
+    if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
         y = reshape(y, shape=window.sizes) if y.shape != window.sizes else y
@@ -298,7 +304,7 @@ def layout(
     lookup_at = sum(p.__class__ is Sliced for p in stay[: ix.at])
     slices = [p for p in stay if p.__class__ is Sliced]
     place_of = [i + rank * (ix.lookups and i >= lookup_at) for i in range(len(slices))]
-    strided = [bounds(p)[2] != 1 for p in slices]
+    strided = [p.bounds()[2] != 1 for p in slices]
     # the updates' axes that aren't a window's: those of lookups, and of slices with a stride
     batch = sorted(
         [*range(lookup_at, lookup_at + rank)]
@@ -325,10 +331,10 @@ def layout(
                     flipped.append(at)
                 if p.count == n:
                     continue
-                columns.append((n, bounds(p)[0], (), False))
+                columns.append((n, p.bounds()[0], (), False))
         else:
             inserted.append(p.axis)
-            if p.__class__ is Looked:
+            if p.__class__ is LookedUp:
                 first = batch.index(lookup_at) + rank - np.ndim(p.indices) if rank else 0
                 dims = tuple(range(first, first + np.ndim(p.indices)))
                 columns.append((n, p.indices, dims, wrap))
@@ -358,7 +364,7 @@ def apply(
     ix = parse(name, x, index)
     x = with_inserted(x, ix.inserted)
     window = window_of(name, x, ix, how, wrap)
-    if window == "nothing" or 0 in ix.shape:
+    if 0 in ix.shape or (window is not None and 0 in window.sizes):
         out = x
     elif window is not None:
         old = get_window(x, window)
@@ -381,7 +387,7 @@ def apply(
 
 
 def one_element(name: str, result: Any) -> Any:
-    """What a function gave for an element, which must be a scalar."""
+    """The result of a function for an element: a scalar, or an error says so."""
     new = as_value(result)
     if new.ndim:
         raise noted(TypeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))

@@ -1,7 +1,7 @@
-"""Reductions by any program of scalars, of an axis or of windows; several arrays together.
+"""Reductions of axes or windows of several arrays by any program of scalars.
 
 XLA runs the program, an element at a time. Its derivative is that of combining elements pairwise:
-log n steps on whole arrays, for which the program is applied elementwise.
+log n steps on whole arrays, in which the program is applied elementwise.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +11,13 @@ from .. import dtypes, errors
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .computations import check_computation, region
+from .rule_types import Avals, Batched, DType, Integers, Tangents, Values
 from .selection import where
-from .slicing import concatenate, pad, slice_
+from .slicing import Padding, concatenate, pad, slice_
 from .structural import (
     broadcast_in_dim,
     check_axes,
@@ -22,6 +25,7 @@ from .structural import (
     others,
     reshape,
     transpose,
+    with_batch_axis,
     zeros,
 )
 from .windows import Geometry, check_geometry, lower_reduce_window, slide
@@ -31,12 +35,12 @@ from .windows import Geometry, check_geometry, lower_reduce_window, slide
 Pair = tuple[Any, Any]  # a value and its tangent, which may be None
 
 
-def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
+def apply_elementwise(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
     """A program of scalars, applied elementwise to arrays of one shape, and its derivative."""
     shape = args[0][0].shape
     env: dict[Var, Pair] = dict(zip(jaxpr.invars, args, strict=True))
 
-    def pair(v: Any) -> Pair:
+    def pair(v: Value) -> Pair:
         return env[v] if type(v) is Var else (v, None)
 
     for e in jaxpr.equations:
@@ -58,38 +62,38 @@ def applied(jaxpr: Jaxpr, args: Sequence[Pair]) -> list[Pair]:
             t = e.primitive.jvp_rule(values, tangents, out, **params)
         env[e.outvars[0]] = out, t
 
-    def whole(x: Any) -> Any:
+    def whole(x: Value) -> Value:
         return x if x is None or x.shape == shape else broadcast_in_dim(x, shape=shape, dims=())
 
     return [(whole(x), whole(t)) for x, t in map(pair, jaxpr.outvars)]
 
 
-def on_all(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
-    """A linear function of an array, of values and tangents."""
+def map_pairs(function: Callable[[Any], Any], pairs: Sequence[Pair]) -> list[Pair]:
+    """A linear function of an array, applied to values and tangents."""
     return [(function(x), None if t is None else function(t)) for x, t in pairs]
 
 
-def with_zeros(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
-    """The pairs with tangents written out where the others have one."""
+def instantiate_tangents(pairs: Sequence[Pair], like: Sequence[Pair]) -> list[Pair]:
+    """The pairs, with zeros for missing tangents where the others have one."""
     return [
         (x, zeros(x.aval.strong()) if t is None and there is not None else t)
         for (x, t), (_, there) in zip(pairs, like, strict=True)
     ]
 
 
-def joined(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
-    """One after the other, along axis 0."""
-    a, b = with_zeros(a, b), with_zeros(b, a)
+def concatenate_pairs(a: Sequence[Pair], b: Sequence[Pair]) -> list[Pair]:
+    """Pairs concatenated along axis 0."""
+    a, b = instantiate_tangents(a, b), instantiate_tangents(b, a)
     return [
         (concatenate(x, y, dimension=0), None if t is None else concatenate(t, u, dimension=0))
         for (x, t), (y, u) in zip(a, b, strict=True)
     ]
 
 
-def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
+def row_slices(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     """Every `step`-th slice along axis 0."""
 
-    def cut(x: Any) -> Any:
+    def cut(x: Value) -> Any:
         rest = x.shape[1:]
         return slice_(
             x,
@@ -101,31 +105,41 @@ def rows(start: int, stop: int, step: int) -> Callable[[Any], Any]:
     return cut
 
 
-def pairwise(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]) -> Any:
-    """Values and tangents of a reduction: neighbours are combined, until one is left."""
+def pairwise_reduction(
+    jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], axes: Sequence[int]
+) -> list[Pair]:
+    """Values and tangents of a reduction: neighbours are combined until one is left."""
     shape = xs[0][0].shape
     kept = others(axes, len(shape))
     rest = tuple(shape[a] for a in kept)
     n = 1
     for a in axes:
         n *= shape[a]
-    xs = on_all(lambda x: reshape(transpose(x, permutation=(*axes, *kept)), shape=(n, *rest)), xs)
+    xs = map_pairs(
+        lambda x: reshape(transpose(x, permutation=(*axes, *kept)), shape=(n, *rest)), xs
+    )
     while n > 1:
-        even = on_all(rows(0, n - n % 2, 2), xs)
-        odd = on_all(rows(1, n, 2), xs)
-        combined = applied(jaxpr, [*even, *odd])
-        xs = joined(combined, on_all(rows(n - 1, n, 1), xs)) if n % 2 else combined
+        even = map_pairs(row_slices(0, n - n % 2, 2), xs)
+        odd = map_pairs(row_slices(1, n, 2), xs)
+        combined = apply_elementwise(jaxpr, [*even, *odd])
+        xs = (
+            concatenate_pairs(combined, map_pairs(row_slices(n - 1, n, 1), xs))
+            if n % 2
+            else combined
+        )
         n = n // 2 + n % 2
-    start = on_all(lambda i: spread_out(i, rest), inits)
+    start = map_pairs(lambda i: broadcast_init(i, rest), inits)
     if not n:
         return start
-    return applied(jaxpr, [*start, *on_all(lambda x: reshape(x, shape=rest), xs)])
+    return apply_elementwise(jaxpr, [*start, *map_pairs(lambda x: reshape(x, shape=rest), xs)])
 
 
-def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry) -> Any:
+def pairwise_windows(
+    jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: Geometry
+) -> list[Pair]:
     """Values and tangents of the reductions of windows."""
     shape = geometry.out_shape(xs[0][0].shape)
-    start = on_all(lambda i: spread_out(i, shape), inits)
+    start = map_pairs(lambda i: broadcast_init(i, shape), inits)
     if 0 in shape or 0 in xs[0][0].shape:
         return start
     padding = tuple(
@@ -134,65 +148,61 @@ def windowed(jaxpr: Jaxpr, xs: Sequence[Pair], inits: Sequence[Pair], geometry: 
     )
     padded = [
         (
-            surrounded(x, i, padding),
-            None if t is u is None else surrounded(written(x, t), written(i, u), padding),
+            pad_with(x, i, padding),
+            None if t is u is None else pad_with(written(x, t), written(i, u), padding),
         )
         for (x, t), (i, u) in zip(xs, inits, strict=True)
     ]
 
     def cut(pairs: Sequence[Pair], axis: int, start: int, length: int, step: int) -> Any:
-        def one(x: Any) -> Any:
+        def one(x: Value) -> Value:
             first, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
             first[axis], limit[axis] = start, start + (length - 1) * step + 1
             strides[axis] = step
             return slice_(x, start=tuple(first), limit=tuple(limit), strides=tuple(strides))
 
-        return on_all(one, pairs)
+        return map_pairs(one, pairs)
 
-    found = slide(padded, geometry, shape, cut, lambda a, b: applied(jaxpr, [*a, *b]))
-    return applied(jaxpr, [*start, *found])
+    found = slide(padded, geometry, shape, cut, lambda a, b: apply_elementwise(jaxpr, [*a, *b]))
+    return apply_elementwise(jaxpr, [*start, *found])
 
 
-def written(x: Any, t: Any) -> Any:
+def written(x: Value, t: Value) -> Value:
     """A tangent with zeros written out."""
     return zeros(x.aval.strong()) if t is None else t
 
 
-def spread_out(init: Any, shape: Sequence[int]) -> Any:
+def broadcast_init(init: Value, shape: Sequence[int]) -> Value:
     """An initial value for every result; one for each element of a batch, along axis 0."""
     return broadcast_in_dim(init, shape=tuple(shape), dims=(0,) if init.ndim else ())
 
 
-def surrounded(x: Any, init: Any, padding: Any) -> Any:
-    """An array among copies of an initial value."""
+def pad_with(x: Value, init: Value, padding: Padding) -> Value:
+    """An array padded with an initial value."""
     if not init.ndim:
         return pad(x, init, padding=padding)
     inside = pad(
-        full(x.aval.update(dtype=dtypes.bool_), True), scalar(dtypes.bool_), padding=padding
+        full(x.aval.update(dtype=dtypes.bool_), True), scalar_zero(dtypes.bool_), padding=padding
     )
-    wide = pad(x, scalar(x.dtype), padding=padding)
-    return where(inside, wide, spread_out(init, wide.shape))
+    wide = pad(x, scalar_zero(x.dtype), padding=padding)
+    return where(inside, wide, broadcast_init(init, wide.shape))
 
 
-def scalar(dtype: Any) -> Any:
+def scalar_zero(dtype: DType) -> Value:
     """A zero without axes."""
     return zeros(aval((), dtype))
 
 
-def pairs_of(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Pair], list[Pair]]:
+def pairs_of(primals: Values, tangents: Tangents) -> tuple[list[Pair], list[Pair]]:
     """The operands and the initial values, each with its tangent."""
     both = list(zip(primals, tangents, strict=True))
     return both[: len(both) // 2], both[len(both) // 2 :]
 
 
-def operands_of(args: Sequence[Any], batched: Sequence[bool], size: int) -> tuple[list[Any], Any]:
+def operands_of(args: Values, batched: Sequence[bool], size: int) -> tuple[list[Value], Values]:
     """The operands, all of them batched, and the initial values."""
     n = len(args) // 2
-    operands = [
-        x if b else broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(args[:n], batched, strict=False)
-    ]
-    return operands, args[n:]
+    return with_batch_axis(args[:n], batched[:n], size), args[n:]
 
 
 # --- of axes ---
@@ -220,7 +230,7 @@ def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
 
 
 @reduce.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
+def _(block: Block, *args: Operand, out: Avals, jaxpr: Jaxpr, axes: Integers) -> Sequence[Operand]:
     return block.op(
         "reduce",
         *args,
@@ -231,17 +241,21 @@ def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, axes: Any) -> Any:
 
 
 @reduce.jvp
-def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, axes: Any) -> Any:
-    return [t for _, t in pairwise(jaxpr, *pairs_of(primals, tangents), axes)]
+def _(
+    primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, axes: Integers
+) -> Tangents:
+    return [t for _, t in pairwise_reduction(jaxpr, *pairs_of(primals, tangents), axes)]
 
 
 @reduce.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, axes: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, axes: Integers) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     axes = tuple(a + 1 for a in axes)
     if any(batched[len(operands) :]):  # XLA takes one initial value for all
         none = [None] * len(operands)
-        return [x for x, _ in pairwise(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)]
+        return [
+            x for x, _ in pairwise_reduction(jaxpr, *pairs_of([*operands, *inits], none * 2), axes)
+        ]
     return reduce(*operands, *inits, jaxpr=jaxpr, axes=axes)
 
 
@@ -270,21 +284,29 @@ def _(*args: Aval, jaxpr: Jaxpr, geometry: Geometry) -> list[Aval]:
 
 
 @reduce_window.lower
-def _(block: Any, *args: Any, out: Any, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+def _(
+    block: Block, *args: Operand, out: Avals, jaxpr: Jaxpr, geometry: Geometry
+) -> Sequence[Operand]:
     n = len(args) // 2
     return lower_reduce_window(block, args[:n], args[n:], out, geometry, region(block, jaxpr))
 
 
 @reduce_window.jvp
-def _(primals: Any, tangents: Any, out: Any, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
-    return [t for _, t in windowed(jaxpr, *pairs_of(primals, tangents), geometry)]
+def _(
+    primals: Values, tangents: Tangents, out: Values, *, jaxpr: Jaxpr, geometry: Geometry
+) -> Tangents:
+    return [t for _, t in pairwise_windows(jaxpr, *pairs_of(primals, tangents), geometry)]
 
 
 @reduce_window.batch
-def _(args: Any, batched: Any, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, jaxpr: Jaxpr, geometry: Geometry
+) -> Values:
     operands, inits = operands_of(args, batched, batch_size)
     wide = geometry.batched()
     if any(batched[len(operands) :]):  # XLA takes one initial value for all
         none = [None] * len(operands)
-        return [x for x, _ in windowed(jaxpr, *pairs_of([*operands, *inits], none * 2), wide)]
+        return [
+            x for x, _ in pairwise_windows(jaxpr, *pairs_of([*operands, *inits], none * 2), wide)
+        ]
     return reduce_window(*operands, *inits, jaxpr=jaxpr, geometry=wide)

@@ -2,17 +2,20 @@
 
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from .. import dtypes
 from ..core.array import literal
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from .comparison import eq, ge
 from .complex_numbers import conj, real
 from .families import HALF, check_kind, evaluate_in_wider, nary, unary, zero
+from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add, convert_element_type
 
@@ -21,7 +24,7 @@ _FAST = 2_000_000  # elements up to which NumPy is faster than XLA, transfers in
 evaluate_in_wider(add, "number")
 
 
-def like(x: Any, number: float) -> Any:
+def like(x: Value, number: float) -> Value:
     """A number as a scalar of x's dtype."""
     return literal(number, x.dtype)
 
@@ -61,7 +64,7 @@ mul: Primitive = nary(
 )
 
 
-def _integer_division(x: Any, y: Any) -> tuple[Any, Any]:
+def _integer_division(x: Host, y: Host) -> tuple[Host, Host]:
     """XLA's: towards zero; by zero the quotient is all ones and the remainder x."""
     by_zero = y == 0
     safe = np.where(by_zero, np.ones((), y.dtype), y)
@@ -73,14 +76,15 @@ def _integer_division(x: Any, y: Any) -> tuple[Any, Any]:
 _INTEGERS = (*dtypes.SIGNED[1:], *dtypes.UNSIGNED[1:])
 
 
-def _lower_division(name: str) -> Any:
-    """Integers are divided by 1 where the quotient doesn't exist, and the answer put there after.
+def _lower_division(name: str) -> Rule:
+    """Lowers integer division without a trap: where there is no quotient it divides by 1, and
+    selects the defined answer afterwards.
 
-    XLA does the same when it runs, but not when it folds constants: there the processor's trap for
-    x / 0, or for the smallest integer / -1, ends the process.
+    Compiled programs do this by themselves, but XLA's constant folding does not: there x / 0, or
+    the smallest integer / -1, raises the processor's trap and ends the process.
     """
 
-    def lower(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         if not dtypes.is_integer(out.dtype):
             return block.elementwise(name, (x, y), out)
         x, y = block.widen(x, out.shape), block.widen(y, out.shape)
@@ -130,21 +134,21 @@ rem: Primitive = nary(
 )
 
 
-def _towards_zero(x: Any) -> Any:
+def _towards_zero(x: Value) -> Value:
     return mul(sign(x), floor(abs_(x)))
 
 
 # --- parts of a number ---
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Host) -> Host:
     if x.dtype.kind != "c":
         return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
     size = np.abs(x)
     return np.where(size == 0, x, x / np.where(size == 0, 1, size))
 
 
-def _lower_sign(block: Any, x: Any, out: Aval) -> Any:
+def _lower_sign(block: Block, x: Operand, out: Aval) -> Operand:
     if dtypes.is_unsigned(out.dtype):
         flags = out.update(dtype=dtypes.bool_, weak_type=False)
         nonzero = block.compare("NE", x, block.full(0, out), flags)
@@ -158,11 +162,11 @@ sign: Primitive = unary(
 )  # fmt: skip
 
 
-def _lower_abs(block: Any, x: Any, out: Aval) -> Any:
+def _lower_abs(block: Block, x: Operand, out: Aval) -> Operand:
     return x if dtypes.is_unsigned(out.dtype) else block.op("abs", x, out=out)
 
 
-def _abs_jvp(dx: Any, out: Any, x: Any) -> Any:
+def _abs_jvp(dx: Value, out: Value, x: Value) -> Value:
     if not dtypes.is_complex(x.dtype):
         return where(ge(x, like(x, 0)), dx, neg(dx))
     size = where(eq(out, like(out, 0)), like(out, 1), out)
@@ -184,13 +188,13 @@ ceil: Primitive = unary(
 
 
 class RoundingMethod(enum.IntEnum):
-    """What `round` does with a number half-way between two whole ones."""
+    """The direction in which `round` takes a number half-way between two whole ones."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
-def _round(x: Any, *, rounding_method: RoundingMethod) -> Any:
+def _round(x: Host, *, rounding_method: RoundingMethod) -> Host:
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return np.rint(x)
     whole = np.trunc(x)
@@ -198,7 +202,7 @@ def _round(x: Any, *, rounding_method: RoundingMethod) -> Any:
     return np.copysign(whole + np.copysign(away.astype(x.dtype), x), x)
 
 
-def _lower_round(block: Any, x: Any, out: Aval, rounding_method: RoundingMethod) -> Any:
+def _lower_round(block: Block, x: Operand, out: Aval, rounding_method: RoundingMethod) -> Operand:
     even = rounding_method == RoundingMethod.TO_NEAREST_EVEN
     return block.elementwise("round_nearest_even" if even else "round_nearest_afz", (x,), out)
 
@@ -220,8 +224,8 @@ nextafter: Primitive = nary(
 # --- extrema ---
 
 
-def _extremum_jvp(which: int) -> Callable[..., Any]:
-    def rule(t: Any, out: Any, x: Any, y: Any) -> Any:  # a tie is shared in halves
+def _extremum_jvp(which: int) -> Rule:
+    def rule(t: Value, out: Value, x: Value, y: Value) -> Value:  # a tie is shared in halves
         mine, other = (x, y) if which == 0 else (y, x)
         one, half, none = like(x, 1), like(x, 0.5), like(x, 0)
         share = where(eq(out, mine), where(eq(out, other), half, one), none)
@@ -230,11 +234,11 @@ def _extremum_jvp(which: int) -> Callable[..., Any]:
     return rule
 
 
-def _lexicographic(direction: str) -> Callable[..., Any]:
+def _lexicographic(direction: str) -> Rule:
     """Lowers maximum or minimum; complex numbers are ordered by real part, then imaginary part."""
     name = {"GT": "maximum", "LT": "minimum"}[direction]
 
-    def rule(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    def rule(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         if not dtypes.is_complex(out.dtype):
             return block.elementwise(name, (x, y), out)
         x, y = block.widen(x, out.shape), block.widen(y, out.shape)
@@ -275,7 +279,7 @@ sqrt: Primitive = unary(
 )  # fmt: skip
 
 
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: Host) -> Host:
     return np.divide(x.dtype.type(1), np.sqrt(x))
 
 
@@ -292,7 +296,11 @@ cbrt: Primitive = unary(
 evaluate_in_wider(cbrt, "float", table=HALF)
 
 
-def _power_by_squaring(x: Any, n: int, times: Callable[[Any, Any], Any]) -> Any:
+T = TypeVar("T")
+
+
+def _power_by_squaring(x: T, n: int, times: Callable[[T, T], T]) -> T:
+    """x to the power n, for n > 0."""
     result = None
     while n:
         if n & 1:
@@ -300,10 +308,11 @@ def _power_by_squaring(x: Any, n: int, times: Callable[[Any, Any], Any]) -> Any:
         n >>= 1
         if n:
             x = times(x, x)
+    assert result is not None
     return result
 
 
-def _integer_pow(x: Any, *, y: int) -> Any:
+def _integer_pow(x: Host, *, y: int) -> Host:
     one = x.dtype.type(1)
     if y == 0:
         return np.full(x.shape, one)
@@ -311,7 +320,7 @@ def _integer_pow(x: Any, *, y: int) -> Any:
     return power if y > 0 else np.divide(one, power)
 
 
-def _lower_integer_pow(block: Any, x: Any, out: Aval, y: int) -> Any:
+def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
     if y == 0:
         return block.full(1, out)
     small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
@@ -323,7 +332,7 @@ def _lower_integer_pow(block: Any, x: Any, out: Aval, y: int) -> Any:
     return block.convert(power, out.dtype)
 
 
-def _integer_pow_jvp(dx: Any, out: Any, x: Any, *, y: int) -> Any:
+def _integer_pow_jvp(dx: Value, out: Value, x: Value, *, y: int) -> Tangent:
     if y == 0:
         return None
     return dx if y == 1 else mul(dx, mul(like(x, y), integer_pow(x, y=y - 1)))

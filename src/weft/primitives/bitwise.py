@@ -1,12 +1,12 @@
 """Operations on bits. A shift as wide as the operand, or wider, leaves nothing but the sign."""
 
-from typing import Any
-
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
+from ..stablehlo import Block, Operand
 from .families import nary, unary, zero
+from .rule_types import DType, Host, Kernel
 
 _FAST = 2_000_000
 
@@ -28,29 +28,29 @@ bitwise_not = unary(
 )  # fmt: skip
 
 
-def signed_view(x: Any) -> Any:
+def signed_view(x: Host) -> Host:
     """The same bits as a signed integer."""
     return x if x.dtype.kind == "i" else x.view(f"i{x.dtype.itemsize}")
 
 
-def unsigned_view(x: Any) -> Any:
+def unsigned_view(x: Host) -> Host:
     """The same bits as an unsigned integer."""
     return x if x.dtype.kind == "u" else x.view(f"u{x.dtype.itemsize}")
 
 
-def _shift_right_arithmetic(x: Any, y: Any) -> Any:
+def _shift_right_arithmetic(x: Host, y: Host) -> Host:
     return np.right_shift(signed_view(x), signed_view(y)).view(x.dtype)
 
 
-def _shift_right_logical(x: Any, y: Any) -> Any:
+def _shift_right_logical(x: Host, y: Host) -> Host:
     return np.right_shift(unsigned_view(x), unsigned_view(y)).view(x.dtype)
 
 
-def _in_nibbles(shift: Any) -> dict[Any, Any]:
+def _in_nibbles(shift: Kernel) -> dict[DType, Kernel]:
     """Evaluate rules for 4-bit integers: `shift` gets both operands as int64 numbers, the first
-    with the sign that its top bit says and the second from 0 to 15."""
+    sign-extended from its top bit, and the second from 0 to 15."""
 
-    def evaluate(x: Any, y: Any) -> Any:
+    def evaluate(x: Host, y: Host) -> Host:
         wide = ((x.astype(np.int64) & 15) ^ 8) - 8
         return shift(wide, y.astype(np.int64) & 15).astype(np.int8).astype(x.dtype)
 
@@ -77,7 +77,7 @@ shift_right_logical = nary(
 )  # fmt: skip
 
 
-def _population_count(x: Any) -> Any:
+def _population_count(x: Host) -> Host:
     if x.dtype.itemsize > 1:
         x = np.asarray(x)
         parts = x.reshape(*x.shape, 1).view(np.uint8)
@@ -88,7 +88,7 @@ def _population_count(x: Any) -> Any:
 _ONES = np.array([bin(n).count("1") for n in range(256)], np.uint8)
 
 
-def _clz(x: Any) -> Any:
+def _clz(x: Host) -> Host:
     bits = dtypes.bit_width(x.dtype)
     rest = unsigned_view(np.asarray(x)).astype(np.uint64)
     count = np.full(rest.shape, bits, np.int64)
@@ -99,15 +99,15 @@ def _clz(x: Any) -> Any:
     return (count - (rest != 0)).astype(x.dtype)
 
 
-def _of_nibbles(count: Any, correction: int) -> dict[Any, Any]:
-    def evaluate(x: Any) -> Any:
+def _of_nibbles(count: Kernel, correction: int) -> dict[DType, Kernel]:
+    def evaluate(x: Host) -> Host:
         low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)
         return (count(low) - np.uint8(correction)).astype(x.dtype)
 
     return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
 
 
-def _lower_population_count(block: Any, x: Any, out: Aval) -> Any:
+def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:
     if out.dtype != dtypes.int4:
         return block.elementwise("popcnt", (x,), out)
     wide = out.update(dtype=dtypes.int8, weak_type=False)  # XLA would count copies of the sign bit

@@ -1,8 +1,8 @@
 """Calls of Python functions on the host: at once, or from inside a compiled program.
 
-A call with effects is made once each time that the program comes to it, in the program's order. One
-without may be dropped if nothing needs its result, or made again. Knows lists of arrays; knows
-nothing of what arguments and results look like to the user (`transforms/callbacks.py`).
+A call with effects is made each time the program reaches it, in program order. A call without may
+be dropped if its result is unused, or repeated. Knows lists of arrays; the structure of arguments
+and results is the business of `transforms/callbacks.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,23 +13,27 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
+from ..core.derived import derived
 from ..core.primitive import Primitive
 from ..core.trace import current
-from .structural import broadcast_in_dim, reshape
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Avals, Batched, DType, Tangents, Values
+from .structural import reshape, widen
 
-# XLA knows no order but that of data. So each call takes a number that the one before it gave,
+# XLA keeps no order but that of data. So each call takes a number that the call before it returned,
 # through functions, branches and loops (compiler/lower.py).
 TOKEN = aval((), dtypes.int32)
 
 
 class Batching(NamedTuple):
-    """What `vmap` makes of a call.
+    """The rule by which `vmap` changes a call.
 
     Attributes:
       function: (the function, which arguments are batched, size) -> the function of arguments that
         carry a batch along axis 0, as all its results do.
-      widen: what becomes of an argument that isn't batched, (value, size) -> value: it counts as
-        batched then. `None`: it stays as it is.
+      widen: (value, size) -> value, applied to arguments that aren't batched, which then count as
+        batched; `None` leaves them as they are.
     """
 
     function: Callable[["HostFunction", tuple[bool, ...], int], "HostFunction"]
@@ -37,18 +41,19 @@ class Batching(NamedTuple):
 
 
 class HostFunction:
-    """A Python function as equations hold it.
+    """A Python function as a parameter of an equation.
 
     Args:
-      function: called as (list of arrays, device); gives the list of results. The device is `None`
-        where nobody said which.
+      function: called as (list of arrays, device); returns the list of results. The device is
+        `None`
+        if none was specified.
       outs: the types of the results.
       name: what jaxprs and messages call it.
-      batching: what `vmap` makes of it.
+      batching: its rule under `vmap`.
       key: functions with equal keys do the same; without one, each is equal to itself alone.
     """
 
-    __slots__ = ("__name__", "__weakref__", "batching", "cache", "function", "key", "outs")
+    __slots__ = ("__name__", "__weakref__", "batching", "derivations", "function", "key", "outs")
 
     def __init__(
         self,
@@ -65,7 +70,7 @@ class HostFunction:
         except TypeError:
             key = None
         self.key: Any = id(self) if key is None else (key, self.outs)
-        self.cache: dict[Any, Any] = {}  # what has been derived from it
+        self.derivations: dict[Any, dict[Any, Any]] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HostFunction) and bool(self.key == other.key)
@@ -77,7 +82,7 @@ class HostFunction:
         return self.__name__
 
     def __call__(self, args: Sequence[Any], device: Any = None) -> list[Any]:
-        """The results for arrays, as NumPy arrays of the types announced."""
+        """Calls the function; returns NumPy arrays of the declared types."""
         outside, current.trace = current.trace, current.base
         try:
             results = self.function(list(args), device)
@@ -86,7 +91,7 @@ class HostFunction:
             current.trace = outside
 
     def checked(self, number: int, result: Any) -> Any:
-        """A result as NumPy array, if it is of the type announced."""
+        """A result as a NumPy array; raises TypeError if it isn't of the declared type."""
         expected = self.outs[number]
         try:
             value = as_value(result)
@@ -97,7 +102,7 @@ class HostFunction:
             ) from None
         host, dtype = np.asarray(value), value.aval.dtype
         number_of_python = value.aval.weak_type or isinstance(result, bool)
-        if number_of_python and kind(dtype) <= kind(expected.dtype):
+        if number_of_python and dtype_rank(dtype) <= dtype_rank(expected.dtype):
             dtype = expected.dtype
         if host.shape != expected.shape or dtype != expected.dtype:
             raise TypeError(
@@ -108,28 +113,31 @@ class HostFunction:
         return host.astype(dtype, copy=False)
 
     def on(self, device: Any) -> Callable[..., list[Any]]:
-        """The function of a token and NumPy arrays that programs on a device call.
+        """The function that compiled programs call, of a token and NumPy arrays.
 
         Args:
-          device: a device, or a group; the token is the number of the one in it that calls.
+          device: a device, or a group, in which the token is the number of the calling device.
         """
         devices = getattr(device, "devices", (device,))
 
-        def call(token: Any, *hosts: Any) -> list[Any]:
+        def call(token: Value, *hosts: Value) -> list[Any]:
             arrays = [Array(h, aval(h.shape, h.dtype)) for h in hosts]
             return [token, *self(arrays, devices[int(token)])]
 
         return call
 
     def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
-        """The function of arguments that carry a batch; made once."""
-        key = ("batched", tuple(mask), size)
-        if key not in self.cache:
-            self.cache.setdefault(key, self.batching.function(self, tuple(mask), size))
-        return self.cache[key]  # type: ignore[no-any-return]
+        """The function for batched arguments; created once for each mask and size."""
+        return batched_function(self, tuple(mask), size)
 
 
-def kind(dtype: Any) -> int:
+@derived
+def batched_function(function: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+    """See `HostFunction.batched`."""
+    return function.batching.function(function, mask, size)
+
+
+def dtype_rank(dtype: DType) -> int:
     """Booleans, integers, reals, complex numbers: each fits into the next."""
     if dtypes.is_bool(dtype):
         return 0
@@ -139,12 +147,12 @@ def kind(dtype: Any) -> int:
 # --- functions of a batch ---
 
 
-def wide(outs: Sequence[Aval], size: int) -> list[Aval]:
+def batched_types(outs: Sequence[Aval], size: int) -> list[Aval]:
     """The types of results that carry a batch."""
     return [a.update(shape=(size, *a.shape)) for a in outs]
 
 
-def each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
     """Calls the function for each element of the batch, in order."""
 
     def function(args: list[Any], device: Any) -> list[Any]:
@@ -160,54 +168,60 @@ def each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
             return [np.zeros((0, *a.shape), a.dtype) for a in base.outs]
         return [np.stack(column) for column in zip(*rows, strict=True)]
 
-    key = (each, base, mask, size)
-    return HostFunction(function, wide(base.outs, size), base.__name__, one_by_one, key)
+    key = (called_for_each, base, mask, size)
+    return HostFunction(function, batched_types(base.outs, size), base.__name__, one_by_one, key)
 
 
-def whole(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
-    """Calls the function once, with all of the batch: it takes arrays of more axes."""
-    key = (whole, base, mask, size)
-    return HostFunction(base.function, wide(base.outs, size), base.__name__, base.batching, key)
+def called_once(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
+    """Calls the function once, with the whole batch, as arrays with one more axis."""
+    key = (called_once, base, mask, size)
+    return HostFunction(
+        base.function, batched_types(base.outs, size), base.__name__, base.batching, key
+    )
 
 
-one_by_one = Batching(each)
-as_they_are = Batching(whole)
-with_axes_of_one = Batching(whole, lambda x, size: reshape(x, shape=(1, *x.shape)))
-with_full_axes = Batching(
-    whole,
-    lambda x, size: broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1))),
-)
+one_by_one = Batching(called_for_each)
+as_they_are = Batching(called_once)
+with_axes_of_one = Batching(called_once, lambda x, size: reshape(x, shape=(1, *x.shape)))
+with_full_axes = Batching(called_once, lambda x, size: widen(x, (size, *x.shape)))
 
 
 # --- the primitives ---
 
 
 class HostCall(Primitive):
-    """A primitive that calls Python. What is derived from an operation is kept on its function."""
+    """A primitive that calls Python. Derived programs are cached on its function."""
 
     calls_host = may_act = True
-    linearize_rule = None  # that it has the attribute says where derivatives are kept
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)
         self.effects = effects
 
         @self.type
-        def _(*avals: Aval, function: HostFunction) -> Any:
+        def _(*avals: Aval, function: HostFunction) -> Avals:
             return function.outs
 
         @self.lower
-        def _(block: Any, *operands: Any, out: Any, function: HostFunction) -> Any:
-            return lower(block, operands, out, function)
+        def _(
+            block: Block, *operands: Operand, out: Avals, function: HostFunction
+        ) -> list[Operand]:
+            return lower_host_call(block, operands, out, function)
 
         @self.jvp
-        def _(primals: Any, tangents: Any, out: Any, *, function: HostFunction) -> Any:
+        def _(
+            primals: Values, tangents: Tangents, out: Values, *, function: HostFunction
+        ) -> Tangents:
             if any(dtypes.is_inexact(o.aval.dtype) for o in out):
                 raise no_derivative(function)
             return [None] * len(out)
 
+        @self.execute
+        def _(args: Sequence[Array], *, function: HostFunction) -> list[Array]:
+            return call_now(args, function)
+
         @self.batch
-        def _(args: Any, batched: Any, batch_size: int, *, function: HostFunction) -> Any:
+        def _(args: Values, batched: Batched, batch_size: int, *, function: HostFunction) -> Value:
             widen = function.batching.widen
             if widen is not None:
                 args = [
@@ -219,18 +233,22 @@ class HostCall(Primitive):
     def out(self, args: Any, params: Any) -> Any:
         return params[0][1].outs
 
-    def execute_rule(self, args: Any, *, function: HostFunction) -> list[Any]:
-        """The results, now."""
-        device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
-        given = [
-            Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args
-        ]
-        results = function(given, device)
-        return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
+    def keeps_derivatives_on(self, params: Any) -> Any:
+        return params[0][1]
 
 
-def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction) -> list[Any]:
-    """Writes the call: a token and operands go in, a token and results come out."""
+def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:
+    """The results of a function on the host for arrays."""
+    device = next((min(a.devices(), key=lambda d: d.id) for a in args if a.committed), None)
+    given = [Array(a._host, a.aval.strong(), a._buffer) if a.aval.weak_type else a for a in args]
+    results = function(given, device)
+    return [Array(r, a) for r, a in zip(results, function.outs, strict=True)]
+
+
+def lower_host_call(
+    block: Block, operands: Sequence[Operand], out: Avals, function: HostFunction
+) -> list[Operand]:
+    """Writes the call, from a token and operands to a token and results."""
     module = block.module
     if module.platform != "cpu":
         raise errors.MissingRuleError(
@@ -251,8 +269,8 @@ def lower(block: Any, operands: Sequence[Any], out: Any, function: HostFunction)
     return results
 
 
-def token_of(block: Any) -> Any:
-    """What stands for all that a program has done on the host so far."""
+def token_of(block: Block) -> Operand:
+    """The token of everything that the program has done on the host so far."""
     if block.token is None:
         block.token = block.constant(np.int32(0), TOKEN)
     return block.token
@@ -268,6 +286,6 @@ def no_derivative(function: HostFunction) -> Exception:
 
 
 pure_callback = HostCall(
-    "pure_callback", "What a Python function gives, which does nothing else.", effects=False
+    "pure_callback", "The results of a Python function without effects.", effects=False
 )
 io_callback = HostCall("io_callback", "Calls a Python function that has effects.", effects=True)

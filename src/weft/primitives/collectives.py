@@ -1,46 +1,64 @@
-"""Collectives: operations between the elements of named axes, each of which runs the same program.
+"""Collectives: operations between the elements of named axes, all of which run the same program.
 
-Their parameters are alike. `axes` are names and `sizes` their lengths; the elements of several axes
-are counted row by row. `groups` are tuples of elements' numbers, each group by itself; None if all
-belong together.
+They share their parameters. `axes` are names and `sizes` their lengths; the elements of several
+axes are counted row by row. `groups` are tuples of element numbers, each of which communicates
+within itself; None is one group of all.
 
-`vmap` applies them to the stack of all elements' values, by the `collective` rule; a compiled
-program of many replicas has operations of XLA's for them. Knows nothing of what brings a name into
-scope.
+`vmap` applies them to the stack of all elements' values, by the `collective` rule; compiled
+programs for several replicas use XLA's operations. Knows nothing of how names come into scope.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
-from ..core.primitive import Axis, Primitive, Shared, is_linear
+from ..core.primitive import Axis, Primitive, Rule, Shared
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import matrix
 from ..stablehlo.shardy import Region
-from .arithmetic import add, div, max_, min_, mul
-from .comparison import eq
+from .arithmetic import add, max_, min_, mul
 from .creation import iota
-from .device_numbers import Groups, between, own_number, replica_groups, stride
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .dynamic_slicing import dynamic_slice
 from .families import check_kind
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
-from .reduction import reduce_max, reduce_min
+from .reduction import mean_at_extreme, reduce_max, reduce_min
+from .replica_groups import Groups, own_replica, replica_attributes, replica_groups, stride
+from .rule_types import (
+    Batched,
+    BatchedResult,
+    Integers,
+    Names,
+    Tangent,
+    Tangents,
+    Values,
+)
 from .selection import where
 from .slicing import concatenate
-from .structural import convert_element_type, move_axis, reduce_sum, reshape, widen, zeros
+from .structural import (
+    linear_jvp,
+    move_axis,
+    reduce_sum,
+    reshape,
+    widen,
+    zeros,
+)
+
+T = TypeVar("T")
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
-    """How many elements a group has; all of them have as many."""
+    """The number of elements of a group; it is the same for all groups."""
     return math.prod(sizes) if groups is None else len(groups[0])
 
 
-def linear_index(axes: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
+def linear_index(axes: Names, sizes: tuple[int, ...]) -> Value:
     """The number of this element, row by row."""
     number: Any = None
     for name, size in zip(axes, sizes, strict=True):
@@ -49,10 +67,10 @@ def linear_index(axes: tuple[Any, ...], sizes: tuple[int, ...]) -> Any:
     return literal(0, dtypes.int32) if number is None else number
 
 
-# --- the stack of all values: what `vmap` makes of a collective ---
+# --- collectives on the stack of all values: `vmap` ---
 
 
-def take(x: Any, numbers: Sequence[int]) -> Any:
+def take_rows(x: Value, numbers: Sequence[int]) -> Value:
     """Slices of the first axis, by number."""
     table = np.asarray(numbers, np.int32).reshape(-1, 1)
     return gather(
@@ -67,54 +85,61 @@ def take(x: Any, numbers: Sequence[int]) -> Any:
     )
 
 
-def grouped(x: Any, groups: Groups) -> Any:
+def grouped(x: Value, groups: Groups) -> Value:
     """[elements, …] as [groups, members, …]."""
     if groups is None:
         return reshape(x, shape=(1, *x.shape))
-    rows = take(x, [i for group in groups for i in group])
+    rows = take_rows(x, [i for group in groups for i in group])
     return reshape(rows, shape=(len(groups), len(groups[0]), *x.shape[1:]))
 
 
-def ungrouped(x: Any, groups: Groups) -> Any:
+def ungrouped(x: Value, groups: Groups) -> Value:
     """[groups, members, …] as [elements, …]."""
     flat = reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
     if groups is None:
         return flat
     order = [i for group in groups for i in group]
-    return take(flat, [int(i) for i in np.argsort(order)])
+    return take_rows(flat, [int(i) for i in np.argsort(order)])
 
 
-def to_members(x: Any, groups: Groups) -> Any:
-    """[groups, …], what each group has in common, for all elements."""
+def to_members(x: Value, groups: Groups) -> BatchedResult:
+    """A value of each group [groups, …] as a value of each element."""
     if groups is None:
         return Shared(reshape(x, shape=x.shape[1:]))
     group_of = {i: n for n, group in enumerate(groups) for i in group}
-    return take(x, [group_of[i] for i in range(len(group_of))])
+    return take_rows(x, [group_of[i] for i in range(len(group_of))])
 
 
-def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
-    """The rule of a collective for its own axis, from what it does to the stack of all values.
+def on_stack(whole: Rule) -> Rule:
+    """The `collective` rule, from a function of the stack of all elements' values.
 
     Args:
       whole: (stack [elements, …], groups, further params) -> stack, or `Shared`.
     """
 
     def rule(
-        args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any, groups: Groups, **params: Any
-    ) -> Any:
+        args: Values,
+        batched: Batched,
+        axis: Axis,
+        *,
+        axes: Names,
+        sizes: Integers,
+        groups: Groups,
+        **params: Any,
+    ) -> BatchedResult:
         (x,), at = args, axes.index(axis.name)
         if not batched[0]:
             x = widen(x, (axis.size, *x.shape))
         rest, lengths = without(axes, at), without(sizes, at)
         if not rest:
             return whole(x, groups, **params)
-        # the other axes aren't mapped here: fetch all, do it, and keep what belongs to this element
+        # the other axes aren't mapped here: gather all, compute, and keep the part of this element
         everyone = all_gather(
             reshape(x, shape=(1, *x.shape)), axes=rest, sizes=lengths, groups=None, dimension=0
         )
         stack = move_axis(reshape(everyone, shape=(*lengths, *x.shape)), len(lengths), at)
         done = whole(reshape(stack, shape=(math.prod(sizes), *x.shape[1:])), groups, **params)
-        if done.__class__ is Shared:
+        if isinstance(done, Shared):
             return done
         shape = done.shape[1:]
         done = move_axis(reshape(done, shape=(*sizes, *shape)), at, len(lengths))
@@ -124,39 +149,45 @@ def on_stack(whole: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def on_own_axis(primitive: Primitive) -> Callable[..., Any]:
-    """Decorates what a collective does to the stack of all values: see `on_stack`."""
+def on_own_axis(primitive: Primitive) -> Rule:
+    """Decorates a function of the stack of all elements' values: see `on_stack`."""
     return lambda whole: primitive.collective(on_stack(whole))
 
 
-def without(items: tuple[Any, ...], at: int) -> tuple[Any, ...]:
+def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
     """All items but one."""
     return items[:at] + items[at + 1 :]
 
 
-def own_part(x: Any, dimension: int, axes: Any, sizes: Any, length: int) -> Any:
-    """Of the parts of this length along an axis, the one that has this element's number."""
+def own_part(x: Value, dimension: int, axes: Names, sizes: Integers, length: int) -> Value:
+    """The part of an axis, of this length, that has this element's number."""
     starts = [literal(0, dtypes.int32)] * x.ndim
     starts[dimension] = mul(linear_index(axes, sizes), literal(length, dtypes.int32))
     part = (*x.shape[:dimension], length, *x.shape[dimension + 1 :])
     return dynamic_slice(x, *starts, sizes=part)
 
 
-# --- replicas and devices: what XLA makes of it ---
+# --- lowering: replicas and devices ---
 
 
-def lower_reduction(by: Primitive, name: str) -> Callable[..., Any]:
+def lower_reduction(by: Primitive, name: str) -> Rule:
     """A lowering rule: reduces over the replicas by a binary primitive."""
 
     def rule(
-        block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, **rest: Any
-    ) -> Any:
+        block: Block,
+        x: Operand,
+        out: Aval,
+        axes: Names,
+        sizes: Integers,
+        groups: Groups,
+        **rest: Any,
+    ) -> Operand:
         scalar = x.aval.update(shape=(), weak_type=False)
         body = block.region(
             (scalar, scalar),
             lambda b, args: [by.lower_rule(b, *args, out=scalar)],  # type: ignore[misc]
         )
-        marks = between(block, by.name, axes, groups)
+        marks = replica_attributes(block, by.name, axes, groups)
         marks += "".join(f", {k} = {v} : i64" for k, v in rest.items())
         return block.op(name, x, out=out, attributes=marks, regions=[body])
 
@@ -166,38 +197,50 @@ def lower_reduction(by: Primitive, name: str) -> Callable[..., Any]:
 # --- reductions ---
 
 
-def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive) -> Primitive:
-    """A reduction over named axes by a binary operation."""
+def axis_reduction(
+    name: str,
+    doc: str,
+    accepts: str,
+    by: Primitive,
+    reduce: Primitive,
+    repeat: Callable[[Value, int], Value],
+) -> Primitive:
+    """A reduction over named axes by a binary operation.
+
+    Args:
+      repeat: (x, n) -> the reduction of n times x.
+    """
     primitive = Primitive(name, doc)
+    primitive.equal_results = True
 
     @primitive.type
-    def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups) -> Aval:
+    def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups) -> Aval:
         check_kind(name, accepts, x)
         return x
 
     @primitive.batch
-    def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
         return primitive(args[0], **params)
 
-    def whole(x: Any, groups: Groups) -> Any:
+    def whole(x: Value, groups: Groups) -> BatchedResult:
         if groups is None:
             return Shared(reduce(x, axes=(0,)))
-        rows = [reduce(take(x, group), axes=(0,)) for group in groups]  # they may differ in size
+        # groups may differ in size
+        rows = [reduce(take_rows(x, group), axes=(0,)) for group in groups]
         rows = [reshape(row, shape=(1, *row.shape)) for row in rows]
         return to_members(concatenate(*rows, dimension=0), groups)
 
     in_groups = on_stack(whole)
 
     @primitive.collective
-    def _(args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any, groups: Groups) -> Any:
+    def _(
+        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers, groups: Groups
+    ) -> BatchedResult:
         check_kind(name, accepts, args[0].aval)
         if groups is not None:
             return in_groups(args, batched, axis, axes=axes, sizes=sizes, groups=groups)
         at = axes.index(axis.name)
-        if batched[0]:
-            x = reduce(args[0], axes=(0,))
-        else:
-            x = args[0] if primitive is not psum else times(args[0], axis.size)
+        x = reduce(args[0], axes=(0,)) if batched[0] else repeat(args[0], axis.size)
         if len(axes) > 1:
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)
@@ -206,106 +249,40 @@ def reducer(name: str, doc: str, accepts: str, by: Primitive, reduce: Primitive)
     return primitive
 
 
-def times(x: Any, n: int) -> Any:
-    """A value added to itself."""
+def times_count(x: Value, n: int) -> Value:
+    """The sum of n copies of a value."""
     if dtypes.is_inexact(x.dtype):
         return mul(x, literal(n, x.dtype))
     return reduce_sum(widen(x, (n, *x.shape)), axes=(0,))
 
 
-psum = reducer("psum", "Sum over named axes.", "number", add, reduce_sum)
-pmax = reducer("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max)
-pmin = reducer("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min)
+def itself(x: Value, n: int) -> Value:
+    """The extreme of a value and itself."""
+    return x
 
 
-@psum.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return psum(tangents[0], **params)
+psum = axis_reduction("psum", "Sum over named axes.", "number", add, reduce_sum, times_count)
+pmax = axis_reduction("pmax", "Maximum over named axes.", "real or bool", max_, reduce_max, itself)
+pmin = axis_reduction("pmin", "Minimum over named axes.", "real or bool", min_, reduce_min, itself)
+
+
+psum.jvp(linear_jvp(psum))
 
 
 @psum.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:  # every element got the sum: their cotangents add up
-    return (psum(ct, **params),)
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
+    return (psum(ct, **params),)  # every element got the sum: their cotangents add up
 
 
-def _extreme_jvp(extreme: Primitive) -> None:
-    """Elements that share the extreme share its derivative equally."""
-
-    @extreme.jvp
-    def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-        (x,), (dx,) = primals, tangents
-        here = convert_element_type(eq(x, out), dtype=x.dtype)
-        return div(psum(mul(dx, here), **params), psum(here, **params))
+def _collective_extreme_jvp(
+    primals: Values, tangents: Values, out: Value, **params: Any
+) -> Tangent:
+    (x,), (dx,) = primals, tangents
+    return mean_at_extreme(x, dx, out, lambda v: psum(v, **params))
 
 
-_extreme_jvp(pmax)
-_extreme_jvp(pmin)
-
-# --- what is the same for all elements: for `reduce_axes` ---
-
-
-def by_variation(name: str, doc: str, change: Callable[..., Any]) -> Primitive:
-    """A linear map of the first operand. What it does along an axis depends on which of the others,
-    the witnesses, vary along it; their values don't matter.
-
-    Args:
-      change: (operand, whether it varies, size) -> what becomes of it if no witness varies.
-    """
-    primitive = Primitive(name, doc)
-
-    @primitive.type
-    def _(x: Aval, *witnesses: Aval, axes: Any, sizes: Any) -> Aval:
-        return x
-
-    @primitive.lower
-    def _(block: Any, *operands: Any, out: Aval, axes: Any, sizes: Any) -> Any:
-        raise TypeError(
-            f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
-            "isn't in a loop or a branch on many devices\n"
-            "  fix: leave the axis out of reduce_axes, and apply psum to the gradient"
-        )
-
-    @primitive.jvp
-    def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-        return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
-
-    @primitive.transpose
-    def _(ct: Any, x: Any, *witnesses: Any, **params: Any) -> Any:
-        if any(map(is_linear, witnesses)):
-            raise TypeError(
-                "linear_transpose: expected a linear function; got one that takes a gradient with "
-                f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
-            )
-        return (primitive(ct, *witnesses, **params), *[None] * len(witnesses))
-
-    @primitive.batch
-    def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
-        x = primitive(*args, **params)
-        return x if batched[0] else Shared(x)
-
-    @primitive.collective
-    def _(args: Any, batched: Any, axis: Axis, *, axes: Any, sizes: Any) -> Any:
-        (x, *witnesses), (varies, *witnesses_vary) = args, batched
-        at = axes.index(axis.name)
-        if not any(witnesses_vary):
-            x, varies = change(x, varies, axis.size)
-        if len(axes) > 1:
-            x = primitive(x, *witnesses, axes=without(axes, at), sizes=without(sizes, at))
-        return x if varies else Shared(x)
-
-    return primitive
-
-
-def _sum(x: Any, varies: bool, size: int) -> tuple[Any, bool]:
-    return reduce_sum(x, axes=(0,)) if varies else times(x, size), False
-
-
-def _part(x: Any, varies: bool, size: int) -> tuple[Any, bool]:
-    return div(x, literal(size, x.dtype)), varies
-
-
-psum_shared = by_variation("psum_shared", "Sum over axes along which no witness varies.", _sum)
-share = by_variation("share", "An equal part of the sum: divided by the length of the axes.", _part)
+pmax.jvp(_collective_extreme_jvp)
+pmin.jvp(_collective_extreme_jvp)
 
 # --- moving ---
 
@@ -315,12 +292,22 @@ ppermute = Primitive(
 
 
 @ppermute.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, perm: Any) -> Aval:
+def _(
+    x: Aval, *, axes: Names, sizes: Integers, groups: Groups, perm: tuple[tuple[int, int], ...]
+) -> Aval:
     return x
 
 
 @ppermute.lower
-def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, perm: Any) -> Any:
+def _(
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    perm: tuple[tuple[int, int], ...],
+) -> Operand:
     rows = replica_groups(block, "ppermute", axes, groups)
     pairs = [(row[source], row[target]) for row in rows for source, target in perm]
     if not pairs:
@@ -331,25 +318,23 @@ def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, perm
     return block.op("collective_permute", x, out=out, attributes=marks)
 
 
-@ppermute.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return ppermute(tangents[0], **params)
+ppermute.jvp(linear_jvp(ppermute))
 
 
 @ppermute.transpose
-def _(ct: Any, x: Aval, *, perm: Any, **params: Any) -> Any:
+def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: Any) -> Tangents:
     return (ppermute(ct, perm=tuple((target, source) for source, target in perm), **params),)
 
 
 @ppermute.batch
-def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
     return ppermute(args[0], **params)
 
 
 @on_own_axis(ppermute)
-def _(x: Any, groups: Groups, *, perm: Any) -> Any:
+def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> BatchedResult:
     source_of = {target: source for source, target in perm}
-    moved = take(x, [source_of.get(i, 0) for i in range(x.shape[0])])
+    moved = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
         return moved
     sent = np.array([i in source_of for i in range(x.shape[0])]).reshape(-1, *[1] * (x.ndim - 1))
@@ -358,14 +343,15 @@ def _(x: Any, groups: Groups, *, perm: Any) -> Any:
 
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
+all_gather.equal_results = True
 
 
 @all_gather.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Aval:
-    return scaled(x, dimension, members(sizes, groups))
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
+    return scale_axis(x, dimension, members(sizes, groups))
 
 
-def scaled(x: Aval, dimension: int, factor: int) -> Aval:
+def scale_axis(x: Aval, dimension: int, factor: int) -> Aval:
     """An aval with one axis that many times as long."""
     shape = list(x.shape)
     shape[dimension] *= factor
@@ -373,39 +359,48 @@ def scaled(x: Aval, dimension: int, factor: int) -> Aval:
 
 
 @all_gather.lower
-def _(block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Any:
-    marks = f"all_gather_dim = {dimension} : i64, {between(block, 'all_gather', axes, groups)}"
+def _(
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    dimension: int,
+) -> Operand:
+    replicas = replica_attributes(block, "all_gather", axes, groups)
+    marks = f"all_gather_dim = {dimension} : i64, {replicas}"
     return block.op("all_gather", x, out=out, attributes=marks)
 
 
-@all_gather.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return all_gather(tangents[0], **params)
+all_gather.jvp(linear_jvp(all_gather))
 
 
 @all_gather.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
     return (psum_scatter(ct, **params),)
 
 
 @all_gather.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimension: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+) -> BatchedResult:
     return all_gather(args[0], dimension=dimension + 1, **params)
 
 
 @on_own_axis(all_gather)
-def _(x: Any, groups: Groups, *, dimension: int) -> Any:
+def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = move_axis(grouped(x, groups), 1, 1 + dimension)
-    return to_members(merged(rows, 1 + dimension), groups)
+    return to_members(merge_axes(rows, 1 + dimension), groups)
 
 
-def merged(x: Any, axis: int) -> Any:
+def merge_axes(x: Value, axis: int) -> Value:
     """The array with this axis and the next made one."""
     n = x.shape[axis] * x.shape[axis + 1]
     return reshape(x, shape=(*x.shape[:axis], n, *x.shape[axis + 2 :]))
 
 
-def parted(x: Any, axis: int, parts: int) -> Any:
+def split_axis(x: Value, axis: int, parts: int) -> Value:
     """The array with an axis made two: the parts, and what is in one."""
     n = x.shape[axis] // parts
     return reshape(x, shape=(*x.shape[:axis], parts, n, *x.shape[axis + 1 :]))
@@ -417,12 +412,12 @@ psum_scatter = Primitive(
 
 
 @psum_scatter.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, dimension: int) -> Aval:
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, dimension: int) -> Aval:
     check_kind("psum_scatter", "number", x)
-    return divided(x, dimension, members(sizes, groups))
+    return divide_axis(x, dimension, members(sizes, groups))
 
 
-def divided(x: Aval, dimension: int, parts: int) -> Aval:
+def divide_axis(x: Aval, dimension: int, parts: int) -> Aval:
     """An aval with one axis divided by that number."""
     shape = list(x.shape)
     shape[dimension] //= parts
@@ -430,30 +425,30 @@ def divided(x: Aval, dimension: int, parts: int) -> Aval:
 
 
 @psum_scatter.lower
-def _(block: Any, x: Any, out: Aval, dimension: int, **params: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, dimension: int, **params: Any) -> Operand:
     rule = lower_reduction(add, "reduce_scatter")
     return rule(block, x, out=out, scatter_dimension=dimension, **params)
 
 
-@psum_scatter.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return psum_scatter(tangents[0], **params)
+psum_scatter.jvp(linear_jvp(psum_scatter))
 
 
 @psum_scatter.transpose
-def _(ct: Any, x: Aval, **params: Any) -> Any:
+def _(ct: Value, x: Aval, **params: Any) -> Tangents:
     return (all_gather(ct, **params),)
 
 
 @psum_scatter.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimension: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+) -> BatchedResult:
     return psum_scatter(args[0], dimension=dimension + 1, **params)
 
 
 @on_own_axis(psum_scatter)
-def _(x: Any, groups: Groups, *, dimension: int) -> Any:
+def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = grouped(x, groups)
-    parts = parted(reduce_sum(rows, axes=(1,)), 1 + dimension, rows.shape[1])
+    parts = split_axis(reduce_sum(rows, axes=(1,)), 1 + dimension, rows.shape[1])
     return ungrouped(move_axis(parts, 1 + dimension, 1), groups)
 
 
@@ -464,83 +459,94 @@ all_to_all = Primitive(
 
 
 @all_to_all.type
-def _(x: Aval, *, axes: Any, sizes: Any, groups: Groups, split: int, concat: int) -> Aval:
+def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups, split: int, concat: int) -> Aval:
     count = members(sizes, groups)
-    return scaled(divided(x, split, count), concat, count)
+    return scale_axis(divide_axis(x, split, count), concat, count)
 
 
 @all_to_all.lower
 def _(
-    block: Any, x: Any, out: Aval, axes: Any, sizes: Any, groups: Groups, split: int, concat: int
-) -> Any:
+    block: Block,
+    x: Operand,
+    out: Aval,
+    axes: Names,
+    sizes: Integers,
+    groups: Groups,
+    split: int,
+    concat: int,
+) -> Operand:
     marks = (
         f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, "
         f"split_count = {members(sizes, groups)} : i64, "
-        + between(block, "all_to_all", axes, groups, ids=False)
+        + replica_attributes(block, "all_to_all", axes, groups, ids=False)
     )
     return block.op("all_to_all", x, out=out, attributes=marks)
 
 
-@all_to_all.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return all_to_all(tangents[0], **params)
+all_to_all.jvp(linear_jvp(all_to_all))
 
 
 @all_to_all.transpose
-def _(ct: Any, x: Aval, *, split: int, concat: int, **params: Any) -> Any:
+def _(ct: Value, x: Aval, *, split: int, concat: int, **params: Any) -> Tangents:
     return (all_to_all(ct, split=concat, concat=split, **params),)
 
 
 @all_to_all.batch
-def _(args: Any, batched: Any, batch_size: int, *, split: int, concat: int, **params: Any) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, split: int, concat: int, **params: Any
+) -> BatchedResult:
     return all_to_all(args[0], split=split + 1, concat=concat + 1, **params)
 
 
 @on_own_axis(all_to_all)
-def _(x: Any, groups: Groups, *, split: int, concat: int) -> Any:
+def _(x: Value, groups: Groups, *, split: int, concat: int) -> BatchedResult:
     rows = grouped(x, groups)  # [groups, from, …]
-    rows = move_axis(parted(rows, 2 + split, rows.shape[1]), 2 + split, 1)  # [groups, to, from, …]
-    return ungrouped(merged(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
+    rows = split_axis(rows, 2 + split, rows.shape[1])
+    rows = move_axis(rows, 2 + split, 1)  # [groups, to, from, …]
+    return ungrouped(merge_axes(move_axis(rows, 2, 2 + concat), 2 + concat), groups)
 
 
-# --- where am I ---
+# --- axis_index ---
 
 axis_index = Primitive("axis_index", "The number of this element along a named axis.")
 
 
 @axis_index.type
-def _(*, axes: Any, sizes: Any) -> Aval:
+def _(*, axes: Names, sizes: Integers) -> Aval:
     return aval((), dtypes.int32)
 
 
 @axis_index.lower
-def _(block: Any, out: Aval, axes: Any, sizes: Any) -> Any:
+def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
     step = stride(block, "axis_index", axes[0])
     number = out.update(dtype=dtypes.uint32)
 
-    def write(block: Any, args: Any) -> list[Any]:
+    def write(block: Block, args: Sequence[Operand]) -> list[Operand]:
         size = block.constant(np.uint32(sizes[0]), number)
-        own = own_number(block, number)
+        own = own_replica(block, number)
         at = block.elementwise("divide", (own, block.constant(np.uint32(step), number)), number)
         return [block.convert(block.elementwise("remainder", (at, size), number), dtypes.int32)]
 
-    region = block.module.region
-    if region is None or not region.rest:
+    region, meshes = block.module.region, block.module.meshes
+    if region is None or meshes is None or not region.rest:
         return write(block, ())[0]
     # XLA gives the number of a device only where the program is written for one
     inside = Region(region.mesh, frozenset(region.mesh.axis_names))
     (index,) = block.manual(
         [], [], [out], write, axes=block.module.axes, region=inside, manual=region.rest,
-        inputs=[], results=[block.module.meshes.sharding(region.mesh, (), 0)],
+        inputs=[], results=[meshes.sharding(region.mesh, (), 0)],
     )  # fmt: skip
     return index
 
 
 @axis_index.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     return None
 
 
 @axis_index.collective
-def _(args: Any, batched: Any, axis: Axis, **params: Any) -> Any:
+def _(args: Values, batched: Batched, axis: Axis, **params: Any) -> BatchedResult:
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)
+
+
+axis_index.communicates = False

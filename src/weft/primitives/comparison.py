@@ -1,14 +1,13 @@
-"""Comparisons: give booleans, and have a zero derivative."""
-
-from collections.abc import Callable
-from typing import Any
+"""Comparisons: they return booleans, and have a zero derivative."""
 
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..stablehlo import Block, Operand
 from .families import comparison, nary, zero
+from .rule_types import Host, Kernel
 
 eq = comparison("eq", "x == y.", evaluate=np.equal, direction="EQ")
 ne = comparison("ne", "x != y.", evaluate=np.not_equal, direction="NE")
@@ -18,7 +17,7 @@ gt = comparison("gt", "x > y.", evaluate=np.greater, direction="GT", accepts="re
 ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", accepts="real or bool")
 
 
-def ordinal(x: Any) -> Any:
+def ordinal(x: Host) -> Host:
     """Integers in the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN.
 
     The float8 types that have one NaN, in the place of -0, have it below everything.
@@ -32,11 +31,11 @@ def ordinal(x: Any) -> Any:
     return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
 
 
-def _total(name: str, doc: str, compare: Callable[..., Any], direction: str) -> Primitive:
-    def lower(block: Any, x: Any, y: Any, out: Aval) -> Any:
+def _total(name: str, doc: str, compare: Kernel, direction: str) -> Primitive:
+    def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         return block.compare(direction, x, y, out, total=True)
 
-    def evaluate(x: Any, y: Any) -> Any:
+    def evaluate(x: Host, y: Host) -> Host:
         return compare(ordinal(x), ordinal(y))
 
     return nary(

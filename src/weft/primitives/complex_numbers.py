@@ -1,13 +1,13 @@
 """Parts of complex numbers. Cotangents are paired with tangents without conjugation: the transpose
 of `real` is ct + 0i, of `imag` 0 - i ct, of `conj` itself."""
 
-from typing import Any
-
 import numpy as np
 
 from .. import dtypes
 from ..core.primitive import Primitive
+from ..core.value import Value
 from .families import nary, unary
+from .rule_types import Argument, Host, Tangents
 from .structural import zeros
 
 _FAST = 2_000_000
@@ -28,7 +28,7 @@ complex_: Primitive = nary(
 )
 
 
-def _complex(x: Any, y: Any) -> Any:
+def _complex(x: Host, y: Host) -> Host:
     out = np.empty(np.broadcast_shapes(x.shape, y.shape), dtypes.complex_of(x.dtype))
     out.real, out.imag = x, y
     return out
@@ -49,10 +49,10 @@ conj: Primitive = unary(
 
 
 @real.transpose
-def _(ct: Any, x: Any) -> Any:
+def _(ct: Value, x: Argument) -> Tangents:
     return (complex_(ct, zeros(ct.aval)),)
 
 
 @imag.transpose
-def _(ct: Any, x: Any) -> Any:
+def _(ct: Value, x: Argument) -> Tangents:
     return (complex_(zeros(ct.aval), -ct),)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import errors
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var
+from ..stablehlo import Block, Operand
 
 # Primitives that are monoids, by name: reductions with them have primitives of their own.
 MONOIDS = ("add", "mul", "max", "min", "and", "or", "xor")
@@ -26,19 +28,19 @@ def monoid(jaxpr: Jaxpr) -> str | None:
     return name if applies and name in MONOIDS else None
 
 
-def region(block: Any, jaxpr: Jaxpr) -> str:
+def region(block: Block, jaxpr: Jaxpr) -> str:
     """The text of a region that computes the program."""
-    return block.region(  # type: ignore[no-any-return]
+    return block.region(
         [a.strong() for a in jaxpr.in_avals], lambda inner, args: write(inner, jaxpr, args)
     )
 
 
-def write(block: Any, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
-    """Writes the program's equations into a block; gives the operands of its outputs."""
+def write(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
+    """Writes the program's equations into a block; returns the operands of its outputs."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
 
-    def operand(v: Any) -> Any:
-        return env[v] if type(v) is Var else block.constant(v.host(), v.aval)
+    def operand(v: Var | Array) -> Operand:
+        return env[v] if isinstance(v, Var) else block.constant(v.host(), v.aval)
 
     for e in jaxpr.equations:
         if e.primitive.lower_rule is None:

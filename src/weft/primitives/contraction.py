@@ -14,11 +14,25 @@ from .. import dtypes
 from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import (
+    Argument,
+    Avals,
+    Batched,
+    DType,
+    Host,
+    Integers,
+    Kernel,
+    Tangent,
+    Tangents,
+    Values,
+)
 from .structural import convert_element_type, others, transpose
 
 
 class Precision(enum.Enum):
-    """How exactly an accelerator multiplies floats; a CPU always multiplies exactly.
+    """The precision with which an accelerator multiplies floats; a CPU always uses the full width.
 
     DEFAULT is the fastest (bfloat16 passes on TPU, TF32 on GPU), HIGHEST the full width.
     """
@@ -30,6 +44,9 @@ class Precision(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+
+Precisions = tuple[Precision, Precision] | None
+"""A precision for each operand; `None` where nothing is asked for."""
 
 _NAMES = {
     "default": Precision.DEFAULT,
@@ -43,9 +60,9 @@ _NAMES = {
 }
 
 
-def canonical_precision(name: str, precision: Any) -> tuple[Precision, Precision] | None:
-    """A precision for each operand, from `None` (the switch default_matmul_precision, or no
-    wish), a `Precision`, its name, or a pair of those.
+def canonical_precision(name: str, precision: Any) -> Precisions:
+    """A precision for each operand, from `None` (the switch default_matmul_precision), a
+    `Precision`, its name, or a pair of those.
 
     Raises: ValueError: it names no precision.
     """
@@ -63,14 +80,14 @@ def canonical_precision(name: str, precision: Any) -> tuple[Precision, Precision
     return (found[0], found[1])  # type: ignore[return-value]
 
 
-def _name(p: Any) -> Precision | None:
+def _name(p: Value) -> Precision | None:
     if p is None:
         return Precision.DEFAULT
     return _NAMES.get(p.lower()) if isinstance(p, str) else None
 
 
-def precision_config(precision: Any) -> str:
-    """The attribute that states operands' precisions; nothing if there is no wish."""
+def precision_config(precision: Precisions) -> str:
+    """The attribute for operands' precisions; empty if none is requested."""
     if precision is None:
         return ""
     return (
@@ -80,8 +97,8 @@ def precision_config(precision: Any) -> str:
     )
 
 
-def narrower(dtype: Any, wish: Any) -> bool:
-    """Whether sums of `dtype` would lose something in the dtype wished for."""
+def narrower(dtype: DType, wish: DType) -> bool:
+    """True if sums of `dtype` would lose range or precision in the dtype wished for."""
     return (
         dtypes.is_complex(dtype) > dtypes.is_complex(wish)
         or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
@@ -91,8 +108,8 @@ def narrower(dtype: Any, wish: Any) -> bool:
     )
 
 
-def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
-    """The dtype of a sum of products, given the wish for one (or `None`)."""
+def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DType:
+    """The dtype of a sum of products: the preferred one, or the operands' for `None`."""
     if x.dtype != y.dtype:
         raise TypeError(
             f"{name}: operands must have one dtype; got {x} and {y}\n"
@@ -110,7 +127,7 @@ def check_result_dtype(name: str, x: Aval, y: Aval, dtype: Any) -> Any:
 
 # What NumPy computes a sum of products in, where that isn't the output's dtype: sums of 16-bit and
 # 8-bit floats are kept in float32 and rounded once, as XLA does.
-_WIDE: dict[Any, Any] = {
+_WIDE: dict[DType, DType] = {
     dtypes.bool_: np.dtype(np.float32),
     dtypes.int4: np.dtype(np.int8),
     dtypes.uint4: np.dtype(np.uint8),
@@ -120,13 +137,13 @@ _WIDE: dict[Any, Any] = {
 }
 
 
-def accumulator(dtype: Any) -> Any:
+def accumulator(dtype: DType) -> DType:
     """The dtype that NumPy sums products of `dtype` in."""
     return _WIDE.get(dtype, dtype)
 
 
-def narrowed(x: Any, dtype: Any) -> Any:
-    """A sum in its accumulator's dtype, as `dtype`; for booleans, whether it isn't zero."""
+def from_accumulator(x: Host, dtype: DType) -> Host:
+    """A sum in its accumulator's dtype as `dtype`; of booleans, True if it isn't zero."""
     return x != 0 if dtype == np.bool_ else x.astype(dtype)
 
 
@@ -141,7 +158,9 @@ Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tup
 
 
 @dot_general.type
-def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Aval:
+def _(
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+) -> Aval:
     (cx, cy), (bx, by) = dims
     for name, a, axes in (("lhs", x, (*cx, *bx)), ("rhs", y, (*cy, *by))):
         if len(set(axes)) != len(axes) or any(not 0 <= i < a.ndim for i in axes):
@@ -162,14 +181,21 @@ def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None)
 
 
 def flops(x: Aval, y: Aval, dims: Dims) -> int:
-    """How many multiplications there are."""
+    """The number of multiplications."""
     (_, cy), (_, by) = dims
     free = math.prod(y.shape[i] for i in others((*cy, *by), y.ndim))
     return x.size * free
 
 
 @dot_general.host_when
-def _(avals: Any, outs: Any, *, dims: Dims, dtype: Any = None, precision: Any = None) -> bool:
+def _(
+    avals: Avals,
+    outs: Avals,
+    *,
+    dims: Dims,
+    dtype: DType | None = None,
+    precision: Precisions = None,
+) -> bool:
     # Measured on 2 cores: float32 n x n crosses over at n = 100…128 (BLAS 25-40 us against XLA's
     # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
     # NumPy takes 1 ns a product, so 20,000 of them are as long as a dispatch.
@@ -183,18 +209,26 @@ def _(avals: Any, outs: Any, *, dims: Dims, dtype: Any = None, precision: Any = 
 
 
 @dot_general.evaluate
-def _(x: Any, y: Any, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+def _(
+    x: Host, y: Host, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+) -> Host:
     return product(x.shape, y.shape, x.dtype, dims, dtype)(x, y)
 
 
 @dot_general.kernel
-def _(x: Aval, y: Aval, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+def _(
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+) -> Kernel:
     return product(x.shape, y.shape, x.dtype, dims, dtype)
 
 
 def product(
-    x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: Any, dims: Dims, out_dtype: Any
-) -> Callable[..., Any]:
+    x_shape: tuple[int, ...],
+    y_shape: tuple[int, ...],
+    dtype: DType,
+    dims: Dims,
+    out_dtype: DType | None,
+) -> Kernel:
     """The NumPy function of two arrays for these shapes: np.dot itself where that will do."""
     (cx, cy), (bx, _) = dims
     out_dtype = out_dtype or dtype
@@ -218,14 +252,14 @@ def product(
     if wide == dtype == out_dtype:
         return function
 
-    def widened(x: Any, y: Any) -> Any:
+    def widened(x: Host, y: Host) -> Host:
         result = function(x.astype(wide), y.astype(wide))
-        return result if wide == out_dtype else narrowed(result, out_dtype)
+        return result if wide == out_dtype else from_accumulator(result, out_dtype)
 
     return widened
 
 
-def _folded(x_shape: Any, y_shape: Any, dims: Dims) -> Callable[..., Any]:
+def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
     """Any product as one stack of matrix products: axes moved and folded, then unfolded."""
     (cx, cy), (bx, by) = dims
     fx, fy = others((*cx, *bx), len(x_shape)), others((*cy, *by), len(y_shape))
@@ -239,7 +273,7 @@ def _folded(x_shape: Any, y_shape: Any, dims: Dims) -> Callable[..., Any]:
     shape = (*batch, *left, *right)
     multiply = np.matmul if bx else np.dot
 
-    def folded(x: Any, y: Any) -> Any:
+    def folded(x: Host, y: Host) -> Host:
         x = x.transpose(order_x).reshape(fold_x)
         return multiply(x, y.transpose(order_y).reshape(fold_y)).reshape(shape)
 
@@ -248,8 +282,14 @@ def _folded(x_shape: Any, y_shape: Any, dims: Dims) -> Callable[..., Any]:
 
 @dot_general.lower
 def _(
-    block: Any, x: Any, y: Any, out: Aval, dims: Dims, dtype: Any = None, precision: Any = None
-) -> Any:
+    block: Block,
+    x: Operand,
+    y: Operand,
+    out: Aval,
+    dims: Dims,
+    dtype: DType | None = None,
+    precision: Precisions = None,
+) -> Operand:
     (cx, cy), (bx, by) = dims
     numbers = (
         f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {list(bx)}, "
@@ -261,9 +301,9 @@ def _(
     return block.op("dot_general", x, y, out=out, attributes=numbers + precision_config(precision))
 
 
-def must_convert(block: Any, dtype: Any, out_dtype: Any) -> bool:
-    """Whether operands have to be converted to the output's dtype first: XLA's CPU takes few
-    mixtures, and accelerators none where the kind changes."""
+def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
+    """True if operands must be converted to the output's dtype first: XLA's CPU accepts few mixed
+    dtypes, and accelerators none where the kind changes."""
     if dtype == out_dtype:
         return False
     same_kind = dtypes.is_float(dtype) and dtypes.is_float(out_dtype)
@@ -271,7 +311,7 @@ def must_convert(block: Any, dtype: Any, out_dtype: Any) -> bool:
 
 
 @dot_general.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     (x, y), (dx, dy) = primals, tangents
     left = None if dx is None else dot_general(dx, y, **params)
     right = None if dy is None else dot_general(x, dy, **params)
@@ -279,7 +319,15 @@ def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
 
 
 @dot_general.transpose
-def _(ct: Any, x: Any, y: Any, *, dims: Dims, dtype: Any = None, precision: Any = None) -> Any:
+def _(
+    ct: Value,
+    x: Argument,
+    y: Argument,
+    *,
+    dims: Dims,
+    dtype: DType | None = None,
+    precision: Precisions = None,
+) -> Tangents:
     (cx, cy), (bx, by) = dims
     n = len(bx)
     fx, fy = others((*cx, *bx), x.ndim), others((*cy, *by), y.ndim)
@@ -293,27 +341,27 @@ def _(ct: Any, x: Any, y: Any, *, dims: Dims, dtype: Any = None, precision: Any 
         result = dot_general(ct, in_dtype(y, ct.dtype), dims=back, dtype=None, precision=precision)
         rest = sorted(range(len(cy)), key=lambda i: cy[i])
         order = (*bx, *fx, *(cx[i] for i in rest))
-        return in_dtype(reordered(result, order), x.dtype), None
+        return in_dtype(inverse_transpose(result, order), x.dtype), None
     back = (left_out, fx), (batch_out, bx)
     result = dot_general(ct, in_dtype(x, ct.dtype), dims=back, dtype=None, precision=swapped)
     rest = sorted(range(len(cx)), key=lambda i: cx[i])
     order = (*by, *fy, *(cy[i] for i in rest))
-    return None, in_dtype(reordered(result, order), y.dtype)
+    return None, in_dtype(inverse_transpose(result, order), y.dtype)
 
 
-def in_dtype(x: Any, dtype: Any) -> Any:
+def in_dtype(x: Argument, dtype: DType) -> Any:
     """A value in another dtype; itself if it is in it already."""
     return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
 
 
-def reordered(x: Any, order: tuple[int, ...]) -> Any:
+def inverse_transpose(x: Value, order: tuple[int, ...]) -> Value:
     """Puts axis i of `x` at place order[i]."""
     inverse = tuple(sorted(range(len(order)), key=lambda i: order[i]))
     return x if inverse == tuple(range(len(order))) else transpose(x, permutation=inverse)
 
 
 @dot_general.batch
-def _(args: Any, batched: Any, batch_size: int, *, dims: Dims, **params: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, dims: Dims, **params: Any) -> Value:
     (cx, cy), (bx, by) = dims
     x, y = args
     at_x, at_y = map(int, batched)

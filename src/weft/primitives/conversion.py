@@ -1,13 +1,14 @@
 """Bits read as another dtype, rounding to fewer bits. (`convert_element_type` is structural.)"""
 
-from typing import Any
-
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from .families import unary, zero
+from .rule_types import Batched, DType, Host, Values
 
 bitcast_convert_type = Primitive(
     "bitcast_convert_type",
@@ -17,7 +18,7 @@ bitcast_convert_type = Primitive(
 
 
 @bitcast_convert_type.type
-def _(x: Aval, *, dtype: Any) -> Aval:
+def _(x: Aval, *, dtype: DType) -> Aval:
     if x.dtype == dtype:
         return x.strong()
     kinds = [
@@ -46,7 +47,7 @@ _NIBBLES = (dtypes.int4, dtypes.uint4)
 
 
 @bitcast_convert_type.evaluate
-def _(x: Any, *, dtype: Any) -> Any:
+def _(x: Host, *, dtype: DType) -> Host:
     old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
     if x.dtype == dtype:
         return x
@@ -69,7 +70,7 @@ def _(x: Any, *, dtype: Any) -> Any:
 
 
 @bitcast_convert_type.lower
-def _(block: Any, x: Any, out: Aval, dtype: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, dtype: DType) -> Operand:
     return x if x.aval.dtype == dtype else block.op("bitcast_convert", x, out=out)
 
 
@@ -77,14 +78,14 @@ bitcast_convert_type.jvp(zero)
 
 
 @bitcast_convert_type.batch
-def _(args: Any, batched: Any, batch_size: int, *, dtype: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, dtype: DType) -> Value:
     return bitcast_convert_type(args[0], dtype=dtype)
 
 
 # --- reduce_precision ---
 
 
-def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+def _reduce_precision(x: Host, *, exponent_bits: int, mantissa_bits: int) -> Host:
     info = dtypes.finfo(x.dtype)
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     own_mantissa, own_exponent = int(info.nmant), int(info.bits) - 1 - int(info.nmant)
@@ -109,8 +110,8 @@ def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
 
 
 def _lower_reduce_precision(
-    block: Any, x: Any, out: Aval, exponent_bits: int, mantissa_bits: int
-) -> Any:
+    block: Block, x: Operand, out: Aval, exponent_bits: int, mantissa_bits: int
+) -> Operand:
     return block.op(
         "reduce_precision",
         x,
@@ -119,7 +120,7 @@ def _lower_reduce_precision(
     )
 
 
-def _reduce_precision_jvp(dx: Any, out: Any, x: Any, **bits: int) -> Any:
+def _reduce_precision_jvp(dx: Value, out: Value, x: Value, **bits: int) -> Value:
     return reduce_precision(dx, **bits)
 
 

@@ -1,18 +1,18 @@
 """Arrays made from nothing. Constants are broadcasts: see `structural.full`."""
 
-from typing import Any
-
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
+from ..stablehlo import Block, Operand
+from .rule_types import DType, Host, Integers
 
 iota = Primitive("iota", "0, 1, 2, … along one axis.", host_limit=None)
 
 
 @iota.type
-def _(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Aval:
+def _(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Aval:
     if not dtypes.is_integer(dtype) and not dtypes.is_inexact(dtype):
         raise TypeError(f"iota: expected an integer, float or complex dtype; got {np.dtype(dtype)}")
     if any(n < 0 for n in shape):
@@ -23,11 +23,11 @@ def _(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Aval:
 
 
 @iota.evaluate
-def _(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+def _(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Host:
     line = np.arange(shape[dimension]).astype(dtype)
     return np.broadcast_to(line.reshape((-1, *(1,) * (len(shape) - dimension - 1))), shape)
 
 
 @iota.lower
-def _(block: Any, out: Aval, dtype: Any, shape: Any, dimension: int) -> Any:
+def _(block: Block, out: Aval, dtype: DType, shape: Integers, dimension: int) -> Operand:
     return block.iota(out, dimension)

@@ -1,27 +1,30 @@
-"""Windows of fixed size at places known at run time: read (dynamic_slice), written
+"""Windows of fixed size at run-time positions: read (dynamic_slice), written
 (dynamic_update_slice). A window that sticks out is moved inside.
 
 Knows one window at a time; batches of them are gathers and scatters (`indexing`).
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from .families import same_dtype
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from .indexing import gather, scatter, wide_indices
+from .rule_types import Argument, Batched, Host, Integers, Tangent, Tangents, Values
 from .slicing import concatenate
 from .structural import (
     broadcast_in_dim,
     convert_element_type,
     instantiate,
     reshape,
+    with_batch_axis,
     zeros,
 )
 
@@ -57,7 +60,9 @@ def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
             raise TypeError(f"{name}: start indices must be integer scalars; got {start}")
 
 
-def window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+def clamped_window(
+    shape: Sequence[int], starts: Sequence[Host], sizes: Sequence[int]
+) -> tuple[slice, ...]:
     """The window as NumPy's index: starts are moved so that it is inside, as XLA does."""
     return tuple(
         [
@@ -74,12 +79,12 @@ def window(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) ->
 
 
 @dynamic_slice.evaluate
-def _(x: Any, *starts: Any, sizes: Any) -> Any:
-    return x[window(x.shape, starts, sizes)]
+def _(x: Host, *starts: Host, sizes: Integers) -> Host:
+    return x[clamped_window(x.shape, starts, sizes)]
 
 
-def in_one_dtype(block: Any, starts: Sequence[Any], shape: Any) -> list[Any]:
-    """Start indices as operands of one signed dtype: XLA's CPU takes unsigned ones for signed."""
+def signed_starts(block: Block, starts: Sequence[Operand], shape: Integers) -> list[Operand]:
+    """Start indices as operands of one signed dtype: XLA's CPU reads unsigned ones as signed."""
     wide = [wide_indices(block, s, shape) for s in starts]
     if len({s.aval.dtype for s in wide}) > 1:
         wide = [block.convert(s, dtypes.int64) for s in wide]
@@ -87,33 +92,34 @@ def in_one_dtype(block: Any, starts: Sequence[Any], shape: Any) -> list[Any]:
 
 
 @dynamic_slice.lower
-def _(block: Any, x: Any, *starts: Any, out: Aval, sizes: Any) -> Any:
+def _(block: Block, x: Operand, *starts: Operand, out: Aval, sizes: Integers) -> Operand:
     if out.shape == x.aval.shape:
         return x
     marks = f"slice_sizes = {ints(sizes)}"
     return block.op(
-        "dynamic_slice", x, *in_one_dtype(block, starts, x.aval.shape), out=out, attributes=marks
+        "dynamic_slice", x, *signed_starts(block, starts, x.aval.shape), out=out, attributes=marks
     )
 
 
 @dynamic_slice.jvp
-def _(primals: Any, tangents: Any, out: Any, *, sizes: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, sizes: Integers) -> Tangent:
     return dynamic_slice(tangents[0], *primals[1:], sizes=sizes)
 
 
 @dynamic_slice.transpose
-def _(ct: Any, x: Any, *starts: Any, sizes: Any) -> Any:  # back to where the window was read
+def _(ct: Value, x: Argument, *starts: Argument, sizes: Integers) -> Tangents:
+    # the cotangent goes back to where the window was read
     nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     return (dynamic_update_slice(nothing, ct, *starts), *[None] * len(starts))
 
 
 @dynamic_slice.batch
-def _(args: Any, batched: Any, batch_size: int, *, sizes: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, sizes: Integers) -> Value:
     x, *starts = args
     if not any(batched[1:]):
         return dynamic_slice(x, zero_like(starts), *starts, sizes=(batch_size, *sizes))
     axes = tuple(range(len(sizes)))
-    indices = stacked(starts, batched[1:], batch_size)
+    indices = batched_starts(starts, batched[1:], batch_size)
     b = batched[0]
     dims = GatherDimensionNumbers(
         offset_dims=tuple(a + 1 for a in axes),
@@ -134,12 +140,12 @@ def _(args: Any, batched: Any, batch_size: int, *, sizes: Any) -> Any:
     )
 
 
-def zero_like(starts: Sequence[Any]) -> Any:
+def zero_like(starts: Values) -> Value | np.int32:
     """A start index of zero, in the dtype of the others."""
     return zeros(starts[0].aval.strong()) if starts else np.int32(0)
 
 
-def stacked(starts: Sequence[Any], batched: Sequence[bool], batch_size: int) -> Any:
+def batched_starts(starts: Values, batched: Sequence[bool], batch_size: int) -> Value:
     """Batched start indices as one array [batch, axes]."""
     kinds = {s.dtype for s in starts}
     wide = kinds.pop() if len(kinds) == 1 else dtypes.default_int()
@@ -177,30 +183,30 @@ def _(x: Aval, update: Aval, *starts: Aval) -> Aval:
 
 
 @dynamic_update_slice.evaluate
-def _(x: Any, update: Any, *starts: Any) -> Any:
+def _(x: Host, update: Host, *starts: Host) -> Host:
     out = np.array(x)
-    out[window(x.shape, starts, update.shape)] = update
+    out[clamped_window(x.shape, starts, update.shape)] = update
     return out
 
 
 @dynamic_update_slice.lower
-def _(block: Any, x: Any, update: Any, *starts: Any, out: Aval) -> Any:
+def _(block: Block, x: Operand, update: Operand, *starts: Operand, out: Aval) -> Operand:
     if update.aval.shape == x.aval.shape:
         return update
     return block.op(
-        "dynamic_update_slice", x, update, *in_one_dtype(block, starts, x.aval.shape), out=out
+        "dynamic_update_slice", x, update, *signed_starts(block, starts, x.aval.shape), out=out
     )
 
 
 @dynamic_update_slice.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     x, update, *starts = primals
     dx, du = instantiate(tangents[0], x.aval), instantiate(tangents[1], update.aval)
     return dynamic_update_slice(dx, du, *starts)
 
 
 @dynamic_update_slice.transpose
-def _(ct: Any, x: Any, update: Any, *starts: Any) -> Any:
+def _(ct: Value, x: Argument, update: Argument, *starts: Argument) -> Tangents:
     ct_x = ct_update = None
     if is_linear(x):
         nothing = zeros(ct.aval.update(shape=update.shape, weak_type=False))
@@ -211,14 +217,9 @@ def _(ct: Any, x: Any, update: Any, *starts: Any) -> Any:
 
 
 @dynamic_update_slice.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
     x, update, *starts = args
-    x, update = (
-        v
-        if b
-        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
-        for v, b in zip((x, update), batched[:2], strict=True)
-    )
+    x, update = with_batch_axis((x, update), batched[:2], batch_size)
     if not any(batched[2:]):
         return dynamic_update_slice(x, update, zero_like(starts), *starts)
     axes = tuple(range(1, x.ndim))
@@ -231,7 +232,7 @@ def _(args: Any, batched: Any, batch_size: int) -> Any:
     )
     return scatter(
         x,
-        stacked(starts, batched[2:], batch_size),
+        batched_starts(starts, batched[2:], batch_size),
         update,
         dimension_numbers=dims,
         indices_are_sorted=False,

@@ -1,4 +1,4 @@
-"""What reductions by maximum, minimum and logic share: identities, signs of zero, wider dtypes.
+"""Identities, signs of zero and wider dtypes, for reductions by maximum, minimum and logic.
 
 Knows dtypes; knows nothing of the primitives that use it.
 """
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .rule_types import DType, Host, Integers, Ufunc
 
 
-def lowest(dtype: Any) -> Any:
+def lowest(dtype: DType) -> np.generic:
     """The identity of the maximum, as a scalar of the dtype."""
     if dtypes.is_complex(dtype):
         return dtype.type(complex(-np.inf, -np.inf))
@@ -23,16 +24,16 @@ def lowest(dtype: Any) -> Any:
     return low if np.isinf(low) else dtype.type(dtypes.finfo(dtype).min)
 
 
-def highest(dtype: Any) -> Any:
+def highest(dtype: DType) -> np.generic:
     """The identity of the minimum, as a scalar of the dtype."""
     if dtypes.is_bool(dtype):
         return dtype.type(True)
     if dtypes.is_integer(dtype):
         return dtype.type(dtypes.iinfo(dtype).max)
-    return -lowest(dtype)
+    return np.negative(lowest(dtype))
 
 
-def all_ones(dtype: Any) -> Any:
+def all_ones(dtype: DType) -> np.generic:
     """The identity of *and*, as a scalar of the dtype."""
     return (
         dtype.type(True)
@@ -41,8 +42,9 @@ def all_ones(dtype: Any) -> Any:
     )
 
 
-# What NumPy reduces narrow dtypes in: exact for extremes, rounded once for products, as by XLA.
-WIDE: dict[Any, Any] = {
+# The dtypes in which NumPy reduces narrow ones: exact for extremes, rounded once for products, as
+# by XLA.
+WIDE: dict[DType, DType] = {
     dtypes.int4: np.dtype(np.int8),
     dtypes.uint4: np.dtype(np.uint8),
     dtypes.bfloat16: np.dtype(np.float32),
@@ -51,7 +53,9 @@ WIDE: dict[Any, Any] = {
 }
 
 
-def signed_zeros(ufunc: Any, gather: Callable[..., Any], x: Any, axis: Any, result: Any) -> Any:
+def signed_zeros(
+    ufunc: Ufunc, gather: Callable[..., Any], x: Host, axis: int | Integers, result: Host
+) -> Host:
     """Extremes that are zero, with XLA's sign: -0 is below +0 (NumPy takes either).
 
     Args:

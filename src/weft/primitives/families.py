@@ -1,20 +1,23 @@
-"""Makers: what elementwise primitives have in common is written once, here.
+"""Makers of elementwise primitives.
 
 Knows nothing of particular primitives.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Argument, Batched, DType, Kernel, Tangent, Tangents, Values
 from .structural import align, broadcast_shape, unbroadcast, widen
 
 Derivative = Callable[..., Any]
 
-# What an operation accepts: a word for messages, and the test of a dtype.
-KINDS: dict[str, Callable[[Any], bool]] = {
+# The dtypes that an operation accepts: a word for messages, and a test.
+KINDS: dict[str, Callable[[DType], bool]] = {
     "any": lambda d: True,
     "float": dtypes.is_float,
     "float of 16 bits or more": lambda d: dtypes.is_float(d) and d.itemsize > 1,
@@ -47,20 +50,22 @@ def same_dtype(name: str, *avals: Aval) -> None:
         )
 
 
-# Where elements of these dtypes are computed on the host, as XLA does.
-WIDER: dict[Any, Any] = {
+# The dtypes in which NumPy computes elements of narrow ones, as XLA does.
+WIDER: dict[DType, DType] = {
     dtypes.int4: dtypes.int8,
     dtypes.uint4: dtypes.uint8,
     **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
 }
-HALF: dict[Any, Any] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
+HALF: dict[DType, DType] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
 
 
-def in_wider(evaluate: Callable[..., Any], wider: Any, out_dtype: Any = None) -> Callable[..., Any]:
+def in_wider(
+    evaluate: Kernel, wider: DType, out_dtype: Callable[[DType], DType] | None = None
+) -> Rule:
     """An evaluate rule that computes in a wider dtype and rounds to the operand's (or to
     `out_dtype(its dtype)`)."""
 
-    def rule(x: Any, *others: Any, **params: Any) -> Any:
+    def rule(x: Value, *others: Value, **params: Any) -> Value:
         dtype = out_dtype(x.dtype) if out_dtype else x.dtype
         rest = [y.astype(wider) if y.dtype == x.dtype else y for y in others]
         return evaluate(x.astype(wider), *rest, **params).astype(dtype)
@@ -69,9 +74,12 @@ def in_wider(evaluate: Callable[..., Any], wider: Any, out_dtype: Any = None) ->
 
 
 def evaluate_in_wider(
-    primitive: Primitive, accepts: str, out_dtype: Any = None, table: dict[Any, Any] = WIDER
+    primitive: Primitive,
+    accepts: str,
+    out_dtype: Callable[[DType], DType] | None = None,
+    table: dict[DType, DType] = WIDER,
 ) -> None:
-    """Gives a primitive evaluate rules for the dtypes that NumPy's functions aren't exact in."""
+    """Adds evaluate rules for the dtypes in which NumPy's functions aren't exact."""
     evaluate = primitive.evaluate_rule
     assert evaluate is not None
     for dtype, wider in table.items():
@@ -80,22 +88,48 @@ def evaluate_in_wider(
             primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
 
 
-def zero(*_: Any, **params: Any) -> None:
-    """The derivative of a step: zero where it is defined."""
+def zero(*_: Value, **params: Any) -> None:
+    """The derivative of a step function: zero where it is defined."""
     return None
+
+
+def lowering_by(operation: str) -> Rule:
+    """Lowers to one elementwise operation, of operands that broadcast."""
+
+    def lower_rule(block: Block, *operands: Operand, out: Aval) -> Operand:
+        if out.dtype != operands[0].aval.dtype or "." in operation:
+            return block.op(operation, *[block.widen(x, out.shape) for x in operands], out=out)
+        return block.elementwise(operation, operands, out)
+
+    return lower_rule
+
+
+def sum_of_shares(shares: Sequence[Derivative | None]) -> Rule:
+    """The jvp rule that adds up the shares of each operand's tangent, and widens the sum."""
+
+    def jvp_rule(primals: Values, tangents: Tangents, out: Value) -> Tangent:
+        total = None
+        for t, rule in zip(tangents, shares, strict=True):
+            if t is not None and rule is not None:
+                share = rule(t, out, *primals)
+                if share is not None:
+                    total = share if total is None else total + share
+        return None if total is None else widen(total, out.shape)
+
+    return jvp_rule
 
 
 def unary(
     name: str,
     doc: str = "",
     *,
-    evaluate: Callable[..., Any],
-    stablehlo: str | Callable[..., Any],
+    evaluate: Kernel,
+    stablehlo: str | Rule,
     jvp: Derivative | None = None,
     linear: bool = False,
     accepts: str = "any",
-    out_dtype: Callable[[Any], Any] | None = None,
-    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
+    out_dtype: Callable[[DType], DType] | None = None,
+    evaluate_in: Mapping[DType, Kernel] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of one operand.
@@ -120,31 +154,22 @@ def unary(
         check_kind(name, accepts, x)
         return x.update(dtype=out_dtype(x.dtype)) if out_dtype else x
 
-    if callable(stablehlo):
-        lower_rule = stablehlo
-    else:
-
-        def lower_rule(block: Any, x: Any, out: Aval) -> Any:
-            if out.dtype != x.aval.dtype or "." in stablehlo:
-                return block.op(stablehlo, x, out=out)
-            return block.elementwise(stablehlo, (x,), out)
-
     primitive.type(type_rule)
-    primitive.lower(lower_rule)
+    primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
 
-        def jvp_rule(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+        def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
             return jvp(tangents[0], out, primals[0], **params)
 
         primitive.jvp(jvp_rule)
     if linear:
 
-        def transpose_rule(ct: Any, x: Any, **params: Any) -> Any:
+        def transpose_rule(ct: Value, x: Argument, **params: Any) -> Tangents:
             return (jvp(ct, None, x, **params),)  # type: ignore[misc]
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return primitive(args[0], **params)
 
     primitive.batch(batch_rule)
@@ -155,13 +180,13 @@ def nary(
     name: str,
     doc: str = "",
     *,
-    evaluate: Callable[..., Any],
-    stablehlo: str | Callable[..., Any],
+    evaluate: Kernel,
+    stablehlo: str | Rule,
     jvp: Sequence[Derivative | None] | None = None,
     transpose: Sequence[Derivative | None] | None = None,
     accepts: str = "any",
-    out_dtype: Callable[[Any], Any] | None = None,
-    evaluate_in: dict[Any, Callable[..., Any]] | None = None,
+    out_dtype: Callable[[DType], DType] | None = None,
+    evaluate_in: Mapping[DType, Kernel] | None = None,
     host_limit: int | None = 16384,
 ) -> Primitive:
     """An elementwise primitive of several operands, which broadcast as NumPy's do.
@@ -186,32 +211,13 @@ def nary(
         weak = all(a.weak_type for a in avals) and not out_dtype
         return avals[0].update(shape=shape, dtype=dtype, weak_type=weak)
 
-    if callable(stablehlo):
-        lower_rule = stablehlo
-    else:
-
-        def lower_rule(block: Any, *operands: Any, out: Aval) -> Any:
-            if out.dtype != operands[0].aval.dtype or "." in stablehlo:
-                return block.op(stablehlo, *(block.widen(x, out.shape) for x in operands), out=out)
-            return block.elementwise(stablehlo, operands, out)
-
     primitive.type(type_rule)
-    primitive.lower(lower_rule)
+    primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
-
-        def jvp_rule(primals: Any, tangents: Any, out: Any) -> Any:
-            total = None
-            for t, rule in zip(tangents, jvp, strict=True):
-                if t is not None and rule is not None:
-                    share = rule(t, out, *primals)
-                    if share is not None:
-                        total = share if total is None else total + share
-            return None if total is None else widen(total, out.shape)
-
-        primitive.jvp(jvp_rule)
+        primitive.jvp(sum_of_shares(jvp))
     if transpose is not None:
 
-        def transpose_rule(ct: Any, *args: Any) -> Any:
+        def transpose_rule(ct: Value, *args: Argument) -> Tangents:
             return [
                 unbroadcast(rule(ct, *args), x) if type(x) is Aval and rule is not None else None
                 for x, rule in zip(args, transpose, strict=True)
@@ -219,7 +225,7 @@ def nary(
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int) -> Any:
+    def batch_rule(args: Values, batched: Batched, batch_size: int) -> Value:
         return primitive(*align(args, batched))
 
     primitive.batch(batch_rule)
@@ -227,11 +233,11 @@ def nary(
 
 
 def comparison(
-    name: str, doc: str, *, evaluate: Callable[..., Any], direction: str, accepts: str = "any"
+    name: str, doc: str, *, evaluate: Kernel, direction: str, accepts: str = "any"
 ) -> Primitive:
-    """An elementwise comparison: gives booleans; zero derivative."""
+    """An elementwise comparison: returns booleans; zero derivative."""
 
-    def lower_rule(block: Any, x: Any, y: Any, out: Aval) -> Any:
+    def lower_rule(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         return block.compare(direction, x, y, out)
 
     return nary(

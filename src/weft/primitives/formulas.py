@@ -1,22 +1,24 @@
-"""Functions written once, as formulas that NumPy computes or that are written as StableHLO.
+"""Functions written once, as formulas that run in NumPy or are lowered to StableHLO.
 
     def softplus(m, x):
         return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
 
     evaluate=evaluated(softplus), stablehlo=lowered(softplus)
 
-`m` is the algebra: `HostAlgebra` works on float64 arrays, `BlockAlgebra` on `Term`s, operands of a
-block with operators. Knows both languages of numbers; knows nothing of particular functions.
+`m` is an `Algebra`: `HostAlgebra` for float64 arrays, `BlockAlgebra` for `Term`s, operands of a
+block that have operators. Knows nothing of particular functions.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from .. import dtypes
-
-Formula = Callable[..., Any]
+from ..core.aval import Aval
+from ..core.primitive import Rule
+from ..stablehlo import Block, Operand
+from .rule_types import Host, Kernel
 
 
 class HostAlgebra:
@@ -28,16 +30,19 @@ class HostAlgebra:
     eps = 2.0**-52
     tiny = float(np.finfo(np.float64).tiny)
 
-    def where(self, condition: Any, x: Any, y: Any) -> Any:
+    def where(self, condition: Host, x: Host | float, y: Host | float) -> Host:
         return np.where(condition, x, y)
 
-    def like(self, x: Any, number: float) -> Any:
-        """A number in the shape of x."""
+    def like(self, x: Host, number: float) -> Host:
         return np.full(np.shape(x), number)
 
-    def loop(self, limit: int, going: Formula, step: Formula, state: Sequence[Any]) -> Any:
-        """Repeats `state = step(n, *state)` for n = 1, 2, … while `going(*state)` holds anywhere,
-        at most `limit` times."""
+    def loop(
+        self,
+        limit: int,
+        going: Callable[..., Host],
+        step: Callable[..., Sequence[Host]],
+        state: Sequence[Host],
+    ) -> Sequence[Host]:
         for n in range(1, limit + 1):
             if not np.any(going(*state)):
                 break
@@ -124,26 +129,68 @@ class Term:
         return self.apply("not")
 
 
-def _unary(operation: str) -> Any:
+Number: TypeAlias = Term
+"""A number of a formula, with operators: a `Term`, or a float64 array, which has the same ones."""
+
+Formula: TypeAlias = Callable[..., Number]
+"""(algebra, number, …) -> number."""
+
+
+class Algebra(Protocol):
+    """The elementary functions of formulas."""
+
+    eps: float
+    tiny: float
+    exp: Callable[[Number], Number]
+    log: Callable[[Number], Number]
+    log1p: Callable[[Number], Number]
+    expm1: Callable[[Number], Number]
+    sqrt: Callable[[Number], Number]
+    sin: Callable[[Number], Number]
+    cos: Callable[[Number], Number]
+    tan: Callable[[Number], Number]
+    floor: Callable[[Number], Number]
+    abs: Callable[[Number], Number]
+
+    def maximum(self, x: Number | float, y: Number | float) -> Number: ...
+    def minimum(self, x: Number | float, y: Number | float) -> Number: ...
+    def power(self, x: Number | float, y: Number | float) -> Number: ...
+    def where(self, condition: Number, x: Number | float, y: Number | float) -> Number: ...
+
+    def like(self, x: Number, number: float) -> Number:
+        """A number in the shape of x."""
+
+    def loop(
+        self,
+        limit: int,
+        going: Callable[..., Number],
+        step: Callable[..., Sequence[Number]],
+        state: Sequence[Number],
+    ) -> Sequence[Number]:
+        """Repeats `state = step(n, *state)` for n = 1, 2, … while `going(*state)` holds anywhere,
+        at most `limit` times."""
+
+
+def _unary(operation: str) -> Callable[[Number], Number]:
     return staticmethod(lambda x: x.apply(operation))
 
 
 class BlockAlgebra:
-    """The algebra of terms, all of one aval. `block` is where operations are written: the block it
-    was made for, or inside a loop that of the loop."""
+    """The algebra of terms, all of one aval. Operations are written to `block`: the block that it
+    was made for, or in a loop the loop's."""
 
     exp, log = _unary("exponential"), _unary("log")
     log1p, expm1 = _unary("log_plus_one"), _unary("exponential_minus_one")
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sine"), _unary("cosine"), _unary("tan")
     floor, abs = _unary("floor"), _unary("abs")
 
-    def __init__(self, block: Any, aval: Any) -> None:
+    def __init__(self, block: Block, aval: Any) -> None:
         self.block, self.aval = block, aval
         self.eps = float(dtypes.finfo(aval.dtype).eps)
         self.tiny = float(dtypes.finfo(aval.dtype).tiny)
 
     def term(self, x: Any) -> Term:
-        """A number, or a term, as a term."""
+        """A number or term as a term."""
         return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
 
     def maximum(self, x: Any, y: Any) -> Term:
@@ -162,12 +209,18 @@ class BlockAlgebra:
     def like(self, x: Term, number: float) -> Term:
         return self.term(number)
 
-    def loop(self, limit: int, going: Formula, step: Formula, state: Sequence[Term]) -> Any:
+    def loop(
+        self,
+        limit: int,
+        going: Callable[..., Number],
+        step: Callable[..., Sequence[Number]],
+        state: Sequence[Term],
+    ) -> Sequence[Number]:
         flat = self.aval.update(shape=())
         flag = flat.update(dtype=dtypes.bool_)
         avals = [flat, *(s.operand.aval for s in state)]
 
-        def condition(block: Any, args: Any) -> Any:
+        def condition(block: Block, args: Sequence[Operand]) -> list[Operand]:
             self.block = block
             count, *rest = args
             alive = going(*(Term(self, r) for r in rest)).operand
@@ -176,7 +229,7 @@ class BlockAlgebra:
             more = block.compare("LE", count, block.full(limit, flat), flag)
             return [block.elementwise("and", (alive, more), flag)]
 
-        def body(block: Any, args: Any) -> Any:
+        def body(block: Block, args: Sequence[Operand]) -> list[Operand]:
             self.block = block
             count, *rest = args
             n = Term(self, block.widen(count, self.aval.shape))
@@ -194,10 +247,10 @@ class BlockAlgebra:
         return [Term(self, o) for o in outs[1:]]
 
 
-def evaluated(formula: Formula) -> Callable[..., Any]:
+def evaluated(formula: Formula) -> Kernel:
     """An evaluate rule: computes in float64, and rounds once."""
 
-    def rule(*xs: Any) -> Any:
+    def rule(*xs: Host) -> Host:
         shape = np.broadcast_shapes(*(x.shape for x in xs))
         wide = [np.broadcast_to(x, shape).astype(np.float64) for x in xs]
         return np.asarray(formula(HostAlgebra(), *wide)).astype(xs[0].dtype)
@@ -205,10 +258,10 @@ def evaluated(formula: Formula) -> Callable[..., Any]:
     return rule
 
 
-def lowered(formula: Formula) -> Callable[..., Any]:
+def lowered(formula: Formula) -> Rule:
     """A lowering rule: computes in float64 for float64, in float32 for all smaller floats."""
 
-    def rule(block: Any, *operands: Any, out: Any) -> Any:
+    def rule(block: Block, *operands: Operand, out: Aval) -> Operand:
         wide = dtypes.float64 if out.dtype == dtypes.float64 else dtypes.float32
         aval = out.update(dtype=wide, weak_type=False)
         algebra = BlockAlgebra(block, aval)
@@ -219,10 +272,10 @@ def lowered(formula: Formula) -> Callable[..., Any]:
     return rule
 
 
-def lowered_in_wider(operation: str) -> Callable[..., Any]:
+def lowered_in_wider(operation: str) -> Rule:
     """A lowering rule by one operation, for small floats computed in float32."""
 
-    def rule(block: Any, *operands: Any, out: Any) -> Any:
+    def rule(block: Block, *operands: Operand, out: Aval) -> Operand:
         wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
         aval = out.update(dtype=wide, weak_type=False)
         xs = [block.widen(block.convert(x, wide), out.shape) for x in operands]
@@ -231,8 +284,8 @@ def lowered_in_wider(operation: str) -> Callable[..., Any]:
     return rule
 
 
-def chebyshev(m: Any, coefficients: Sequence[float], t: Any) -> Any:
-    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first term that counts."""
+def chebyshev(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
+    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first significant term."""
     kept = [c for c in coefficients if abs(c) > m.eps / 64]
     b1 = b2 = m.like(t, 0.0)
     for c in reversed(kept[1:]):

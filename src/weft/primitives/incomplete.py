@@ -4,12 +4,13 @@ Series and continued fractions with as many steps as they take, written once as 
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
 from .arithmetic import add, like, mul, neg, sub
 from .comparison import eq
-from .formulas import evaluated, lowered
+from .formulas import Algebra, Formula, Number, evaluated, lowered
 from .selection import where
 from .special import DIGAMMA_SERIES, digamma, left_to_xla, lgamma, specials, undefined
 from .transcendental import exp, log, log1p
@@ -22,7 +23,7 @@ _STIRLING = (
 )  # fmt: skip
 
 
-def _series(m: Any, coefficients: Any, first: Any, square: Any) -> Any:
+def _series(m: Algebra, coefficients: Sequence[float], first: Number, square: Number) -> Number:
     """The sum of c[k] · first · square**k."""
     total = m.like(first, coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -30,7 +31,7 @@ def _series(m: Any, coefficients: Any, first: Any, square: Any) -> Any:
     return total * first
 
 
-def _lgamma_positive(m: Any, a: Any) -> Any:
+def _lgamma_positive(m: Algebra, a: Number) -> Number:
     """log Γ(a) for a > 0: moved beyond 8, then Stirling's series."""
     product, moved = m.like(a, 1.0), a
     for _ in range(8):
@@ -43,8 +44,8 @@ def _lgamma_positive(m: Any, a: Any) -> Any:
     return main + tail - m.log(product)
 
 
-def _digamma_positive(m: Any, a: Any) -> Any:
-    """digamma(a) for a > 0, likewise."""
+def _digamma_positive(m: Algebra, a: Number) -> Number:
+    """digamma(a) for a > 0, in the same way."""
     total, moved = m.like(a, 0.0), a
     for _ in range(8):
         small = moved < 8
@@ -55,14 +56,14 @@ def _digamma_positive(m: Any, a: Any) -> Any:
     return total + m.log(moved) - 0.5 * inverse - _series(m, DIGAMMA_SERIES, square, square)
 
 
-def _log_of_ratio(m: Any, excess: Any, ratio: Any) -> Any:
+def _log_of_ratio(m: Algebra, excess: Number, ratio: Number) -> Number:
     """log(ratio), where `excess` is ratio - 1, known better near 0."""
     near = m.abs(excess) < 0.5
     return m.where(near, m.log1p(m.where(near, excess, 0.0)), m.log(ratio))
 
 
-def _gamma_factor(m: Any, a: Any, x: Any) -> Any:
-    """x**a exp(-x) / Γ(a + 1). For large a the powers would lose digits: they are joined there."""
+def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
+    """x**a exp(-x) / Γ(a + 1). For large a these would lose digits: they are combined there."""
     plain = m.exp(a * m.log(x) - x - _lgamma_positive(m, a + 1))
     large = m.maximum(a, 8)
     inverse = 1 / large
@@ -76,40 +77,51 @@ def _gamma_factor(m: Any, a: Any, x: Any) -> Any:
 _LIMIT = 3000  # steps of a series or continued fraction; some 5·sqrt(a) are needed near x = a
 
 
-def _gamma_series(m: Any, a: Any, x: Any, derivative: bool) -> Any:
+def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequence[Number]:
     """S = 1 + x/(a+1) + x²/((a+1)(a+2)) + …, and its derivative in a."""
     one, none = m.like(x, 1.0), m.like(x, 0.0)
     if not derivative:
 
-        def step(n: Any, term: Any, total: Any) -> Any:
+        def step(n: Number, term: Number, total: Number) -> Sequence[Number]:
             term = term * (x / (a + n))
             return term, total + term
 
-        def going(term: Any, total: Any) -> Any:
+        def going(term: Number, total: Number) -> Number:
             return term > total * (m.eps / 4)
 
-        return m.loop(_LIMIT, going, step, (one, one))[1]
+        return m.loop(_LIMIT, going, step, (one, one))[1:]
 
-    def both(n: Any, term: Any, total: Any, d_term: Any, d_total: Any) -> Any:
+    def both(
+        n: Number, term: Number, total: Number, d_term: Number, d_total: Number
+    ) -> Sequence[Number]:
         ratio = x / (a + n)
         d_term = (d_term - term / (a + n)) * ratio
         term = term * ratio
         return term, total + term, d_term, d_total + d_term
 
-    def going_both(term: Any, total: Any, d_term: Any, d_total: Any) -> Any:
+    def going_both(term: Number, total: Number, d_term: Number, d_total: Number) -> Number:
         return (term > total * (m.eps / 4)) | (m.abs(d_term) > m.abs(d_total) * (m.eps / 4))
 
     return m.loop(_LIMIT, going_both, both, (one, one, none, none))[1::2]
 
 
-def _gamma_fraction(m: Any, a: Any, x: Any) -> Any:
+def _gamma_fraction(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
     """h and its derivative in a, of Γ(a, x) = x**a exp(-x) h: Lentz's continued fraction."""
     first = x + 1 - a
     d = 1 / first
     dd = d * d
     none = m.like(x, 0.0)
 
-    def step(n: Any, h: Any, dh: Any, d: Any, dd: Any, u: Any, du: Any, change: Any) -> Any:
+    def step(
+        n: Number,
+        h: Number,
+        dh: Number,
+        d: Number,
+        dd: Number,
+        u: Number,
+        du: Number,
+        change: Number,
+    ) -> Sequence[Number]:
         numerator, b = n * (a - n), first + 2 * n
         d_new = 1 / (numerator * d + b)
         dd_new = -(d_new * d_new) * (n * d + numerator * dd - 1)
@@ -123,7 +135,9 @@ def _gamma_fraction(m: Any, a: Any, x: Any) -> Any:
             m.abs(factor - 1) + m.abs(d_factor) * m.abs(h / m.maximum(m.abs(dh), m.tiny)),
         )  # fmt: skip
 
-    def going(h: Any, dh: Any, d: Any, dd: Any, u: Any, du: Any, change: Any) -> Any:
+    def going(
+        h: Number, dh: Number, d: Number, dd: Number, u: Number, du: Number, change: Number
+    ) -> Number:
         return change > 2 * m.eps
 
     start = (d, dd, d, dd, none, none, m.like(x, 1.0))
@@ -131,8 +145,11 @@ def _gamma_fraction(m: Any, a: Any, x: Any) -> Any:
     return h, dh
 
 
-def _regions(m: Any, a: Any, x: Any) -> Any:
-    """Where the series is used, and harmless operands for it and for the fraction elsewhere."""
+def _regions(
+    m: Algebra, a: Number, x: Number
+) -> tuple[Number, tuple[Number, Number], tuple[Number, Number]]:
+    """A mask of where the series is used, and operands for it and for the fraction, harmless where
+    the other one is used."""
     valid = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     below = (x <= 1) | (x <= a)
     series = (m.where(valid & below, a, 1.0), m.where(valid & below, x, 0.5))
@@ -140,10 +157,11 @@ def _regions(m: Any, a: Any, x: Any) -> Any:
     return below, series, fraction
 
 
-def _igamma_formula(complement: bool) -> Any:
-    def formula(m: Any, a: Any, x: Any) -> Any:
+def _igamma_formula(complement: bool) -> Formula:
+    def formula(m: Algebra, a: Number, x: Number) -> Number:
         below, (sa, sx), (fa, fx) = _regions(m, a, x)
-        p = _gamma_factor(m, sa, sx) * _gamma_series(m, sa, sx, False)
+        (total,) = _gamma_series(m, sa, sx, False)
+        p = _gamma_factor(m, sa, sx) * total
         q = _gamma_factor(m, fa, fx) * fa * _gamma_fraction(m, fa, fx)[0]
         out = m.where(below, m.maximum(1 - p, 0), q) if complement else m.where(below, p, 1 - q)
         at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
@@ -158,7 +176,7 @@ def _igamma_formula(complement: bool) -> Any:
     return formula
 
 
-def _igamma_grad_a_formula(m: Any, a: Any, x: Any) -> Any:
+def _igamma_grad_a_formula(m: Algebra, a: Number, x: Number) -> Number:
     below, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = _gamma_factor(m, sa, sx) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
@@ -170,7 +188,7 @@ def _igamma_grad_a_formula(m: Any, a: Any, x: Any) -> Any:
     return m.where(wrong, math.nan, out)
 
 
-def _random_gamma_grad_formula(m: Any, a: Any, x: Any) -> Any:
+def _random_gamma_grad_formula(m: Algebra, a: Number, x: Number) -> Number:
     below, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = -(sx / sa) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
@@ -181,13 +199,13 @@ def _random_gamma_grad_formula(m: Any, a: Any, x: Any) -> Any:
     return m.where(wrong, math.nan, out)
 
 
-def _formula(name: str, doc: str, formula: Any, jvp: Any) -> Primitive:
+def _formula(name: str, doc: str, formula: Formula, jvp: Sequence[Rule] | None) -> Primitive:
     return left_to_xla(
         specials(name, doc, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
     )
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_density(a: Value, x: Value) -> Value:
     """x**(a - 1) exp(-x) / Γ(a): the derivative of igamma in x."""
     power = mul(sub(a, like(a, 1)), log(x))
     power = where(eq(a, like(a, 1)), like(a, 0), power)  # 0 · log 0
@@ -227,7 +245,7 @@ random_gamma_grad: Primitive = _formula(
 # --- incomplete beta function ---
 
 
-def _beta_factor(m: Any, p: Any, q: Any, x: Any) -> Any:
+def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
     """x**p (1-x)**q / B(p, q). p and q are moved beyond 8; then powers and Stirling's series are
     joined, since apart they would lose digits."""
     product, moved_x, moved_rest = m.like(p, 1.0), m.like(p, 0.0), m.like(p, 0.0)
@@ -252,7 +270,7 @@ def _beta_factor(m: Any, p: Any, q: Any, x: Any) -> Any:
     return product * m.exp(power) * m.sqrt(p / total * q / (2 * math.pi))
 
 
-def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
+def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
     p, q, t = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
     swap = t * (p + q + 2) > p + 1  # I(a, b, x) = 1 - I(b, a, 1 - x), where the fraction is fast
@@ -260,12 +278,12 @@ def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
     y = m.where(swap, 1 - t, t)
     front = _beta_factor(m, p, q, t) / low
 
-    def nonzero(z: Any) -> Any:
+    def nonzero(z: Number) -> Number:
         return m.where(m.abs(z) < 1e-30, 1e-30, z)
 
     d = 1 / nonzero(1 - (low + high) * y / (low + 1))
 
-    def step(n: Any, h: Any, c: Any, d: Any, change: Any) -> Any:
+    def step(n: Number, h: Number, c: Number, d: Number, change: Number) -> Sequence[Number]:
         even = n * (high - n) * y / ((low + 2 * n - 1) * (low + 2 * n))
         d = 1 / nonzero(1 + even * d)
         c = nonzero(1 + even / c)
@@ -275,7 +293,7 @@ def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
         c = nonzero(1 + odd / c)
         return h * d * c, c, d, m.abs(d * c - 1)
 
-    def going(h: Any, c: Any, d: Any, change: Any) -> Any:
+    def going(h: Number, c: Number, d: Number, change: Number) -> Number:
         return change > 2 * m.eps
 
     h = m.loop(_LIMIT, going, step, (d, m.like(d, 1.0), d, m.like(d, 1.0)))[0]
@@ -290,7 +308,7 @@ def _beta_formula(m: Any, a: Any, b: Any, x: Any) -> Any:
     return m.where(wrong, math.nan, value)
 
 
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
+def _beta_density(a: Value, b: Value, x: Value) -> Value:
     one = like(x, 1)
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     power = add(mul(sub(b, one), log1p(neg(x))), mul(sub(a, one), log(x)))

@@ -1,41 +1,56 @@
 """gather, which reads windows at run-time indices, and the scatters, which write them.
 
-Knows XLA's dimension numbers and what happens out of range; knows nothing of NumPy's indexing.
+Knows XLA's dimension numbers and out-of-bounds modes; knows nothing of NumPy's indexing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, errors
 from ..core.aval import Aval, aval
-from ..core.primitive import Primitive, is_linear
+from ..core.primitive import Primitive, Rule, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import div, max_, min_, mul
 from .comparison import eq
 from .creation import iota
-from .index_kernels import Windows, gather_kernel, scatter_kernel
-from .index_numbers import (
+from .dimension_numbers import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
-    check_axes,
     check_batching,
+    check_increasing,
     check_indices,
     check_scatter,
     fill_scalar,
     window_sizes,
 )
+from .gather_kernels import Windows, gather_kernel, scatter_kernel
+from .rule_types import (
+    Argument,
+    Avals,
+    Batched,
+    DType,
+    Host,
+    Integers,
+    Kernel,
+    Tangent,
+    Tangents,
+    Ufunc,
+    Values,
+)
 from .selection import where
 from .structural import (
     add,
-    broadcast_in_dim,
     convert_element_type,
     instantiate,
     others,
     reshape,
+    with_batch_axis,
     zeros,
 )
 
@@ -56,7 +71,7 @@ def _(
     dn = dimension_numbers
     check_indices("gather", x, indices, dn.start_index_map, "start_index_map")
     check_batching("gather", x, indices, dn.operand_batching_dims, dn.start_indices_batching_dims)
-    check_axes("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
+    check_increasing("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
     if len(slice_sizes) != x.ndim:
         raise ValueError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
     dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
@@ -75,7 +90,7 @@ def _(
             f"gather: a window has {len(window)} axes; got {len(dn.offset_dims)} offset_dims "
             f"{dn.offset_dims}"
         )
-    check_axes("gather", "offset_dims", dn.offset_dims, indices, rank)
+    check_increasing("gather", "offset_dims", dn.offset_dims, indices, rank)
     shape = [0] * rank
     for d, n in zip(dn.offset_dims, window, strict=True):
         shape[d] = n
@@ -90,11 +105,11 @@ def _(
     indices: Aval,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     mode: GatherScatterMode,
     fill_value: Any,
     **_: Any,
-) -> Callable[..., Any]:
+) -> Kernel:
     dn = dimension_numbers
     windows = Windows(
         x.shape,
@@ -110,12 +125,13 @@ def _(
 
 
 @gather.evaluate
-def _(x: Any, indices: Any, **params: Any) -> Any:
+def _(x: Host, indices: Host, **params: Any) -> Host:
     return gather.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
 
 
-def wide_indices(block: Any, indices: Any, shape: Sequence[int]) -> Any:
-    """Indices in a signed dtype that holds the operand's lengths; huge unsigned ones stay huge."""
+def wide_indices(block: Block, indices: Operand, shape: Sequence[int]) -> Operand:
+    """Indices in a signed dtype that holds the operand's lengths; unsigned ones beyond it are
+    clamped to its largest number."""
     dtype = indices.aval.dtype
     far = max(shape, default=0) > dtypes.iinfo(dtypes.int32).max
     wide = dtypes.int64 if dtypes.bit_width(dtype) == 64 or far else dtypes.int32
@@ -125,8 +141,8 @@ def wide_indices(block: Any, indices: Any, shape: Sequence[int]) -> Any:
     return block.convert(indices, wide)
 
 
-def inside(block: Any, indices: Any, bounds: Sequence[int]) -> Any:
-    """Which indices are from 0 to the bounds, all along the last axis."""
+def within_bounds(block: Block, indices: Operand, bounds: Sequence[int]) -> Operand:
+    """A mask of the indices that are from 0 to the bounds, all along the last axis."""
     a = indices.aval
     flags = a.update(dtype=dtypes.bool_)
     limits = block.constant(np.array(bounds, a.dtype), aval((len(bounds),), a.dtype))
@@ -143,17 +159,17 @@ def inside(block: Any, indices: Any, bounds: Sequence[int]) -> Any:
 
 @gather.lower
 def _(
-    block: Any,
-    x: Any,
-    indices: Any,
+    block: Block,
+    x: Operand,
+    indices: Operand,
     out: Aval,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     indices_are_sorted: bool,
     mode: GatherScatterMode,
     fill_value: Any,
     **_: Any,
-) -> Any:
+) -> Operand:
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
     numbers = (
@@ -176,53 +192,55 @@ def _(
     if fill is None:
         return result
     bounds = [x.aval.shape[d] - slice_sizes[d] for d in dn.start_index_map]
-    good = inside(block, indices, bounds)
+    good = within_bounds(block, indices, bounds)
     good = block.broadcast(good, others(dn.offset_dims, out.ndim), out.shape)
     return block.select(good, result, block.constant(np.asarray(fill), out.strong()))
 
 
 @gather.jvp
-def _(primals: Any, tangents: Any, out: Any, *, fill_value: Any, **params: Any) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Value, *, fill_value: Any, **params: Any
+) -> Tangent:
     return gather(tangents[0], primals[1], fill_value=0, **params)
 
 
 @gather.transpose
 def _(
-    ct: Any,
-    x: Any,
-    indices: Any,
+    ct: Value,
+    x: Argument,
+    indices: Argument,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     fill_value: Any,
     **flags: Any,
-) -> Any:
+) -> Tangents:
     nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
     return scatter_add(nothing, indices, ct, dimension_numbers=numbers, **flags), None
 
 
-def shifted(axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes after one more in front."""
+def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes shifted by one, for a new axis in front."""
     return tuple(d + 1 for d in axes)
 
 
 @gather.batch
 def _(
-    args: Any,
-    batched: Any,
+    args: Values,
+    batched: Batched,
     batch_size: int,
     *,
     dimension_numbers: GatherDimensionNumbers,
-    slice_sizes: Any,
+    slice_sizes: Integers,
     indices_are_sorted: bool,
     **params: Any,
-) -> Any:
+) -> Value:
     dn = dimension_numbers
-    offset, index_batching = shifted(dn.offset_dims), dn.start_indices_batching_dims
+    offset, index_batching = shift_axes(dn.offset_dims), dn.start_indices_batching_dims
     if not batched[0]:
         numbers = dn._replace(
-            offset_dims=offset, start_indices_batching_dims=shifted(index_batching)
+            offset_dims=offset, start_indices_batching_dims=shift_axes(index_batching)
         )
         return gather(
             *args,
@@ -231,11 +249,11 @@ def _(
             indices_are_sorted=False,
             **params,
         )
-    collapsed, index_map = shifted(dn.collapsed_slice_dims), shifted(dn.start_index_map)
-    batching = shifted(dn.operand_batching_dims)
+    collapsed, index_map = shift_axes(dn.collapsed_slice_dims), shift_axes(dn.start_index_map)
+    batching = shift_axes(dn.operand_batching_dims)
     if batched[1]:
         numbers = GatherDimensionNumbers(
-            offset, collapsed, index_map, (0, *batching), (0, *shifted(index_batching))
+            offset, collapsed, index_map, (0, *batching), (0, *shift_axes(index_batching))
         )
         sizes = (min(batch_size, 1), *slice_sizes)
         indices_are_sorted = False
@@ -253,10 +271,26 @@ def _(
     )
 
 
-# --- scatters: their types, kernels, lowering and batching are one ---
+# --- the rules of scatters ---
 
 
-def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> Primitive:
+def windows_of_updates(
+    x: Aval | Host, indices: Aval | Host, updates: Aval | Host, dn: ScatterDimensionNumbers
+) -> Windows:
+    """The windows of an operand that a scatter writes."""
+    return Windows(
+        x.shape,
+        indices.shape,
+        start_map=dn.scatter_dims_to_operand_dims,
+        sizes=window_sizes(x, updates, dn),
+        dropped=dn.inserted_window_dims,
+        operand_batching=dn.operand_batching_dims,
+        indices_batching=dn.scatter_indices_batching_dims,
+        window_axes=dn.update_window_dims,
+    )
+
+
+def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primitive:
     """A primitive that combines windows of its operand with updates.
 
     Args:
@@ -265,7 +299,8 @@ def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> 
     """
     primitive = Primitive(name, doc)
 
-    def type_rule(
+    @primitive.type
+    def _(
         x: Aval,
         indices: Aval,
         updates: Aval,
@@ -276,66 +311,57 @@ def scatterer(name: str, doc: str, *, ufunc: Any, write: Callable[..., Any]) -> 
         check_scatter(name, x, indices, updates, dimension_numbers)
         return x
 
+    @primitive.kernel
     def kernel_rule(
-        x: Aval,
-        indices: Aval,
-        updates: Aval,
+        x: Aval | Host,
+        indices: Aval | Host,
+        updates: Aval | Host,
         *,
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         unique_indices: bool,
         **_: Any,
-    ) -> Callable[..., Any]:
-        dn = dimension_numbers
-        windows = Windows(
-            x.shape,
-            indices.shape,
-            start_map=dn.scatter_dims_to_operand_dims,
-            sizes=window_sizes(x, updates, dn),
-            dropped=dn.inserted_window_dims,
-            operand_batching=dn.operand_batching_dims,
-            indices_batching=dn.scatter_indices_batching_dims,
-            window_axes=dn.update_window_dims,
-        )
+    ) -> Kernel:
+        windows = windows_of_updates(x, indices, updates, dimension_numbers)
         return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
 
-    def evaluate_rule(x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+    @primitive.evaluate
+    def _(x: Host, indices: Host, updates: Host, **params: Any) -> Host:
         return kernel_rule(x, indices, updates, **params)(x, indices, updates)
 
-    def lower_rule(block: Any, x: Any, indices: Any, updates: Any, out: Aval, **params: Any) -> Any:
+    @primitive.lower
+    def _(
+        block: Block, x: Operand, indices: Operand, updates: Operand, out: Aval, **params: Any
+    ) -> Operand:
         return lower_scatter(block, x, indices, updates, out, write, **params)
 
-    def batch_rule(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+    @primitive.batch
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
         return batch_scatter(primitive, args, batched, batch_size, **params)
 
-    def host_when_rule(avals: Any, outs: Any, **params: Any) -> bool:
+    @primitive.host_when
+    def _(avals: Avals, outs: Avals, **params: Any) -> bool:
         # ufunc.at: 2 ns an element for single elements, 60 for windows; XLA: 50 µs, then 4 and 1
         x, indices, updates = avals
         single = not params["dimension_numbers"].update_window_dims
-        fast = ufunc is None or single or at_most_one(indices, params["unique_indices"])
+        fast = ufunc is None or single or writes_once(indices, params["unique_indices"])
         return x.size <= 2_000_000 and updates.size <= (1_000_000 if fast else 4096)
 
-    primitive.type(type_rule)
-    primitive.kernel(kernel_rule)
-    primitive.host_when(host_when_rule)
-    primitive.evaluate(evaluate_rule)
-    primitive.lower(lower_rule)
-    primitive.batch(batch_rule)
     return primitive
 
 
 def lower_scatter(
-    block: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
+    block: Block,
+    x: Operand,
+    indices: Operand,
+    updates: Operand,
     out: Aval,
-    write: Callable[..., Any],
+    write: Rule,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     unique_indices: bool,
     mode: GatherScatterMode,
-) -> Any:
+) -> Operand:
     """Writes a scatter. XLA drops windows that aren't inside."""
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
@@ -373,29 +399,27 @@ def lower_scatter(
 
 def batch_scatter(
     primitive: Primitive,
-    args: Any,
-    batched: Any,
+    args: Values,
+    batched: Batched,
     batch_size: int,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
     **params: Any,
-) -> Any:
-    """A scatter for each of a batch: one with another window axis, or another batching axis."""
+) -> Value:
+    """A batch of scatters: one scatter with another window axis, or another batching axis."""
     dn = dimension_numbers
     x, indices, updates = args
-    x, updates = (
-        v
-        if b
-        else broadcast_in_dim(v, shape=(batch_size, *v.shape), dims=tuple(range(1, v.ndim + 1)))
-        for v, b in ((x, batched[0]), (updates, batched[2]))
+    x, updates = with_batch_axis((x, updates), (batched[0], batched[2]), batch_size)
+    window, inserted = shift_axes(dn.update_window_dims), shift_axes(dn.inserted_window_dims)
+    index_map = shift_axes(dn.scatter_dims_to_operand_dims)
+    batching, index_batching = (
+        shift_axes(dn.operand_batching_dims),
+        dn.scatter_indices_batching_dims,
     )
-    window, inserted = shifted(dn.update_window_dims), shifted(dn.inserted_window_dims)
-    index_map = shifted(dn.scatter_dims_to_operand_dims)
-    batching, index_batching = shifted(dn.operand_batching_dims), dn.scatter_indices_batching_dims
     if batched[1]:
         numbers = ScatterDimensionNumbers(
-            window, inserted, index_map, (0, *batching), (0, *shifted(index_batching))
+            window, inserted, index_map, (0, *batching), (0, *shift_axes(index_batching))
         )
         indices_are_sorted = False
     else:
@@ -412,7 +436,7 @@ def batch_scatter(
     )
 
 
-def _by(name: str, doc: str, ufunc: Any, operation: Primitive) -> Primitive:
+def scatter_with(name: str, doc: str, ufunc: Ufunc, operation: Primitive) -> Primitive:
     """A scatter by an elementwise operation."""
     rule: Any = operation.lower_rule
     return scatterer(
@@ -429,25 +453,25 @@ scatter = scatterer(
     ufunc=None,
     write=lambda block, old, new, out: new,
 )
-scatter_add = _by("scatter_add", "Adds updates to windows of the operand.", np.add, add)
-scatter_mul = _by("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
-scatter_min = _by("scatter_min", "Minima of windows and updates.", np.minimum, min_)
-scatter_max = _by("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
+scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", np.add, add)
+scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
+scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", np.minimum, min_)
+scatter_max = scatter_with("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
 
 
 # --- their derivatives ---
 
 
 def gather_updates(
-    x: Any,
-    indices: Any,
-    updates: Any,
+    x: Value,
+    indices: Argument,
+    updates: Argument,
     fill_value: Any = 0,
     *,
     dimension_numbers: ScatterDimensionNumbers,
     **flags: Any,
 ) -> Any:
-    """Reads the windows that a scatter with these parameters writes."""
+    """The windows of `x` that a scatter with these parameters writes."""
     return gather(
         x,
         indices,
@@ -458,39 +482,39 @@ def gather_updates(
     )
 
 
-def nothing_like(x: Any, dtype: Any = None) -> Any:
+def zeros_shaped(x: Value, dtype: DType | None = None) -> Value:
     """Zeros of the shape of a value."""
     return zeros(aval(x.shape, x.dtype if dtype is None else dtype))
 
 
-def at_most_one(indices: Any, unique_indices: bool) -> bool:
-    """Whether no element is written twice, as far as is known."""
+def writes_once(indices: Argument, unique_indices: bool) -> bool:
+    """True if no element can be written twice."""
     return unique_indices or all(n <= 1 for n in indices.shape[:-1])
 
 
 @scatter.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, updates = primals
     dx, _, du = tangents
     if du is None:
-        return scatter(dx, indices, nothing_like(updates), **params)
-    if at_most_one(indices, params["unique_indices"]):
+        return scatter(dx, indices, zeros_shaped(updates), **params)
+    if writes_once(indices, params["unique_indices"]):
         return scatter(instantiate(dx, x.aval), indices, du, **params)
-    # Several updates may go to one element: number them, and see whose number is left.
+    # Several updates may go to one element: number them, and see which number remains.
     numbers = reshape(
         iota(dtype=dtypes.int32, shape=(updates.size,), dimension=0), shape=updates.shape
     )
-    winners = scatter(nothing_like(x, dtypes.int32), indices, numbers, **params)
+    winners = scatter(zeros_shaped(x, dtypes.int32), indices, numbers, **params)
     won = eq(gather_updates(winners, indices, updates, -1, **params), numbers)
-    du = where(won, du, nothing_like(du))
-    base = nothing_like(x)
+    du = where(won, du, zeros_shaped(du))
+    base = zeros_shaped(x)
     if dx is not None:
-        base = scatter(dx, indices, nothing_like(updates), **params)
+        base = scatter(dx, indices, zeros_shaped(updates), **params)
     return scatter_add(base, indices, du, **params)
 
 
 @scatter.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     # linear in the updates only if no element is written twice: see the jvp rule
     ct_x = ct_updates = None
     if is_linear(x):
@@ -502,41 +526,41 @@ def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
 
 
 @scatter_add.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, _ = primals
     dx, _, du = tangents
     return dx if du is None else scatter_add(instantiate(dx, x.aval), indices, du, **params)
 
 
 @scatter_add.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     ct_updates = gather_updates(ct, indices, updates, **params) if is_linear(updates) else None
     return ct if is_linear(x) else None, None, ct_updates
 
 
 @scatter_mul.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     x, indices, updates = primals
     dx, _, du = tangents
     total = None if dx is None else scatter_mul(dx, indices, updates, **params)
     if du is None:
         return total
-    if not at_most_one(indices, params["unique_indices"]):
+    if not writes_once(indices, params["unique_indices"]):
         raise errors.MissingRuleError(
             "scatter_mul: the derivative in the updates is known only if no element is multiplied "
             "twice\n  fix: unique_indices=True, if that is so"
         )
     share = mul(du, gather_updates(x, indices, updates, **params))
-    base = nothing_like(x) if total is None else total
+    base = zeros_shaped(x) if total is None else total
     return scatter_add(base, indices, share, **params)
 
 
 @scatter_mul.transpose
-def _(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _(ct: Value, x: Argument, indices: Argument, updates: Argument, **params: Any) -> Tangents:
     return scatter_mul(ct, indices, updates, **params), None, None
 
 
-def _extreme_jvp(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
+def _scatter_extreme_jvp(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
     # elements that are equal to the extreme share the derivative, as in jax
     x, indices, updates = primals
     dx, _, du = tangents
@@ -549,11 +573,11 @@ def _extreme_jvp(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
         convert_element_type(won, dtype=one),
         **params,
     )
-    total = nothing_like(x) if dx is None else where(kept, dx, nothing_like(x))
+    total = zeros_shaped(x) if dx is None else where(kept, dx, zeros_shaped(x))
     if du is not None:
-        total = scatter_add(total, indices, where(won, du, nothing_like(updates)), **params)
+        total = scatter_add(total, indices, where(won, du, zeros_shaped(updates)), **params)
     return div(total, counts)
 
 
-scatter_min.jvp(_extreme_jvp)
-scatter_max.jvp(_extreme_jvp)
+scatter_min.jvp(_scatter_extreme_jvp)
+scatter_max.jvp(_scatter_extreme_jvp)

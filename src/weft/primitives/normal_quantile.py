@@ -4,9 +4,12 @@ Knows nothing of primitives.
 """
 
 import math
-from typing import Any
 
 import numpy as np
+
+from .rule_types import Host
+
+Ratio = tuple[tuple[float, ...], tuple[float, ...]]  # numerator and denominator
 
 # Rational approximations of the quantiles of the normal distribution: numerator and denominator,
 # highest power first (M. J. Wichura 1988, “Algorithm AS 241: The percentage points of the normal
@@ -48,17 +51,17 @@ _FAR = (
 _ROOT = math.sqrt(0.5)
 
 
-def _ratio(coefficients: Any, r: Any) -> Any:
+def _ratio(coefficients: Ratio, r: Host) -> Host:
     """A ratio of polynomials."""
-    top, bottom = ([np.full_like(r, c[0]), c[1:]] for c in coefficients)
-    for total, rest in (top, bottom):
+    top, bottom = (np.full_like(r, c[0]) for c in coefficients)
+    for total, (_, *rest) in zip((top, bottom), coefficients, strict=True):
         for c in rest:
             total *= r
             total += c
-    return top[0] / bottom[0]
+    return top / bottom
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: Host) -> Host:
     """The inverse of erf: 10 ns an element, after the first 50 µs."""
     x = np.asarray(x)
     flat = x.reshape(-1)
@@ -75,7 +78,7 @@ _FEW = 32  # elements up to which one after the other, at 1.5 µs each, is faste
 _CHUNK = 16384  # elements worked on at a time, so that they stay in the cache
 
 
-def _chunk(y: Any) -> Any:
+def _chunk(y: Host) -> Host:
     half = 0.5 * y
     out = half * _ratio(_CENTRE, 0.180625 - half * half)
     tails = np.flatnonzero(~(np.abs(y) <= 0.85))
@@ -103,7 +106,7 @@ def _one(y: float) -> float:
     return math.copysign(tail * _ROOT, y)
 
 
-def _scalar_ratio(coefficients: Any, r: float) -> float:
+def _scalar_ratio(coefficients: Ratio, r: float) -> float:
     """A ratio of polynomials, for one number."""
     top = bottom = 0.0
     for a, b in zip(*coefficients, strict=True):

@@ -1,13 +1,21 @@
-"""The operation that says where the parts of a value are to be, within a compiled program."""
+"""sharding_constraint: the sharding of a value within a compiled program."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from ..core.array import Array
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.trace import current
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Argument, Batched, Tangents, Values
+from .structural import linear_jvp
 
 constrain = Primitive(
-    "sharding_constraint", "The same array, divided among devices as said.", host_limit=0
+    "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
+constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 
@@ -16,8 +24,13 @@ def _(x: Aval, *, sharding: Any) -> Aval:
     return x
 
 
+@constrain.execute
+def _(args: Sequence[Array], *, sharding: Any) -> Array:
+    return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
+
+
 @constrain.lower
-def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, sharding: Any) -> Operand:
     module = block.module
     if module.meshes is None:  # one device has all there is
         return x
@@ -29,16 +42,14 @@ def _(block: Any, x: Any, out: Aval, sharding: Any) -> Any:
     return block.constraint(x, where)
 
 
-@constrain.jvp
-def _(primals: Any, tangents: Any, out: Any, *, sharding: Any) -> Any:
-    return constrain(tangents[0], sharding=sharding)
+constrain.jvp(linear_jvp(constrain))
 
 
 @constrain.transpose
-def _(ct: Any, x: Any, *, sharding: Any) -> Any:
+def _(ct: Value, x: Argument, *, sharding: Any) -> Tangents:
     return (constrain(ct, sharding=sharding),)
 
 
 @constrain.batch
-def _(args: Any, batched: Any, size: Any, *, sharding: Any) -> Any:
+def _(args: Values, batched: Batched, size: int, *, sharding: Any) -> Value:
     return constrain(args[0], sharding=sharding.of_batch())

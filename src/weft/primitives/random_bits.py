@@ -14,15 +14,17 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
-from ..stablehlo.attributes import ints
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -36,9 +38,18 @@ _AS_INTS = 12  # pairs up to which Python's integers are faster: 4 µs a pair
 _CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
 
 
+W = TypeVar("W")  # what stands for a word: a number, an array, an operand, or an expression as text
+
+
 def _rounds(
-    keys: Any, x0: Any, x1: Any, add: Any, xor: Any, rotate: Any, number: Any
-) -> tuple[Any, Any]:
+    keys: Sequence[W],
+    x0: W,
+    x1: W,
+    add: Callable[[W, W], W],
+    xor: Callable[[W, W], W],
+    rotate: Callable[[W, int], W],
+    number: Callable[[int], W],
+) -> tuple[W, W]:
     """Threefry-2x32, over any operations on words. `keys` are k0, k1 and k0 ^ k1 ^ _PARITY."""
     x0, x1 = add(x0, keys[0]), add(x1, keys[1])
     for i in range(5):
@@ -53,7 +64,7 @@ def _rounds(
 # --- on the host ---
 
 
-def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+def threefry(k0: Host, k1: Host, x0: Host, x1: Host) -> tuple[Host, Host]:
     """Threefry on uint32 arrays that broadcast together."""
     operands = (k0, k1, x0, x1)
     together = np.broadcast(*operands)
@@ -69,11 +80,11 @@ def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
     return y0, y1
 
 
-def _repeated(x: Any, shape: tuple[int, ...], size: int) -> list[int]:
+def _repeated(x: Host, shape: tuple[int, ...], size: int) -> list[int]:
     """The elements, broadcast to a shape, as a list."""
     if x.size == 1:
         return [x.item()] * size
-    return (x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1).tolist()  # type: ignore[no-any-return]
+    return (x if x.shape == shape else np.broadcast_to(x, shape)).reshape(-1).tolist()
 
 
 def _written() -> Callable[[int, int, int, int], tuple[int, int]]:
@@ -93,13 +104,13 @@ def _written() -> Callable[[int, int, int, int], tuple[int, int]]:
     )  # fmt: skip
     scope: dict[str, Any] = {}
     exec("\n".join([*lines, f"  return {y0}, {y1}"]), scope)
-    return scope["threefry"]  # type: ignore[no-any-return]
+    return scope["threefry"]
 
 
 _on_ints = _written()
 
 
-def _in_chunks(k0: Any, k1: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> None:
+def _in_chunks(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> None:
     """Threefry on arrays of one shape with an axis or more, into y0 and y1."""
     operands = (k0, k1, x0, x1, y0, y1)
     if y0.size <= _CHUNK:
@@ -115,20 +126,20 @@ def _in_chunks(k0: Any, k1: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> None:
         _on_arrays(*[a[at : at + step] for a in operands])
 
 
-def _on_arrays(k0: Any, k1: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> None:
+def _on_arrays(k0: Host, k1: Host, x0: Host, x1: Host, y0: Host, y1: Host) -> None:
     y0[...], y1[...] = x0, x1
     k0, k1 = _narrow(k0), _narrow(k1)
     moved = np.empty_like(y1)
     plus, exclusive, either = np.add, np.bitwise_xor, np.bitwise_or
     left, right, numbers = np.left_shift, np.right_shift, _NUMBERS
 
-    def add(x: Any, y: Any) -> Any:
+    def add(x: Host, y: Host) -> Host:
         return plus(x, y, x)
 
-    def xor(x: Any, y: Any) -> Any:
+    def xor(x: Host, y: Host) -> Host:
         return exclusive(x, y, x)
 
-    def rotate(x: Any, distance: int) -> Any:
+    def rotate(x: Host, distance: int) -> Host:
         left(x, numbers[distance], moved)
         return either(right(x, numbers[32 - distance], x), moved, x)
 
@@ -140,7 +151,7 @@ def _on_arrays(k0: Any, k1: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> None:
 _NUMBERS = [np.array(n, _WORD) for n in (*range(33), _PARITY)]
 
 
-def _narrow(x: Any) -> Any:
+def _narrow(x: Host) -> Host:
     """A broadcast array without the repetition along its axes."""
     if not any(x.strides):
         return x[(0,) * x.ndim].reshape(())
@@ -150,30 +161,32 @@ def _narrow(x: Any) -> Any:
 # --- in a program ---
 
 
-def _lower_threefry(block: Any, k0: Any, k1: Any, x0: Any, x1: Any) -> list[Any]:
-    """A call of Threefry's function for the operands' shape, which all have."""
+def _lower_threefry(
+    block: Block, k0: Operand, k1: Operand, x0: Operand, x1: Operand
+) -> list[Operand]:
+    """A call of Threefry's function for the operands' common shape."""
     module, out = block.module, x0.aval.strong()
     name = module.made.get(("threefry2x32", out))
     if name is None:
         name = module.made["threefry2x32", out] = module.fresh_name("threefry2x32")
         module.add_function(name, [out] * 4, _write_threefry)
-    return block.call(name, (k0, k1, x0, x1), (out, out))  # type: ignore[no-any-return]
+    return block.call(name, (k0, k1, x0, x1), (out, out))
 
 
-def _write_threefry(block: Any, operands: Any) -> Any:
+def _write_threefry(block: Block, operands: Sequence[Operand]) -> Sequence[Operand]:
     k0, k1, x0, x1 = operands
     out = x0.aval
 
-    def binary(name: str) -> Callable[[Any, Any], Any]:
+    def binary(name: str) -> Callable[[Operand, Operand], Operand]:
         return lambda x, y: block.elementwise(name, (x, y), out)
 
     add, xor, either = binary("add"), binary("xor"), binary("or")
     left, right = binary("shift_left"), binary("shift_right_logical")
 
-    def number(n: int) -> Any:
+    def number(n: int) -> Operand:
         return block.full(n, out)
 
-    def rotate(x: Any, distance: int) -> Any:
+    def rotate(x: Operand, distance: int) -> Operand:
         return either(left(x, number(distance)), right(x, number(32 - distance)))
 
     keys = (k0, k1, xor(xor(k0, k1), number(_PARITY)))
@@ -191,7 +204,7 @@ threefry2x32 = Primitive(
 
 
 @threefry2x32.type
-def _(*operands: Aval) -> Any:
+def _(*operands: Aval) -> Avals:
     if any(a.dtype != _WORD for a in operands):
         raise TypeError(
             f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}"
@@ -204,17 +217,17 @@ threefry2x32.evaluate(lambda *operands: threefry(*map(np.asarray, operands)))
 
 
 @threefry2x32.lower
-def _(block: Any, *operands: Any, out: Any) -> Any:
+def _(block: Block, *operands: Operand, out: Avals) -> Sequence[Operand]:
     return _lower_threefry(block, *[block.widen(x, out[0].shape) for x in operands])
 
 
 @threefry2x32.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Values) -> Tangents:
     return [None, None]
 
 
 @threefry2x32.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int) -> Values:
     return threefry2x32(*align(args, batched))
 
 
@@ -240,7 +253,7 @@ def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
 
 
 @random_bits.evaluate
-def _(key: Any, *, shape: tuple[int, ...], width: int, partitionable: bool) -> Any:
+def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> Host:
     key, n = np.asarray(key), math.prod(shape)
     out_shape, dtype = (*key.shape[:-1], *shape), np.dtype(f"u{width // 8}")
     if not n or not key.size:
@@ -248,7 +261,7 @@ def _(key: Any, *, shape: tuple[int, ...], width: int, partitionable: bool) -> A
     k0, k1 = key[..., 0:1], key[..., 1:2]
     if partitionable:
         y0, y1 = threefry(k0, k1, np.zeros(1, _WORD), np.arange(n, dtype=_WORD))
-        bits = _join(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
+        bits = _uint64_of(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
         return bits.reshape(out_shape)
     words = -(-n * width // 32)
     half = (words + 1) // 2
@@ -258,17 +271,19 @@ def _(key: Any, *, shape: tuple[int, ...], width: int, partitionable: bool) -> A
         second[-1] = 0
     y0, y1 = threefry(k0, k1, first, second)
     if width == 64:
-        return _join(y0, y1).reshape(out_shape)
+        return _uint64_of(y0, y1).reshape(out_shape)
     bits = np.concatenate((y0, y1), -1).astype("<u4").view(f"<u{width // 8}")
     return bits[..., :n].astype(dtype).reshape(out_shape)
 
 
-def _join(high: Any, low: Any) -> Any:
+def _uint64_of(high: Host, low: Host) -> Host:
     return high.astype(np.uint64) << np.uint64(32) | low
 
 
 @random_bits.lower
-def _(block: Any, key: Any, out: Aval, shape: Any, width: int, partitionable: bool) -> Any:
+def _(
+    block: Block, key: Operand, out: Aval, shape: Integers, width: int, partitionable: bool
+) -> Operand:
     n, keys = math.prod(shape), key.aval.shape[:-1]
     if not out.size:
         return block.full(0, out)
@@ -304,39 +319,24 @@ def _(block: Any, key: Any, out: Aval, shape: Any, width: int, partitionable: bo
             bits = block.op("bitcast_convert", bits, out=parts)
             bits = block.reshape(bits, (*keys, 2 * half * (32 // width)))
         if bits.aval.shape != flat.shape:
-            bits = _slice(block, bits, [(0, m) for m in flat.shape])
+            bits = block.slice(bits, [0] * flat.ndim, flat.shape)
     return block.reshape(bits, out.shape)
 
 
-def _two_words(block: Any, key: Any, pairs: Aval) -> list[Any]:
+def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:
     """The two words of each key, repeated over its pairs of counters."""
     keys = key.aval.shape[:-1]
-    whole = [(0, m) for m in keys]
+    words = [block.slice(key, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
     return [
-        block.broadcast(
-            block.reshape(_slice(block, key, [*whole, (i, i + 1)]), keys),
-            range(len(keys)),
-            pairs.shape,
-        )
-        for i in (0, 1)
+        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape) for word in words
     ]
 
 
-def _slice(block: Any, x: Any, ranges: list[tuple[int, int]]) -> Any:
-    starts, limits = zip(*ranges, strict=True)
-    marks = (
-        f"start_indices = {ints(starts)}, limit_indices = {ints(limits)}, "
-        f"strides = {ints([1] * len(ranges))}"
-    )
-    shape = tuple([limit - start for start, limit in ranges])
-    return block.op("slice", x, out=aval(shape, x.aval.dtype), attributes=marks)
-
-
 @random_bits.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> None:
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> None:
     return None
 
 
 @random_bits.batch
-def _(args: Any, batched: Any, batch_size: int, **params: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
     return random_bits(args[0], **params)

@@ -1,5 +1,6 @@
-"""Choosing between arrays, and identities that say something about derivatives or compilation."""
+"""Choosing between arrays, and identities with a meaning for derivatives or compilation."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,15 +8,18 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from .comparison import gt, lt
 from .families import nary, same_dtype, unary
+from .rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from .structural import (
     align,
-    broadcast_in_dim,
     broadcast_shape,
     instantiate,
     unbroadcast,
     widen,
+    with_batch_axis,
     zeros,
 )
 
@@ -46,7 +50,7 @@ def _(which: Aval, *cases: Aval) -> Aval:
 
 
 @select_n.evaluate
-def _(which: Any, *cases: Any) -> Any:
+def _(which: Host, *cases: Host) -> Host:
     if which.dtype == np.bool_ and len(cases) == 2:
         return np.where(which, cases[1], cases[0])
     out = np.broadcast_to(cases[-1], np.broadcast_shapes(*(c.shape for c in (which, *cases))))
@@ -56,7 +60,7 @@ def _(which: Any, *cases: Any) -> Any:
 
 
 @select_n.lower
-def _(block: Any, which: Any, *cases: Any, out: Aval) -> Any:
+def _(block: Block, which: Operand, *cases: Operand, out: Aval) -> Operand:
     choices = [block.widen(c, out.shape) for c in cases]
     if len(choices) == 1:
         return choices[0]
@@ -73,13 +77,13 @@ def _(block: Any, which: Any, *cases: Any, out: Aval) -> Any:
 
 
 @select_n.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     given = [instantiate(t, p.aval) for t, p in zip(tangents[1:], primals[1:], strict=True)]
     return widen(select_n(primals[0], *given), out.shape)
 
 
 @select_n.transpose
-def _(ct: Any, which: Any, *cases: Any) -> Any:
+def _(ct: Value, which: Argument, *cases: Argument) -> Tangents:
     nothing = zeros(ct.aval.update(shape=(), weak_type=False))
     cts: list[Any] = [None]
     for i, case in enumerate(cases):
@@ -92,16 +96,16 @@ def _(ct: Any, which: Any, *cases: Any) -> Any:
 
 
 @select_n.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
     return select_n(*align(args, batched))
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
+def where(condition: Value, x: Value, y: Value) -> Any:
     """`x` where the condition holds, `y` elsewhere."""
     return select_n(condition, y, x)
 
 
-def _masked(t: Any, condition: Any) -> Any:
+def _masked(t: Value, condition: Value) -> Value:
     """A tangent where a condition holds, zero elsewhere."""
     return select_n(condition, zeros(t.aval.update(shape=(), weak_type=False)), t)
 
@@ -109,7 +113,7 @@ def _masked(t: Any, condition: Any) -> Any:
 # --- clamp ---
 
 
-def _lower_clamp(block: Any, low: Any, x: Any, high: Any, out: Aval) -> Any:
+def _lower_clamp(block: Block, low: Operand, x: Operand, high: Operand, out: Aval) -> Operand:
     low, high = (b if not b.aval.ndim else block.widen(b, out.shape) for b in (low, high))
     return block.op("clamp", low, block.widen(x, out.shape), high, out=out)
 
@@ -153,35 +157,28 @@ def _(counts: Aval, x: Aval) -> Aval:
 
 
 @guard.evaluate
-def _(counts: Any, x: Any) -> Any:
+def _(counts: Host, x: Host) -> Host:
     return x
 
 
 @guard.lower
-def _(block: Any, counts: Any, x: Any, out: Aval) -> Any:
+def _(block: Block, counts: Operand, x: Operand, out: Aval) -> Operand:
     return x
 
 
 @guard.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Any, out: Value) -> Tangent:
     return select_n(primals[0], zeros(tangents[1].aval), tangents[1])
 
 
 @guard.transpose
-def _(ct: Any, counts: Any, x: Any) -> Any:
+def _(ct: Value, counts: Argument, x: Argument) -> Tangents:
     return None, select_n(counts, zeros(ct.aval), ct)
 
 
 @guard.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
-    return guard(
-        *[
-            a
-            if b
-            else broadcast_in_dim(a, shape=(batch_size, *a.shape), dims=tuple(range(1, a.ndim + 1)))
-            for a, b in zip(args, batched, strict=True)
-        ]
-    )
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return guard(*with_batch_axis(args, batched, batch_size))
 
 
 copy: Primitive = unary(
@@ -204,27 +201,27 @@ def _(x: Aval, *, name: str) -> Aval:
 
 
 @name.evaluate
-def _(x: Any, *, name: str) -> Any:
+def _(x: Host, *, name: str) -> Host:
     return x
 
 
 @name.lower
-def _(block: Any, x: Any, out: Aval, name: str) -> Any:
+def _(block: Block, x: Operand, out: Aval, name: str) -> Operand:
     return x
 
 
 @name.jvp
-def _(primals: Any, tangents: Any, out: Any, *, name: str) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, name: str) -> Tangent:
     return tangents[0]
 
 
 @name.transpose
-def _(ct: Any, x: Any, *, name: str) -> Any:
+def _(ct: Value, x: Argument, *, name: str) -> Tangents:
     return (ct,)
 
 
 @name.batch
-def _(args: Any, batched: Any, batch_size: Any, *, name: str) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, name: str) -> Value:
     return _name(args[0], name=name)
 
 
@@ -239,40 +236,35 @@ optimization_barrier = Primitive(
 
 
 @optimization_barrier.type
-def _(*operands: Aval) -> Any:
+def _(*operands: Aval) -> Avals:
     return operands
 
 
 @optimization_barrier.evaluate
-def _(*operands: Any) -> Any:
+def _(*operands: Host) -> Sequence[Host]:
     return operands
 
 
 @optimization_barrier.lower
-def _(block: Any, *operands: Any, out: Any) -> Any:
+def _(block: Block, *operands: Operand, out: Avals) -> Sequence[Operand]:
     return block.op("optimization_barrier", *operands, out=list(out)) if operands else []
 
 
 @optimization_barrier.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Values) -> Tangents:
     return _barrier_of_some(tangents)
 
 
 @optimization_barrier.transpose
-def _(cts: Any, *operands: Any) -> Any:
+def _(cts: Tangents, *operands: Argument) -> Tangents:
     return _barrier_of_some(cts)
 
 
-def _barrier_of_some(ts: Any) -> Any:
+def _barrier_of_some(ts: Tangents) -> Tangents:
     passed = iter(optimization_barrier(*(t for t in ts if t is not None)))
     return [None if t is None else next(passed) for t in ts]
 
 
 @optimization_barrier.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
-    return [
-        o if b else broadcast_in_dim(
-            o, shape=(batch_size, *o.shape), dims=tuple(range(1, o.ndim + 1))
-        )
-        for o, b in zip(optimization_barrier(*args), batched, strict=True)
-    ]  # fmt: skip
+def _(args: Values, batched: Batched, batch_size: int) -> Values:
+    return with_batch_axis(optimization_barrier(*args), batched, batch_size)

@@ -1,22 +1,34 @@
-"""Arrays cut, joined, padded and reversed at places known beforehand. Closed under transposition:
-a slice's transpose is a pad, a pad's and a concatenation's are slices.
+"""Slicing, concatenating, padding and reversing at static positions. Closed under transposition: a
+slice's transpose is a pad, a pad's and a concatenation's are slices.
 
-Knows nothing of places known at run time; see `dynamic_slicing` and `indexing`.
+Knows nothing of positions known at run time; see `dynamic_slicing` and `indexing`.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.aval import Aval
 from ..core.primitive import Primitive, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import sub
 from .families import same_dtype
+from .rule_types import Argument, Avals, Batched, Host, Integers, Kernel, Tangent, Tangents, Values
 from .selection import where
-from .structural import broadcast_in_dim, check_axes, full, instantiate, reduce_sum, reshape, widen
+from .structural import (
+    check_axes,
+    full,
+    instantiate,
+    linear_jvp,
+    reduce_sum,
+    reshape,
+    widen,
+    with_batch_axis,
+)
 
 # --- concatenate ---
 
@@ -49,25 +61,25 @@ def _(*xs: Aval, dimension: int) -> Aval:
 
 
 @concatenate.evaluate
-def _(*xs: Any, dimension: int) -> Any:
+def _(*xs: Host, dimension: int) -> Host:
     return np.concatenate(xs, dimension)
 
 
 @concatenate.lower
-def _(block: Any, *xs: Any, out: Aval, dimension: int) -> Any:
+def _(block: Block, *xs: Operand, out: Aval, dimension: int) -> Operand:
     if len(xs) == 1:
         return xs[0]
     return block.op("concatenate", *xs, out=out, attributes=f"dimension = {dimension} : i64")
 
 
 @concatenate.jvp
-def _(primals: Any, tangents: Any, out: Any, *, dimension: int) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, dimension: int) -> Tangent:
     pairs = zip(tangents, primals, strict=True)
     return concatenate(*[instantiate(t, p.aval) for t, p in pairs], dimension=dimension)
 
 
 @concatenate.transpose
-def _(ct: Any, *xs: Any, dimension: int) -> Any:
+def _(ct: Value, *xs: Argument, dimension: int) -> Tangents:
     ends = list(itertools.accumulate(x.shape[dimension] for x in xs))
     cts: list[Any] = []
     for x, end in zip(xs, ends, strict=True):
@@ -82,22 +94,16 @@ def _(ct: Any, *xs: Any, dimension: int) -> Any:
 
 
 @concatenate.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimension: int) -> Any:
-    whole = [
-        x
-        if b
-        else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
-        for x, b in zip(args, batched, strict=True)
-    ]
-    return concatenate(*whole, dimension=dimension + 1)
+def _(args: Values, batched: Batched, batch_size: int, *, dimension: int) -> Value:
+    return concatenate(*with_batch_axis(args, batched, batch_size), dimension=dimension + 1)
 
 
 # --- pad ---
 
 pad = Primitive(
     "pad",
-    "An array among copies of a scalar: `padding` has (before, after, between) for each axis; "
-    "negative ones cut off.",
+    "An array padded with a scalar: `padding` has (before, after, between) for each axis; negative "
+    "ones crop.",
     host_limit=2_000_000,
 )
 
@@ -122,8 +128,8 @@ def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 
-def _places(shape: Any, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Which elements of an operand stay, and where they are in the padded array."""
+def _places(shape: Integers, padding: Padding) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """The slices of an operand that are kept, and their positions in the padded array."""
     sources, targets = [], []
     for n, (before, after, between) in zip(shape, padding, strict=True):
         step = between + 1
@@ -138,11 +144,11 @@ def _places(shape: Any, padding: Padding) -> tuple[tuple[slice, ...], tuple[slic
 
 
 @pad.evaluate
-def _(x: Any, value: Any, *, padding: Padding) -> Any:
+def _(x: Host, value: Host, *, padding: Padding) -> Host:
     return _pad_kernel(x, value, padding=padding)(x, value)
 
 
-def _pad_kernel(x: Any, value: Any, *, padding: Padding) -> Callable[..., Any]:
+def _pad_kernel(x: Host | Aval, value: Host | Aval, *, padding: Padding) -> Kernel:
     sources, targets = _places(x.shape, padding)
     shape = tuple(
         n + before + after + between * max(n - 1, 0)
@@ -150,7 +156,7 @@ def _pad_kernel(x: Any, value: Any, *, padding: Padding) -> Callable[..., Any]:
     )
     cuts = any(s.stop - s.start != n for s, n in zip(sources, x.shape, strict=True))
 
-    def kernel(x: Any, value: Any) -> Any:
+    def kernel(x: Host, value: Host) -> Host:
         out = np.empty(shape, x.dtype)
         out.fill(value)
         out[targets] = x[sources] if cuts else x
@@ -163,26 +169,18 @@ pad.kernel(_pad_kernel)
 
 
 @pad.lower
-def _(block: Any, x: Any, value: Any, out: Aval, padding: Padding) -> Any:
-    before, after, between = zip(*padding, strict=True) if padding else ((), (), ())
-    return block.op(
-        "pad",
-        x,
-        value,
-        out=out,
-        attributes=f"edge_padding_low = {ints(before)}, edge_padding_high = {ints(after)}, "
-        f"interior_padding = {ints(between)}",
-    )
+def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> Operand:
+    return block.pad(x, value, padding)
 
 
 @pad.jvp
-def _(primals: Any, tangents: Any, out: Any, *, padding: Padding) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value, *, padding: Padding) -> Tangent:
     dx, dv = (instantiate(t, p.aval) for t, p in zip(tangents, primals, strict=True))
     return pad(dx, dv, padding=padding)
 
 
 @pad.transpose
-def _(ct: Any, x: Any, value: Any, *, padding: Padding) -> Any:
+def _(ct: Value, x: Argument, value: Argument, *, padding: Padding) -> Tangents:
     nothing = full(ct.aval.update(shape=(), weak_type=False), 0)
     back = tuple((-before, -after, 0) for before, after, _ in padding)
     ct_x = pad(ct, nothing, padding=back) if any(b[:2] != (0, 0) for b in back) else ct
@@ -197,10 +195,10 @@ def _(ct: Any, x: Any, value: Any, *, padding: Padding) -> Any:
 
 
 @pad.batch
-def _(args: Any, batched: Any, batch_size: int, *, padding: Padding) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> Value:
     x, value = args
     if not batched[0]:
-        x = broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+        x = widen(x, (batch_size, *x.shape))
     padding = ((0, 0, 0), *padding)
     if not batched[1]:
         return pad(x, value, padding=padding)
@@ -224,27 +222,25 @@ def _(x: Aval, *, dimensions: tuple[int, ...]) -> Aval:
 
 
 @rev.evaluate
-def _(x: Any, *, dimensions: tuple[int, ...]) -> Any:
+def _(x: Host, *, dimensions: tuple[int, ...]) -> Host:
     return np.flip(x, dimensions) if dimensions else x
 
 
 @rev.lower
-def _(block: Any, x: Any, out: Aval, dimensions: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, dimensions: Integers) -> Operand:
     return block.op("reverse", x, out=out, attributes=f"dimensions = {ints(dimensions)}")
 
 
-@rev.jvp
-def _(primals: Any, tangents: Any, out: Any, *, dimensions: Any) -> Any:
-    return rev(tangents[0], dimensions=dimensions)
+rev.jvp(linear_jvp(rev))
 
 
 @rev.transpose
-def _(ct: Any, x: Any, *, dimensions: Any) -> Any:
+def _(ct: Value, x: Argument, *, dimensions: Integers) -> Tangents:
     return (rev(ct, dimensions=dimensions),)
 
 
 @rev.batch
-def _(args: Any, batched: Any, batch_size: int, *, dimensions: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, dimensions: Integers) -> Value:
     return rev(args[0], dimensions=tuple(d + 1 for d in dimensions))
 
 
@@ -258,7 +254,7 @@ slice_ = Primitive(
 
 
 @slice_.type
-def _(x: Aval, *, start: Any, limit: Any, strides: Any) -> Aval:
+def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Aval:
     if not len(start) == len(limit) == len(strides) == x.ndim:
         raise ValueError(
             f"slice: {x} needs {x.ndim} starts, limits and strides; got {start}, {limit}, {strides}"
@@ -277,36 +273,28 @@ def _(x: Aval, *, start: Any, limit: Any, strides: Any) -> Aval:
 
 
 @slice_.evaluate
-def _(x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
+def _(x: Host, *, start: Integers, limit: Integers, strides: Integers) -> Host:
     return x[tuple(map(slice, start, limit, strides))]
 
 
 @slice_.kernel
-def _(x: Aval, *, start: Any, limit: Any, strides: Any) -> Callable[..., Any]:
+def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Kernel:
     window = tuple(map(slice, start, limit, strides))
     return lambda x: x[window]
 
 
 @slice_.lower
-def _(block: Any, x: Any, out: Aval, start: Any, limit: Any, strides: Any) -> Any:
-    if out.shape == x.aval.shape:
-        return x
-    return block.op(
-        "slice",
-        x,
-        out=out,
-        attributes=f"start_indices = {ints(start)}, limit_indices = {ints(limit)}, "
-        f"strides = {ints(strides)}",
-    )
+def _(
+    block: Block, x: Operand, out: Aval, start: Integers, limit: Integers, strides: Integers
+) -> Operand:
+    return block.slice(x, start, limit, strides)
 
 
-@slice_.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return slice_(tangents[0], **params)
+slice_.jvp(linear_jvp(slice_))
 
 
 @slice_.transpose
-def _(ct: Any, x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
+def _(ct: Value, x: Argument, *, start: Integers, limit: Integers, strides: Integers) -> Tangents:
     padding = tuple(
         (a, n - a - ((m - 1) * step + 1 if m else 0), step - 1)
         for a, step, n, m in zip(start, strides, x.shape, ct.shape, strict=True)
@@ -316,7 +304,15 @@ def _(ct: Any, x: Any, *, start: Any, limit: Any, strides: Any) -> Any:
 
 
 @slice_.batch
-def _(args: Any, batched: Any, batch_size: int, *, start: Any, limit: Any, strides: Any) -> Any:
+def _(
+    args: Values,
+    batched: Batched,
+    batch_size: int,
+    *,
+    start: Integers,
+    limit: Integers,
+    strides: Integers,
+) -> Value:
     return slice_(args[0], start=(0, *start), limit=(batch_size, *limit), strides=(1, *strides))
 
 
@@ -328,7 +324,7 @@ split = Primitive(
 
 
 @split.type
-def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Any:
+def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Avals:
     check_axes("split", x, (axis,))
     if any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
         raise ValueError(
@@ -339,30 +335,27 @@ def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Any:
 
 
 @split.evaluate
-def _(x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+def _(x: Host, *, sizes: tuple[int, ...], axis: int) -> Sequence[Host]:
     front = (slice(None),) * axis
     ends = itertools.accumulate(sizes)
     return [x[(*front, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
 
 
 @split.lower
-def _(block: Any, x: Any, out: Any, sizes: tuple[int, ...], axis: int) -> Any:
-    rule: Any = slice_.lower_rule
+def _(block: Block, x: Operand, out: Avals, sizes: tuple[int, ...], axis: int) -> Sequence[Operand]:
     parts = []
-    for o, n, end in zip(out, sizes, itertools.accumulate(sizes), strict=True):
-        start, limit = [0] * o.ndim, list(x.aval.shape)
+    for n, end in zip(sizes, itertools.accumulate(sizes), strict=True):
+        start, limit = [0] * x.aval.ndim, list(x.aval.shape)
         start[axis], limit[axis] = end - n, end
-        parts.append(rule(block, x, out=o, start=start, limit=limit, strides=[1] * o.ndim))
+        parts.append(block.slice(x, start, limit))
     return parts
 
 
-@split.jvp
-def _(primals: Any, tangents: Any, out: Any, **params: Any) -> Any:
-    return split(tangents[0], **params)
+split.jvp(linear_jvp(split))
 
 
 @split.transpose
-def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
+def _(cts: Tangents, x: Argument, *, sizes: tuple[int, ...], axis: int) -> Tangents:
     known = next(ct for ct in cts if ct is not None)
     whole = [
         full(known.aval.update(shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), 0)
@@ -374,5 +367,5 @@ def _(cts: Any, x: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
 
 
 @split.batch
-def _(args: Any, batched: Any, batch_size: int, *, sizes: Any, axis: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, sizes: Integers, axis: int) -> Values:
     return split(args[0], sizes=sizes, axis=axis + 1)

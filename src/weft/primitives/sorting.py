@@ -4,6 +4,7 @@ Order: numbers rise, -0 equals 0, NaNs are equal and come last; complex numbers 
 imaginary part. Knows orders; knows nothing of how functions are called.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
-from ..stablehlo.attributes import ints
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from .comparison import ordinal
 from .creation import iota
+from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .extremes import WIDE
-from .index_numbers import GatherDimensionNumbers, GatherScatterMode
 from .indexing import gather
-from .structural import broadcast_in_dim, check_axes, others, reshape
+from .rule_types import Avals, Batched, Host, Tangents, Values
+from .structural import check_axes, others, reshape, with_batch_axis
 
 # --- sort ---
 
@@ -44,7 +47,7 @@ def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[A
 
 
 @sort.evaluate
-def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+def _(*operands: Host, dimension: int, is_stable: bool, num_keys: int) -> Sequence[Host]:
     if len(operands) == 1 and not dtypes.is_complex(operands[0].dtype):
         return [sorted_alone(operands[0], dimension, is_stable)]
     keys = [k for x in operands[:num_keys] for k in numpy_keys(x)]
@@ -55,7 +58,7 @@ def _(*operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     return [np.take_along_axis(x, order, dimension) for x in operands]
 
 
-def sorted_alone(x: Any, dimension: int, is_stable: bool) -> Any:
+def sorted_alone(x: Host, dimension: int, is_stable: bool) -> Host:
     """One array sorted. NumPy's unstable sort is up to six times faster, and differs only in the
     order of 0 and -0."""
     wide = WIDE.get(x.dtype)
@@ -68,7 +71,7 @@ def sorted_alone(x: Any, dimension: int, is_stable: bool) -> Any:
     return result if wide is None else result.astype(narrow)
 
 
-def numpy_keys(x: Any) -> list[Any]:
+def numpy_keys(x: Host) -> list[Host]:
     """The arrays, most important first, that NumPy sorts as XLA would sort `x`."""
     if dtypes.is_complex(x.dtype):
         return [x.real, x.imag]
@@ -76,16 +79,18 @@ def numpy_keys(x: Any) -> list[Any]:
 
 
 @sort.lower
-def _(block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
-    # unstable only where nobody sees it: a derivative sorts again, and must find the same order
+def _(
+    block: Block, *operands: Operand, out: Avals, dimension: int, is_stable: bool, num_keys: int
+) -> Sequence[Operand]:
+    # unstable only where it can't be seen: a derivative sorts again, and must find the same order
     is_stable = is_stable or len(operands) > 1
     scalars = [a.update(shape=(), weak_type=False) for a in out for _ in range(2)]
 
-    def body(inner: Any, args: Any) -> list[Any]:
+    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         pairs = [
             pair for k in range(num_keys) for pair in key_pairs(inner, args[2 * k], args[2 * k + 1])
         ]
-        return [before(inner, pairs)]
+        return [precedes(inner, pairs)]
 
     return block.op(
         "sort",
@@ -96,20 +101,20 @@ def _(block: Any, *operands: Any, out: Any, dimension: int, is_stable: bool, num
     )
 
 
-def key_pairs(block: Any, x: Any, y: Any) -> list[tuple[Any, Any]]:
-    """The pairs of real scalars that compare two scalars."""
+def key_pairs(block: Block, x: Operand, y: Operand) -> list[tuple[Operand, Operand]]:
+    """The pairs of real scalars by which two scalars are compared."""
     if not dtypes.is_complex(x.aval.dtype):
         return [(x, y)]
     part = x.aval.update(dtype=dtypes.real_of(x.aval.dtype))
     return [(block.op(p, x, out=part), block.op(p, y, out=part)) for p in ("real", "imag")]
 
 
-def before(block: Any, pairs: Any) -> Any:
-    """Writes whether the first of each pair come before the second, in lexicographic order."""
+def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
+    """Writes the comparison of the first of each pair with the second, in lexicographic order."""
     (x, y), rest = pairs[0], pairs[1:]
     flag = x.aval.update(dtype=dtypes.bool_)
 
-    def logic(name: str, a: Any, b: Any) -> Any:
+    def logic(name: str, a: Operand, b: Operand) -> Operand:
         return block.elementwise(name, (a, b), flag)
 
     less = block.compare("LT", x, y, flag)
@@ -122,13 +127,19 @@ def before(block: Any, pairs: Any) -> Any:
     level = block.compare("EQ", x, y, flag)
     if inexact:
         level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
-    return logic("or", less, logic("and", level, before(block, rest)))
+    return logic("or", less, logic("and", level, precedes(block, rest)))
 
 
 @sort.jvp
 def _(
-    primals: Any, tangents: Any, out: Any, *, dimension: int, is_stable: bool, num_keys: int
-) -> Any:
+    primals: Values,
+    tangents: Tangents,
+    out: Values,
+    *,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> Tangents:
     first = primals[0].aval
     if not first.size:
         return list(tangents)
@@ -140,13 +151,13 @@ def _(
 
 
 def take_along(
-    x: Any,
-    places: Any,
+    x: Value,
+    places: Value,
     axis: int,
     mode: GatherScatterMode = GatherScatterMode.PROMISE_IN_BOUNDS,
     unique: bool = True,
 ) -> Any:
-    """Elements of `x` at places along an axis, given for each slice along it."""
+    """Elements of `x` at positions along an axis, one set for each slice along it."""
     rest = others((axis,), x.ndim)
     numbers = GatherDimensionNumbers(
         offset_dims=(),
@@ -169,18 +180,16 @@ def take_along(
 
 @sort.batch
 def _(
-    args: Any, batched: Any, batch_size: int, *, dimension: int, is_stable: bool, num_keys: int
-) -> Any:
-    operands = [
-        x if b else broadcast_in_dim(x, shape=(batch_size, *x.shape), dims=range_from_one(x.ndim))
-        for x, b in zip(args, batched, strict=True)
-    ]
+    args: Values,
+    batched: Batched,
+    batch_size: int,
+    *,
+    dimension: int,
+    is_stable: bool,
+    num_keys: int,
+) -> Values:
+    operands = with_batch_axis(args, batched, batch_size)
     return sort(*operands, dimension=dimension + 1, is_stable=is_stable, num_keys=num_keys)
-
-
-def range_from_one(n: int) -> tuple[int, ...]:
-    """1, 2, …, n."""
-    return tuple(range(1, n + 1))
 
 
 # --- top_k ---
@@ -208,7 +217,7 @@ def _(x: Aval, *, k: int) -> list[Aval]:
 
 
 @top_k.evaluate
-def _(x: Any, *, k: int) -> Any:
+def _(x: Host, *, k: int) -> Sequence[Host]:
     n = x.shape[-1]
     keys = x.astype(WIDE[x.dtype]) if x.dtype in WIDE else x
     if keys.dtype.kind == "f":
@@ -232,7 +241,7 @@ def _(x: Any, *, k: int) -> Any:
 
 
 @top_k.lower
-def _(block: Any, x: Any, out: Any, k: int) -> Any:
+def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
     whole = x.aval.update(weak_type=False)
     scalar, index = whole.update(shape=()), whole.update(shape=(), dtype=dtypes.int32)
     flag, axis = index.update(dtype=dtypes.bool_), whole.ndim - 1
@@ -241,7 +250,7 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
         x = block.select(nan, block.full(np.nan, whole), x)
 
     # XLA knows this comparison and the slice as its TopK
-    def body(inner: Any, args: Any) -> list[Any]:
+    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("GT", args[0], args[1], flag, total=True)]
 
     results = block.op(
@@ -252,17 +261,11 @@ def _(block: Any, x: Any, out: Any, k: int) -> Any:
         attributes=f"dimension = {axis} : i64, is_stable = true",
         regions=[block.region([scalar, scalar, index, index], body)],
     )
-    limits, zeros, ones = out[0].shape, [0] * whole.ndim, [1] * whole.ndim
-    where_ = (
-        f"start_indices = {ints(zeros)}, limit_indices = {ints(limits)}, strides = {ints(ones)}"
-    )
-    return [
-        block.op("slice", r, out=o, attributes=where_) for r, o in zip(results, out, strict=True)
-    ]
+    return [block.slice(r, [0] * whole.ndim, out[0].shape) for r in results]
 
 
 @top_k.jvp
-def _(primals: Any, tangents: Any, out: Any, *, k: int) -> Any:
+def _(primals: Values, tangents: Values, out: Values, *, k: int) -> Tangents:
     (dx,) = tangents
     if not out[0].size:
         return [None, None]
@@ -270,5 +273,5 @@ def _(primals: Any, tangents: Any, out: Any, *, k: int) -> Any:
 
 
 @top_k.batch
-def _(args: Any, batched: Any, batch_size: int, *, k: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, k: int) -> Values:
     return top_k(args[0], k=k)

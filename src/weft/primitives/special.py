@@ -5,18 +5,22 @@ takes over beyond a few dozen elements.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..core.primitive import Primitive
+from ..core.aval import Aval
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from . import normal_quantile
 from .arithmetic import add, div, like, mul, neg, sign, square, sub
 from .comparison import eq
 from .families import nary, unary
-from .formulas import chebyshev, evaluated, lowered, lowered_in_wider
+from .formulas import Algebra, Formula, Number, chebyshev, evaluated, lowered, lowered_in_wider
+from .rule_types import Host, Kernel
 from .selection import where
 from .structural import full
 from .transcendental import exp
@@ -25,27 +29,27 @@ _SLOW = 64  # elements up to which a Python function for each is faster than a c
 
 
 def left_to_xla(primitive: Primitive) -> Primitive:
-    """Makes the evaluate rule a reference only: even for one element a compiled program is faster
-    (igamma: 10 against 1200 µs)."""
+    """Makes the evaluate rule a reference for tests: even for one element a compiled program is
+    faster (igamma: 10 against 1200 µs)."""
     primitive.host_when(lambda *_, **__: False)
     return primitive
 
 
-def elementwise(function: Callable[[float], float]) -> Callable[[Any], Any]:
+def elementwise(function: Callable[[float], float]) -> Kernel:
     """An evaluate rule that calls a Python function for each element."""
     each = np.frompyfunc(function, 1, 1)
 
-    def rule(x: Any) -> Any:
+    def rule(x: Host) -> Host:
         out = each(np.asarray(x).astype(np.float64))
         return np.asarray(out, np.float64).astype(x.dtype)
 
     return rule
 
 
-def undefined(name: str, argument: str) -> Callable[..., Any]:
-    """The derivative in an argument for which there is none."""
+def undefined(name: str, argument: str) -> Rule:
+    """The derivative in an argument for which none is implemented."""
 
-    def rule(*_: Any) -> Any:
+    def rule(*_: Value) -> Value:
         raise NotImplementedError(
             f"{name}: the derivative with respect to {argument} is not implemented\n"
             f"  fix: lax.stop_gradient around {argument}"
@@ -67,7 +71,7 @@ def special(name: str, doc: str, **rules: Any) -> Primitive:
 
 
 def specials(name: str, doc: str, **rules: Any) -> Primitive:
-    """A function of several real numbers, likewise."""
+    """A function of several real numbers: see `special`."""
     lower = rules.pop("stablehlo", f"chlo.{name}")
     if isinstance(lower, str):
         lower = lowered_in_wider(lower)
@@ -82,7 +86,7 @@ def specials(name: str, doc: str, **rules: Any) -> Primitive:
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
-def _gaussian(x: Any) -> Any:
+def _gaussian(x: Value) -> Value:
     """The derivative of erf."""
     return mul(like(x, _TWO_OVER_SQRT_PI), exp(neg(square(x))))
 
@@ -145,7 +149,7 @@ def _digamma_of(x: float) -> float:
     return math.fsum([math.log(x) if x < math.inf else x, -0.5 / x, *terms, *tail])
 
 
-def _lower_digamma(block: Any, x: Any, out: Any) -> Any:
+def _lower_digamma(block: Block, x: Operand, out: Aval) -> Operand:
     value = lowered_in_wider("chlo.digamma")(block, x, out=out)
     at_zero = block.compare("EQ", x, block.full(0, out), out.update(dtype=dtypes.bool_))
     pole = block.elementwise("divide", (block.full(-1, out), x), out)
@@ -165,7 +169,7 @@ _ZETA_SERIES = (
 )  # fmt: skip
 
 
-def _zeta(m: Any, x: Any, q: Any) -> Any:
+def _zeta(m: Algebra, x: Number, q: Number) -> Number:
     total = m.like(x, 0.0)
     for n in range(12):
         total = total + m.power(q + n, -x)
@@ -180,7 +184,7 @@ def _zeta(m: Any, x: Any, q: Any) -> Any:
     return total
 
 
-def _zeta_everywhere(m: Any, x: Any, q: Any) -> Any:
+def _zeta_everywhere(m: Algebra, x: Number, q: Number) -> Number:
     out = m.where((q <= 0) & (x != m.floor(x)), math.nan, _zeta(m, x, q))
     out = m.where(x < 1, math.nan, out)
     even = (m.floor(x / 2) * 2 == x) & (x < math.inf)
@@ -202,7 +206,7 @@ zeta: Primitive = left_to_xla(specials(
 _zeta_of = evaluated(_zeta_everywhere)
 
 
-def _evaluate_polygamma(n: Any, x: Any) -> Any:
+def _evaluate_polygamma(n: Host, x: Host) -> Host:
     dtype = n.dtype
     n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
     whole = np.isfinite(n) & (n == np.floor(n)) & (n >= 0)
@@ -275,8 +279,8 @@ I1_ABOVE_8 = (
 # fmt: on
 
 
-def _bessel_formula(below_8: Any, above_8: Any, odd: bool) -> Any:
-    def formula(m: Any, x: Any) -> Any:
+def _bessel_formula(below_8: Sequence[float], above_8: Sequence[float], odd: bool) -> Formula:
+    def formula(m: Algebra, x: Number) -> Number:
         size = m.abs(x)
         near, far = m.minimum(size, 8), m.maximum(size, 8)
         small = chebyshev(m, below_8, near * 0.25 - 1)
@@ -301,7 +305,7 @@ bessel_i0e: Primitive = left_to_xla(special(
 ))  # fmt: skip
 
 
-def _i1e_jvp(dx: Any, out: Any, x: Any) -> Any:
+def _i1e_jvp(dx: Value, out: Value, x: Value) -> Value:
     zero_here = eq(x, like(x, 0))
     safe = where(zero_here, like(x, 1), x)
     slope = sub(bessel_i0e(safe), mul(out, add(sign(safe), div(like(x, 1), safe))))

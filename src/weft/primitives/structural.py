@@ -1,7 +1,7 @@
 """The primitives that interpreters and other families need: closed under transposition.
 
-A broadcast's transpose is a sum, a sum's a broadcast; reshape, transpose and convert mirror
-themselves. Knows nothing of any interpretation.
+A broadcast's transpose is a sum, a sum's a broadcast; those of reshape, transpose and convert are
+of their own kind. Knows nothing of any interpretation.
 """
 
 import functools
@@ -14,8 +14,22 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
+from .rule_types import (
+    Argument,
+    Avals,
+    Batched,
+    DType,
+    Host,
+    Integers,
+    Kernel,
+    Tangent,
+    Tangents,
+    Values,
+)
 
 
 def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
@@ -64,12 +78,12 @@ add.evaluate(np.add)
 
 
 @add.lower
-def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
+def _(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
     return block.elementwise("or" if out.dtype == np.bool_ else "add", (x, y), out)
 
 
 @add.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     dx, dy = tangents
     if dx is None or dy is None:
         return widen(dy if dx is None else dx, out.shape)
@@ -77,7 +91,7 @@ def _(primals: Any, tangents: Any, out: Any) -> Any:
 
 
 @add.transpose
-def _(ct: Any, x: Any, y: Any) -> Any:
+def _(ct: Value, x: Argument, y: Argument) -> Tangents:
     return (
         unbroadcast(ct, x) if type(x) is Aval else None,
         unbroadcast(ct, y) if type(y) is Aval else None,
@@ -85,13 +99,13 @@ def _(ct: Any, x: Any, y: Any) -> Any:
 
 
 @add.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
     return add(*align(args, batched))
 
 
-def align(args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """Gives batched operands of an elementwise operation one rank, so that they broadcast with
-    the batch in front."""
+def align(args: Values, batched: Sequence[bool]) -> list[Value]:
+    """Operands of an elementwise operation, the batched ones reshaped to one rank so that they
+    broadcast with the batch in front."""
     rank = max(a.ndim - b for a, b in zip(args, batched, strict=True))
     return [
         reshape(a, shape=(a.shape[0], *(1,) * (rank - a.ndim + 1), *a.shape[1:]))
@@ -99,6 +113,18 @@ def align(args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
         else a
         for a, b in zip(args, batched, strict=True)
     ]
+
+
+def with_batch_axis(args: Values, batched: Batched, batch_size: int) -> list[Any]:
+    """The arguments with the batch along axis 0; one that has no batch is repeated."""
+    return [
+        a if b else widen(a, (batch_size, *a.shape)) for a, b in zip(args, batched, strict=True)
+    ]
+
+
+def linear_jvp(primitive: Primitive) -> Rule:
+    """The jvp rule of a primitive that is linear in its only operand: itself, of the tangent."""
+    return lambda primals, tangents, out, **params: primitive(tangents[0], **params)
 
 
 # --- broadcast_in_dim ---
@@ -130,7 +156,7 @@ def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
 
 
 @broadcast_in_dim.evaluate
-def _(x: Any, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+def _(x: Host, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Host:
     middle = [1] * len(shape)
     for n, d in zip(x.shape, dims, strict=True):
         middle[d] = n
@@ -138,17 +164,15 @@ def _(x: Any, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
 
 
 @broadcast_in_dim.lower
-def _(block: Any, x: Any, out: Aval, shape: Any, dims: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, shape: Integers, dims: Integers) -> Operand:
     return block.broadcast(x, dims, shape)
 
 
-@broadcast_in_dim.jvp
-def _(primals: Any, tangents: Any, out: Any, *, shape: Any, dims: Any) -> Any:
-    return broadcast_in_dim(tangents[0], shape=shape, dims=dims)
+broadcast_in_dim.jvp(linear_jvp(broadcast_in_dim))
 
 
 @broadcast_in_dim.transpose
-def _(ct: Any, x: Aval, *, shape: Any, dims: Any) -> Any:
+def _(ct: Value, x: Aval, *, shape: Integers, dims: Integers) -> Tangents:
     repeated = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
     axes = tuple(sorted({*others(dims, len(shape)), *repeated}))
     ct = reduce_sum(ct, axes=axes) if axes else ct
@@ -156,7 +180,7 @@ def _(ct: Any, x: Aval, *, shape: Any, dims: Any) -> Any:
 
 
 @broadcast_in_dim.batch
-def _(args: Any, batched: Any, batch_size: int, *, shape: Any, dims: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers, dims: Integers) -> Value:
     return broadcast_in_dim(args[0], shape=(batch_size, *shape), dims=(0, *(d + 1 for d in dims)))
 
 
@@ -172,7 +196,7 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Aval:
 
 
 @reduce_sum.evaluate
-def sum_evaluated(x: Any, *, axes: tuple[int, ...]) -> Any:
+def sum_evaluated(x: Host, *, axes: tuple[int, ...]) -> Host:
     dtype = x.dtype
     if dtype.itemsize <= 2 and dtypes.is_inexact(dtype):
         return np.add.reduce(x.astype(np.float32), axis=axes).astype(dtype)
@@ -180,7 +204,7 @@ def sum_evaluated(x: Any, *, axes: tuple[int, ...]) -> Any:
 
 
 @reduce_sum.kernel
-def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
+def _(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
     if x.dtype.itemsize <= 2 and dtypes.is_inexact(x.dtype):
         return functools.partial(sum_evaluated, axes=axes)
     every = None if len(axes) == x.ndim else axes
@@ -193,7 +217,7 @@ def _(x: Aval, *, axes: tuple[int, ...]) -> Any:
     return functools.partial(np.add.reduce, axis=every, dtype=x.dtype)
 
 
-def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Any:
+def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     """The kernel of a sum as a product with ones, which takes NumPy a third of the time or less.
 
     A long sum is one of rows, for the sake of exactness, too. `None` for complex numbers, whose
@@ -222,12 +246,12 @@ _LONG = 16_384  # from here on, rows are faster (BLAS shares them among threads)
 _ROW = 1024  # their length: they stay in the first cache
 
 
-def long_sum(count: int, dtype: Any) -> Any:
+def long_sum(count: int, dtype: DType) -> Kernel:
     """The kernel of a sum of all of `count` elements, by rows."""
     whole = count - count % _ROW
     row, rest = np.ones(_ROW, dtype), np.ones(count - whole, dtype)
 
-    def kernel(x: Any) -> Any:
+    def kernel(x: Host) -> Host:
         flat = x.ravel()
         total = np.add.reduce(flat[:whole].reshape(-1, _ROW).dot(row))
         return total + flat[whole:].dot(rest)
@@ -236,7 +260,7 @@ def long_sum(count: int, dtype: Any) -> Any:
 
 
 @reduce_sum.host_when
-def _(avals: Any, outs: Any, *, axes: tuple[int, ...]) -> bool:
+def _(avals: Avals, outs: Avals, *, axes: tuple[int, ...]) -> bool:
     (x,) = avals
     if x.size <= 262_144:
         return True
@@ -244,22 +268,21 @@ def _(avals: Any, outs: Any, *, axes: tuple[int, ...]) -> bool:
 
 
 @reduce_sum.lower
-def _(block: Any, x: Any, out: Aval, axes: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
     return block.reduce("or" if out.dtype == np.bool_ else "add", 0, x, axes, out)
 
 
-@reduce_sum.jvp
-def _(primals: Any, tangents: Any, out: Any, *, axes: Any) -> Any:
-    return reduce_sum(tangents[0], axes=axes)
+reduce_sum.jvp(linear_jvp(reduce_sum))
 
 
 @reduce_sum.transpose
-def _(ct: Any, x: Aval, *, axes: Any) -> Any:  # every summed element gets the whole cotangent
+def _(ct: Value, x: Aval, *, axes: Integers) -> Tangents:
+    # every summed element gets the whole cotangent
     return (broadcast_in_dim(ct, shape=x.shape, dims=others(axes, x.ndim)),)
 
 
 @reduce_sum.batch
-def _(args: Any, batched: Any, batch_size: int, *, axes: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, axes: Integers) -> Value:
     return reduce_sum(args[0], axes=tuple(a + 1 for a in axes))
 
 
@@ -289,33 +312,31 @@ def _(x: Aval, *, permutation: tuple[int, ...]) -> Aval:
 
 
 @transpose.evaluate
-def _(x: Any, *, permutation: tuple[int, ...]) -> Any:
+def _(x: Host, *, permutation: tuple[int, ...]) -> Host:
     return x.transpose(permutation)
 
 
 @transpose.kernel
-def _(x: Aval, *, permutation: tuple[int, ...]) -> Any:
+def _(x: Aval, *, permutation: tuple[int, ...]) -> Kernel:
     return lambda x: x.transpose(permutation)
 
 
 @transpose.lower
-def _(block: Any, x: Any, out: Aval, permutation: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, permutation: Integers) -> Operand:
     return block.op("transpose", x, out=out, attributes=f"permutation = {ints(permutation)}")
 
 
-@transpose.jvp
-def _(primals: Any, tangents: Any, out: Any, *, permutation: Any) -> Any:
-    return transpose(tangents[0], permutation=permutation)
+transpose.jvp(linear_jvp(transpose))
 
 
 @transpose.transpose
-def _(ct: Any, x: Aval, *, permutation: Any) -> Any:
+def _(ct: Value, x: Aval, *, permutation: Integers) -> Tangents:
     inverse = tuple(int(i) for i in np.argsort(permutation))
     return (transpose(ct, permutation=inverse),)
 
 
 @transpose.batch
-def _(args: Any, batched: Any, batch_size: int, *, permutation: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, permutation: Integers) -> Value:
     return transpose(args[0], permutation=(0, *(i + 1 for i in permutation)))
 
 
@@ -338,32 +359,30 @@ def _(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 
 
 @reshape.evaluate
-def _(x: Any, *, shape: tuple[int, ...]) -> Any:
+def _(x: Host, *, shape: tuple[int, ...]) -> Host:
     return x.reshape(shape)
 
 
 @reshape.kernel
-def _(x: Aval, *, shape: tuple[int, ...]) -> Any:
+def _(x: Aval, *, shape: tuple[int, ...]) -> Kernel:
     return lambda x: x.reshape(shape)
 
 
 @reshape.lower
-def _(block: Any, x: Any, out: Aval, shape: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, shape: Integers) -> Operand:
     return block.reshape(x, shape)
 
 
-@reshape.jvp
-def _(primals: Any, tangents: Any, out: Any, *, shape: Any) -> Any:
-    return reshape(tangents[0], shape=shape)
+reshape.jvp(linear_jvp(reshape))
 
 
 @reshape.transpose
-def _(ct: Any, x: Aval, *, shape: Any) -> Any:
+def _(ct: Value, x: Aval, *, shape: Integers) -> Tangents:
     return (reshape(ct, shape=x.shape),)
 
 
 @reshape.batch
-def _(args: Any, batched: Any, batch_size: int, *, shape: Any) -> Any:
+def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Value:
     return reshape(args[0], shape=(batch_size, *shape))
 
 
@@ -378,12 +397,12 @@ _FOUR_BITS = (dtypes.int4, dtypes.uint4)
 
 
 @convert_element_type.type
-def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Aval:
+def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Aval:
     return x.update(dtype=dtype, weak_type=weak_type)
 
 
 @convert_element_type.evaluate
-def converted(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
+def converted(x: Host, *, dtype: DType, weak_type: bool = False) -> Host:
     if x.dtype == dtype:
         return x
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:
@@ -403,7 +422,7 @@ def converted(x: Any, *, dtype: Any, weak_type: bool = False) -> Any:
 
 
 @convert_element_type.kernel
-def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
+def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Kernel:
     source = x.dtype
     if source == dtype:
         return lambda x: x
@@ -417,7 +436,7 @@ def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
         return functools.partial(converted, dtype=dtype)
     low = np.iinfo(dtype).min
 
-    def to_integers(x: Any) -> Any:
+    def to_integers(x: Value) -> Value:
         # processors give the lowest integer (or the nearest one) for what is out of range
         whole = x.astype(dtype)
         if (whole == low).any():
@@ -428,7 +447,7 @@ def _(x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
 
 
 @convert_element_type.lower
-def _(block: Any, x: Any, out: Aval, dtype: Any, weak_type: bool = False) -> Any:
+def _(block: Block, x: Operand, out: Aval, dtype: DType, weak_type: bool = False) -> Operand:
     if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(out.dtype):
         if out.dtype == np.bool_:
             return block.compare("NE", x, block.full(0, x.aval.update(weak_type=False)), out)
@@ -437,23 +456,27 @@ def _(block: Any, x: Any, out: Aval, dtype: Any, weak_type: bool = False) -> Any
 
 
 @convert_element_type.jvp
-def _(primals: Any, tangents: Any, out: Any, *, dtype: Any, weak_type: bool = False) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Value, *, dtype: DType, weak_type: bool = False
+) -> Tangent:
     if not dtypes.is_inexact(dtype):
         return None
     return convert_element_type(tangents[0], dtype=dtype)
 
 
 @convert_element_type.transpose
-def _(ct: Any, x: Aval, *, dtype: Any, weak_type: bool = False) -> Any:
+def _(ct: Value, x: Aval, *, dtype: DType, weak_type: bool = False) -> Tangents:
     return (convert_element_type(ct, dtype=x.dtype),)
 
 
 @convert_element_type.batch
-def _(args: Any, batched: Any, batch_size: int, *, dtype: Any, weak_type: bool = False) -> Any:
+def _(
+    args: Values, batched: Batched, batch_size: int, *, dtype: DType, weak_type: bool = False
+) -> Value:
     return convert_element_type(args[0], dtype=dtype, weak_type=weak_type)
 
 
-# --- what rules are written with ---
+# --- functions for rules ---
 
 
 def widen(x: Any, shape: tuple[int, ...]) -> Any:
@@ -464,7 +487,7 @@ def widen(x: Any, shape: tuple[int, ...]) -> Any:
     return broadcast_in_dim(x, shape=shape, dims=tuple(range(offset, len(shape))))
 
 
-def unbroadcast(ct: Any, x: Aval) -> Any:
+def unbroadcast(ct: Value, x: Aval) -> Any:
     """The transpose of `widen`: sums what was repeated."""
     if ct.shape == x.shape:
         return ct
@@ -476,7 +499,7 @@ def unbroadcast(ct: Any, x: Aval) -> Any:
     return reshape(ct, shape=x.shape) if ct.shape != x.shape else ct
 
 
-def full(aval: Aval, value: Any) -> Any:
+def full(aval: Aval, value: complex | np.generic) -> Any:
     """An array of one number."""
     one = literal(value, aval.dtype)
     if not aval.ndim:
@@ -489,7 +512,7 @@ def full(aval: Aval, value: Any) -> Any:
 
 
 def strong_full(aval: Aval, one: Array) -> Any:
-    """An array of one number, of a dtype that doesn't give way."""
+    """An array of one number, of a dtype that isn't weak."""
     return broadcast_in_dim(Array(one._host, aval.update(shape=())), shape=aval.shape, dims=())
 
 
@@ -498,12 +521,12 @@ def zeros(aval: Aval) -> Any:
     return full(aval, 0)
 
 
-def instantiate(ct: Any, aval: Aval) -> Any:
-    """A cotangent or tangent, with `None` made into zeros."""
+def instantiate(ct: Tangent, aval: Aval) -> Any:
+    """A cotangent or tangent; zeros for `None`."""
     return zeros(aval.strong()) if ct is None else ct
 
 
-def move_axis(x: Any, source: int, destination: int) -> Any:
+def move_axis(x: Value, source: int, destination: int) -> Any:
     """One axis moved to another place."""
     if source == destination:
         return x

@@ -1,14 +1,13 @@
 """Exponentials, logarithms, powers, trigonometry. Knows its own derivatives."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from .. import dtypes
 from ..core.array import Array
 from ..core.aval import Aval, aval
-from ..core.primitive import Primitive
+from ..core.primitive import Primitive, Rule
+from ..core.value import Value
+from ..stablehlo import Block, Operand
 from .arithmetic import div, is_finite, like, mul, neg, rsqrt, square, sub
 from .comparison import eq
 from .families import (
@@ -19,7 +18,8 @@ from .families import (
     same_dtype,
     unary,
 )
-from .formulas import lowered
+from .formulas import Algebra, Number, lowered
+from .rule_types import Batched, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
@@ -29,11 +29,11 @@ _LARGE = 262_144
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
 
 
-def _one_plus(x: Any) -> Any:
+def _one_plus(x: Value) -> Value:
     return add(like(x, 1), x)
 
 
-def _one_minus(x: Any) -> Any:
+def _one_minus(x: Value) -> Value:
     return sub(like(x, 1), x)
 
 
@@ -45,7 +45,7 @@ exp: Primitive = unary(
 )  # fmt: skip
 
 
-def _lower_exp2(block: Any, x: Any, out: Aval) -> Any:
+def _lower_exp2(block: Block, x: Operand, out: Aval) -> Operand:
     if dtypes.is_complex(out.dtype):
         scaled = block.elementwise("multiply", (x, block.full(np.log(2), out)), out)
         return block.elementwise("exponential", (scaled,), out)
@@ -72,7 +72,7 @@ log: Primitive = unary(
 )  # fmt: skip
 
 
-def _complex_log1p(z: Any) -> Any:
+def _complex_log1p(z: Host) -> Host:
     """NumPy's loses digits near 0: its real part is the logarithm of a number close to one."""
     x, y = z.real, z.imag
     near = np.maximum(np.abs(x), np.abs(y)) < 0.5
@@ -88,12 +88,12 @@ log1p: Primitive = unary(
 )  # fmt: skip
 
 
-def _logistic(x: Any) -> Any:
+def _logistic(x: Host) -> Host:
     one = x.dtype.type(1)
     return np.divide(one, np.add(one, np.exp(np.negative(x))))
 
 
-def _complex_logistic(z: Any) -> Any:
+def _complex_logistic(z: Host) -> Host:
     """By exp(z) left of the imaginary axis, where exp(-z) may be infinite, and 1 / it NaN."""
     left = z.real < 0
     power = np.exp(np.where(left, z, np.negative(z)))
@@ -109,13 +109,13 @@ logistic: Primitive = unary(
 evaluate_in_wider(logistic, "inexact", table=HALF)
 
 
-def _logaddexp(m: Any, x: Any, y: Any) -> Any:
+def _logaddexp(m: Algebra, x: Number, y: Number) -> Number:
     distance = x - y
     near = m.maximum(x, y) + m.log1p(m.exp(-m.abs(distance)))
     return m.where(distance != distance, x + y, near)  # both infinite, or NaN
 
 
-def _weight(x: Any, y: Any) -> Any:
+def _weight(x: Value, y: Value) -> Value:
     """exp(x) / (exp(x) + exp(y)); a half of equal infinities."""
     alike = where(is_finite(x), FALSE, eq(x, y))
     return logistic(where(alike, like(x, 0), sub(x, y)))
@@ -145,7 +145,7 @@ def _(x: Aval, y: Aval) -> Aval:
 
 
 @pow_.evaluate
-def _(x: Any, y: Any) -> Any:
+def _(x: Host, y: Host) -> Host:
     if x.dtype == y.dtype and x.dtype.itemsize > 2:
         return np.power(x, y)
     wide = x.dtype if x.dtype.itemsize > 2 else np.float32
@@ -153,7 +153,7 @@ def _(x: Any, y: Any) -> Any:
 
 
 @pow_.lower
-def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
+def _(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
     y = block.convert(y, out.dtype)
     power = block.elementwise("power", (x, y), out)
     if not dtypes.is_complex(out.dtype):
@@ -169,7 +169,7 @@ def _(block: Any, x: Any, y: Any, out: Aval) -> Any:
 
 
 @pow_.jvp
-def _(primals: Any, tangents: Any, out: Any) -> Any:
+def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     (x, y), (dx, dy) = primals, tangents
     none, one = like(x, 0), like(x, 1)
     total = None
@@ -187,14 +187,14 @@ def _(primals: Any, tangents: Any, out: Any) -> Any:
 
 
 @pow_.batch
-def _(args: Any, batched: Any, batch_size: int) -> Any:
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
     return pow_(*align(args, batched))
 
 
 # --- hyperbolic functions ---
 
 
-def _chlo(name: str, doc: str, evaluate: Callable[..., Any], jvp: Any) -> Primitive:
+def _chlo(name: str, doc: str, evaluate: Kernel, jvp: Rule) -> Primitive:
     """A function that XLA composes of others."""
     return unary(name, doc, evaluate=evaluate, stablehlo=f"chlo.{name}", accepts="inexact", jvp=jvp)
 
@@ -205,11 +205,11 @@ tanh: Primitive = unary(
 )  # fmt: skip
 
 
-def _hyperbolic(name: str, block: Any, x: Any, aval: Aval) -> Any:
+def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
     """cosh or sinh of real numbers, from exp(|x|/2) squared, which neither overflows early nor, as
     XLA's own exp(|x| - log 2) does, loses digits for large |x|."""
 
-    def op(operation: str, *operands: Any) -> Any:
+    def op(operation: str, *operands: Operand) -> Operand:
         return block.elementwise(operation, operands, aval)
 
     none, half, one = block.full(0, aval), block.full(0.5, aval), block.full(1, aval)
@@ -229,8 +229,8 @@ def _hyperbolic(name: str, block: Any, x: Any, aval: Aval) -> Any:
 
 
 def _lower_in_parts(
-    real_rule: Any, left: tuple[str, str], right: tuple[str, str], of_real_part: bool
-) -> Callable[..., Any]:
+    real_rule: Rule, left: tuple[str, str], right: tuple[str, str], of_real_part: bool
+) -> Rule:
     """A lowering rule; of complex numbers a + bi by real functions of their parts.
 
     Args:
@@ -240,7 +240,7 @@ def _lower_in_parts(
       of_real_part: whether the hyperbolic functions are those of a.
     """
 
-    def rule(block: Any, x: Any, out: Aval) -> Any:
+    def rule(block: Block, x: Operand, out: Aval) -> Operand:
         if not dtypes.is_complex(out.dtype):
             return real_rule(block, x, out)
         part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
@@ -262,8 +262,8 @@ def _lower_in_parts(
     return rule
 
 
-def _lower_hyperbolic(name: str) -> Callable[..., Any]:
-    def rule(block: Any, x: Any, out: Aval) -> Any:
+def _lower_hyperbolic(name: str) -> Rule:
+    def rule(block: Block, x: Operand, out: Aval) -> Operand:
         wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
         aval = out.update(dtype=wide, weak_type=False)
         return block.convert(_hyperbolic(name, block, block.convert(x, wide), aval), out.dtype)

@@ -93,7 +93,7 @@ def exponential(
       ()
     """
     data, options = _plain("exponential", key, shape, dtype)
-    return _exponential(data, **options)  # type: ignore[no-any-return]
+    return _exponential(data, **options)
 
 
 @sampler
@@ -112,7 +112,7 @@ def gumbel(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None 
       (2, 3)
     """
     data, options = _plain("gumbel", key, shape, dtype)
-    return gumbels(data, **options)  # type: ignore[no-any-return]
+    return gumbels(data, **options)
 
 
 @sampler
@@ -132,7 +132,7 @@ def laplace(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None
       (2, 3)
     """
     data, options = _plain("laplace", key, shape, dtype)
-    return _laplace(data, **options)  # type: ignore[no-any-return]
+    return _laplace(data, **options)
 
 
 @sampler
@@ -153,7 +153,7 @@ def logistic(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | Non
       (2, 3)
     """
     data, options = _plain("logistic", key, shape, dtype)
-    return _logistic(data, **options)  # type: ignore[no-any-return]
+    return _logistic(data, **options)
 
 
 @sampler
@@ -173,7 +173,7 @@ def cauchy(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None 
       (2, 3)
     """
     data, options = _plain("cauchy", key, shape, dtype)
-    return _cauchy(data, **options)  # type: ignore[no-any-return]
+    return _cauchy(data, **options)
 
 
 @sampler
@@ -194,7 +194,7 @@ def maxwell(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None
       (2, 3)
     """
     data, options = _plain("maxwell", key, shape, dtype)
-    return _maxwell(data, **options)  # type: ignore[no-any-return]
+    return _maxwell(data, **options)
 
 
 @sampler
@@ -219,7 +219,7 @@ def double_sided_maxwell(
     Args:
       key: a key, uint32[2].
       loc, scale: the parameters, which broadcast together.
-      shape: of what is drawn for each element of the parameters: axes in front of theirs.
+      shape: of the samples for each element of the parameters: axes in front of the parameters'.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape` followed by the shape of the parameters.
     Raises: TypeError: not a key, or not a float dtype. ValueError: parameters don't fit together.
@@ -230,7 +230,7 @@ def double_sided_maxwell(
     front = shape_tuple("double_sided_maxwell", shape)
     args, options = with_parameters("double_sided_maxwell", key, None, dtype, loc=loc, scale=scale)
     options["shape"] = (*front, *options["shape"])
-    return _double_sided_maxwell(*args, **options)  # type: ignore[no-any-return]
+    return _double_sided_maxwell(*args, **options)
 
 
 @sampler
@@ -267,7 +267,7 @@ def weibull_min(
     args, options = with_parameters(
         "weibull_min", key, shape or None, dtype, scale=scale, concentration=concentration
     )
-    return _weibull_min(*args, **options)  # type: ignore[no-any-return]
+    return _weibull_min(*args, **options)
 
 
 @sampler
@@ -299,7 +299,7 @@ def pareto(
       (3,)
     """
     args, options = with_parameters("pareto", key, shape, dtype, b=b)
-    return _pareto(*args, **options)  # type: ignore[no-any-return]
+    return _pareto(*args, **options)
 
 
 @sampler
@@ -323,7 +323,7 @@ def rayleigh(
       (3,)
     """
     args, options = with_parameters("rayleigh", key, shape, dtype, scale=scale)
-    return _rayleigh(*args, **options)  # type: ignore[no-any-return]
+    return _rayleigh(*args, **options)
 
 
 @sampler
@@ -348,7 +348,7 @@ def lognormal(
       (3,)
     """
     args, options = with_parameters("lognormal", key, shape, dtype, sigma=sigma)
-    return _lognormal(*args, **options)  # type: ignore[no-any-return]
+    return _lognormal(*args, **options)
 
 
 @sampler
@@ -376,7 +376,7 @@ def triangular(
     args, options = with_parameters(
         "triangular", key, shape, dtype, left=left, mode=mode, right=right
     )
-    return _triangular(*args, **options)  # type: ignore[no-any-return]
+    return _triangular(*args, **options)
 
 
 @sampler
@@ -406,7 +406,7 @@ def wald(
       (3,)
     """
     args, options = with_parameters("wald", key, shape, dtype, mean=mean)
-    return _wald(*args, **options)  # type: ignore[no-any-return]
+    return _wald(*args, **options)
 
 
 @sampler
@@ -446,7 +446,7 @@ def geometric(
     if not dtypes.is_integer(wanted):
         raise TypeError(f"geometric: dtype must be an integer dtype; got {wanted}")
     args, options = with_parameters("geometric", key, shape, None, p=p)
-    return cast(_geometric(*args, **options), wanted)  # type: ignore[no-any-return]
+    return cast(_geometric(*args, **options), wanted)
 
 
 @sampler

@@ -63,7 +63,7 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
 
 
 def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
-    """The shape of the samples: the one asked for, to which parameters broadcast, or theirs."""
+    """The shape of the samples: the requested one, to which parameters broadcast, or theirs."""
     shapes = [p.aval.shape for p in parameters.values()]
     try:
         if shape is None:
@@ -110,12 +110,12 @@ def uniform(
     data, dtype = one_key("uniform", key), float_dtype("uniform", dtype)
     shape = shape_tuple("uniform", shape)
     if minval.__class__ in SCALARS and maxval.__class__ in SCALARS and minval == 0 and maxval == 1:
-        return unit(data, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+        return unit(data, shape=shape, dtype=dtype)
     low, high = (
         parameter("uniform", m, n, dtype) for m, n in ((minval, "minval"), (maxval, "maxval"))
     )
     sample_shape("uniform", shape, minval=low, maxval=high)
-    return between(data, low, high, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+    return between(data, low, high, shape=shape, dtype=dtype)
 
 
 @sampler
@@ -161,8 +161,8 @@ def normal(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None 
     dtype = float_dtype("normal", dtype, accepts_complex=True)
     shape = shape_tuple("normal", shape)
     if dtypes.is_complex(dtype):
-        return complex_gauss(data, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
-    return gauss(data, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+        return complex_gauss(data, shape=shape, dtype=dtype)
+    return gauss(data, shape=shape, dtype=dtype)
 
 
 @sampler
@@ -207,7 +207,7 @@ def truncated_normal(
     data, dtype = one_key(name, key), float_dtype(name, dtype)
     low, high = parameter(name, lower, "lower", dtype), parameter(name, upper, "upper", dtype)
     shape = sample_shape(name, shape, lower=low, upper=high)
-    return truncated_gauss(data, low, high, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+    return truncated_gauss(data, low, high, shape=shape, dtype=dtype)
 
 
 @sampler
@@ -257,9 +257,9 @@ def randint(
     shape = shape_tuple("randint", shape)
     low, span = _bounds(minval, maxval, dtype)
     if span is None:
-        return all_integers(data, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+        return all_integers(data, shape=shape, dtype=dtype)
     sample_shape("randint", shape, minval=low, maxval=span)
-    return integers(data, low, span, shape=shape, dtype=dtype)  # type: ignore[no-any-return]
+    return integers(data, low, span, shape=shape, dtype=dtype)
 
 
 def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
@@ -350,12 +350,12 @@ def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None 
     if dtypes.is_complex(chance.aval.dtype):
         raise TypeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)
-    return coins(data, chance, shape=shape)  # type: ignore[no-any-return]
+    return coins(data, chance, shape=shape)
 
 
 @sampler
 def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
-    """Whether a uniform number is below p."""
+    """Booleans that are True with probability p."""
     return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
 
 
@@ -379,4 +379,4 @@ def rademacher(
     wanted = dtypes.default_int() if wanted is None else wanted
     half = Array(np.asarray(0.5, dtypes.default_float())[()], aval((), dtypes.default_float()))
     heads = coins(data, half, shape=shape_tuple("rademacher", shape))
-    return cast(heads, wanted) * 2 - 1  # type: ignore[no-any-return]
+    return cast(heads, wanted) * 2 - 1

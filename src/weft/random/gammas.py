@@ -66,7 +66,7 @@ def gamma(
       (3,)
     """
     (data, a), options = with_parameters("gamma", key, shape, dtype, a=a)
-    return gammas(data, a, options["shape"], logarithm=False)  # type: ignore[no-any-return]
+    return gammas(data, a, options["shape"], logarithm=False)
 
 
 @located
@@ -85,7 +85,7 @@ def loggamma(
       (3,)
     """
     (data, a), options = with_parameters("loggamma", key, shape, dtype, a=a)
-    return gammas(data, a, options["shape"], logarithm=True)  # type: ignore[no-any-return]
+    return gammas(data, a, options["shape"], logarithm=True)
 
 
 def gammas(key: Any, a: Any, shape: tuple[int, ...], logarithm: bool) -> Any:
@@ -194,7 +194,7 @@ def beta(
     y = gammas(for_b, b, options["shape"], logarithm=True)
     most = arithmetic.max_(x, y)
     x, y = exp(x - most), exp(y - most)
-    return x / (x + y)  # type: ignore[no-any-return]
+    return x / (x + y)
 
 
 @located
@@ -213,7 +213,7 @@ def chisquare(
       (3,)
     """
     (data, freedom), options = with_parameters("chisquare", key, shape, dtype, df=df)
-    return gammas(data, freedom * 0.5, options["shape"], logarithm=False) * 2.0  # type: ignore[no-any-return]
+    return gammas(data, freedom * 0.5, options["shape"], logarithm=False) * 2.0
 
 
 @located
@@ -238,7 +238,7 @@ def f(
         gammas(k, n * 0.5, options["shape"], logarithm=False) / n
         for k, n in ((for_top, top), (for_bottom, bottom))
     )
-    return x / y  # type: ignore[no-any-return]
+    return x / y
 
 
 @located
@@ -260,7 +260,7 @@ def t(
     for_normal, for_gamma = several(data)
     half = freedom / 2.0
     scale = arithmetic.sqrt(half / gammas(for_gamma, half, options["shape"], logarithm=False))
-    return gauss(for_normal, **options) * scale  # type: ignore[no-any-return]
+    return gauss(for_normal, **options) * scale
 
 
 @located
@@ -295,7 +295,7 @@ def dirichlet(
     most = selection.stop_gradient(reduction.reduce_max(x, axes=last))
     x = exp(x - structural.reshape(most, shape=(*wanted, 1)))
     total = structural.reshape(structural.reduce_sum(x, axes=last), shape=(*wanted, 1))
-    return x / total  # type: ignore[no-any-return]
+    return x / total
 
 
 # --- Poisson ---
@@ -329,7 +329,7 @@ def poisson(
         raise TypeError(f"poisson: dtype must be an integer dtype; got {wanted}")
     data, mean = one_key("poisson", key), parameter("poisson", lam, "lam", dtypes.default_float())
     shape = sample_shape("poisson", shape, lam=mean)
-    return _poisson(data, structural.widen(mean, shape), dtype=wanted)  # type: ignore[no-any-return]
+    return _poisson(data, structural.widen(mean, shape), dtype=wanted)
 
 
 def _poisson_of(key: Any, lam: Any, dtype: Any) -> Any:
@@ -347,7 +347,7 @@ _poisson = jit(_poisson_of, static_argnames="dtype")
 
 
 def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """How many uniform numbers can be multiplied until the product is below exp(-lam)."""
+    """The number of uniform numbers that can be multiplied until the product is below exp(-lam)."""
     limit = int(dtypes.iinfo(dtype).max)
     axes = tuple(range(len(shape)))
 

@@ -48,10 +48,10 @@ def permutation(
     data, elements = one_key("permutation", key), _elements("permutation", x, "x")
     axis = one_axis("permutation", axis, elements.ndim)
     if independent or elements.ndim == 1:
-        return shuffled(data, elements, axis=axis, shape=elements.shape)  # type: ignore[no-any-return]
+        return shuffled(data, elements, axis=axis, shape=elements.shape)
     n = elements.shape[axis]
     order = shuffled(data, _range(n), axis=0, shape=(n,))
-    return take(elements, order, axis)  # type: ignore[no-any-return]
+    return take(elements, order, axis)
 
 
 @located
@@ -70,7 +70,7 @@ def shuffle(key: ArrayLike | Key, x: ArrayLike, axis: int = 0) -> Array:
     """
     data, elements = one_key("shuffle", key), value("shuffle", x)
     axis = one_axis("shuffle", axis, elements.ndim)
-    return shuffled(data, elements, axis=axis, shape=elements.shape)  # type: ignore[no-any-return]
+    return shuffled(data, elements, axis=axis, shape=elements.shape)
 
 
 @sampler
@@ -132,7 +132,7 @@ def choice(
     n, draws = x.shape[axis], math.prod(shape)
     if not draws:
         empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
-        return structural.zeros(aval(empty, x.dtype))  # type: ignore[no-any-return]
+        return structural.zeros(aval(empty, x.dtype))
     if not n:
         raise ValueError(f"choice: expected at least one element to choose from; got {x.aval}")
     if not replace and draws > n:
@@ -144,16 +144,16 @@ def choice(
         limit = [draws if i == axis else m for i, m in enumerate(x.shape)]
         part = slicing.slice_(mixed, start=(0,) * x.ndim, limit=tuple(limit), strides=(1,) * x.ndim)
         result = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
-        return structural.reshape(part, shape=result)  # type: ignore[no-any-return]
+        return structural.reshape(part, shape=result)
     if p is None:
-        return take(x, randint(data, shape, 0, n), axis)  # type: ignore[no-any-return]
+        return take(x, randint(data, shape, 0, n), axis)
     weights = inexact("choice", value("choice", p, "p"))
     if weights.shape != (n,):
         raise ValueError(
             f"choice: p must have one element for each of the {n} slices; got {weights.aval}"
         )
     draw = weighted if replace else weighted_once
-    return take(x, draw(data, weights, shape=shape), axis)  # type: ignore[no-any-return]
+    return take(x, draw(data, weights, shape=shape), axis)
 
 
 @sampler
@@ -206,12 +206,12 @@ def categorical(
             f"{axis}; got {wanted}"
         )
     front = wanted[: len(wanted) - len(rest)]
-    return most(data, x, axis=axis, shape=(*front, *x.shape))  # type: ignore[no-any-return]
+    return most(data, x, axis=axis, shape=(*front, *x.shape))
 
 
 @sampler
 def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
-    """Where logits plus Gumbel samples are largest."""
+    """The index of the largest sum of a logit and a Gumbel sample."""
     scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
     axis += len(shape) - logits.ndim
     return reduction.argmax(scores, axis=axis, dtype=dtypes.int32)

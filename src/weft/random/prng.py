@@ -1,4 +1,4 @@
-"""Keys: made from seeds, split, folded; and the random bits that they stand for.
+"""Keys, made from seeds, split and folded, and the random bits that they determine.
 
 A key is a uint32[2] array, or a `Key`, a thin wrapper around one. Knows nothing of distributions.
 """
@@ -19,7 +19,8 @@ from ..core.value import Value
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
-from ..numpy.promotion import cast, composite, noted, value
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, noted, value
 from ..primitives import bitwise, random_bits, slicing, structural
 from ..transforms.jit.function import jit
 from ..tree_util import register_pytree_node
@@ -39,13 +40,12 @@ __all__ = [
 ]
 
 _WORD = dtypes.uint32
-_PLANNED = (
-    1 << 20
-)  # elements; larger arrays are made by one compiled program (0.1 s of compilation)
+# elements; larger arrays are made by one compiled program (0.1 s of compilation)
+_PLANNED = 1 << 20
 
 
 class Key:
-    """One key or an array of them, told apart from arrays of numbers: what `key` makes.
+    """One key or an array of keys, of a type of its own: the result of `key`.
 
     It is a pytree with one leaf, the uint32[…,2] array of `key_data`, so that it passes through
     `jit`, `vmap`, `scan` and containers (an `in_axes` counts the axes of that array).
@@ -118,7 +118,7 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
 
     Args:
       seed: an int from -2**63 to 2**64 - 1, or an integer scalar array.
-      impl: "threefry2x32" or None: the only kind there is.
+      impl: "threefry2x32", the only one, or None.
     Returns: uint32[2].
     Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits.
     Example:
@@ -131,7 +131,7 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
 
 @located
 def key(seed: int | ArrayLike, *, impl: str | None = None) -> Key:
-    """A key of the newer spelling: a `Key`, which nothing takes for an array of numbers.
+    """A key in the newer style: a `Key`, which can't be taken for an array of numbers.
 
     Args:
       seed, impl: as in `PRNGKey`, which makes the same key.
@@ -203,7 +203,7 @@ def _not_a_key(name: str, got: str) -> Exception:
 
 
 def like(original: Any, data: Any) -> Any:
-    """Keys in the spelling of the key that they were made from."""
+    """Keys in the style of the key that they were made from."""
     return Key(data) if original.__class__ is Key else data
 
 
@@ -211,9 +211,9 @@ def like(original: Any, data: Any) -> Any:
 
 
 def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function of values (a key first), and options by keyword: `shape` and others that
-    have a hash. Eager calls run it from a plan (see `composite`); those that make large arrays, or
-    run on an accelerator, as one compiled program.
+    """Decorates a function of values (a key first) with hashable options by keyword, `shape` among
+    them. Eager calls run a plan of it (see `composite`); those that make large arrays, or run on an
+    accelerator, one compiled program.
     """
     planned = {False: composite(function), True: composite(function)}  # one for each stream
     compiled: dict[tuple[str, ...], Callable[..., Any]] = {}
@@ -340,10 +340,10 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
         raise TypeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
-    return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))  # type: ignore[no-any-return]
+    return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 
-# --- the newer spelling ---
+# --- keys in the newer style ---
 
 
 @located
@@ -351,15 +351,15 @@ def key_data(keys: ArrayLike | Key) -> Array:
     """The uint32[…,2] array of keys.
 
     Args:
-      keys: a `Key`; an array of that kind is given back.
+      keys: a `Key`; an array of words is returned as it is.
     Returns: uint32[…,2].
     Example:
       >>> random.key_data(random.key(3)).tolist()
       [0, 3]
     """
     if isinstance(keys, Key):
-        return keys._data  # type: ignore[no-any-return]
-    return _key_array("key_data", keys)  # type: ignore[no-any-return]
+        return keys._data
+    return _key_array("key_data", keys)
 
 
 @located
@@ -399,7 +399,7 @@ def key_impl(keys: ArrayLike | Key) -> str:
 
 
 def clone(key: ArrayLike | Key) -> Any:
-    """The key itself. It says to readers that a key is used again on purpose.
+    """The key itself; it tells readers that a key is reused on purpose.
 
     Example:
       >>> random.clone(random.key(0))

@@ -13,7 +13,7 @@ def ints(values: Iterable[int]) -> str:
 
 
 def location(name: str) -> str:
-    """` loc("name")`: what XLA keeps as the name of an operation, in metadata and profiles."""
+    """` loc("name")`: the name of an operation in XLA's metadata and profiles."""
     plain = "".join(c if c.isprintable() and c not in '"\\' else "_" for c in name)
     return f' loc("{plain}")'
 

@@ -1,7 +1,7 @@
 """Writes StableHLO text. Knows shapes and dtypes; knows nothing of tracing.
 
 A `Module` is a list of functions; a `Block` is the body of one, or of a region inside an
-operation. A lowering rule gets a block and operands, writes lines, and gives operands.
+operation. A lowering rule takes a block and operands, writes lines, and returns operands.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from .shardy import Meshes, Region, axis_text
 from .types import tensor
 
 CALLBACK = "xla_ffi_python_cpu_callback"
-"""What programs on the CPU call to have a Python function run: see runtime/callback.py."""
+"""The target of custom calls that run Python functions on CPUs: see runtime/callback.py."""
 
 
 class Operand:
@@ -44,13 +44,13 @@ class Module:
         self.name = symbol(name) if name else ""
         self.functions: list[str] = []
         self.names: dict[str, int] = {}
-        self.made: dict[Any, str] = {}  # what has a function already -> its name
-        self.keep: list[Any] = []  # what must live as long as the program runs (callbacks)
+        self.made: dict[Any, str] = {}  # key -> the name of the function written for it
+        self.keep: list[Any] = []  # objects that must live as long as the program (callbacks)
         self.platform = "cpu"
         # The devices' (or replicas') named axes, outermost first: they are counted row by row.
         self.axes: tuple[tuple[Any, int], ...] = ()
-        self.meshes: Meshes | None = None  # where the program is for several devices
-        self.region: Region | None = None  # where it is being written for one of them
+        self.meshes: Meshes | None = None  # of a program for several devices
+        self.region: Region | None = None  # the part for one device that is being written
         self.channels = 0
         self.callbacks: list[Any] = []  # the functions on the host that it calls, by number
 
@@ -71,7 +71,7 @@ class Module:
         argument_attributes: Sequence[str] = (),
         result_attributes: Sequence[str] = (),
     ) -> None:
-        """Writes a function: `build` gets its block and arguments, and gives its results."""
+        """Writes a function: `build` takes its block and arguments, and returns its results."""
         block = Block(self)
         args = [Operand(f"%a{i}", a) for i, a in enumerate(avals)]
         results = build(block, args)
@@ -112,7 +112,7 @@ class Block:
         self.constants: dict[Any, Operand] = {}
         self.literals: dict[int, Operand] = {}
         self.widened: dict[Any, Operand] = {}
-        self.token: Operand | None = None  # stands for what was done on the host so far
+        self.token: Operand | None = None  # the token of the last host call
 
     def fresh(self) -> str:
         """A name that isn't taken in this function."""
@@ -211,6 +211,42 @@ class Block:
             "transpose", x, out=out, attributes=f"permutation = {attr.ints(permutation)}"
         )
 
+    def slice(
+        self,
+        x: Operand,
+        start: Sequence[int],
+        limit: Sequence[int],
+        strides: Sequence[int] | None = None,
+    ) -> Operand:
+        """Every `strides`-th element from `start` to before `limit`, along each axis."""
+        strides = [1] * len(start) if strides is None else strides
+        shape = [-((a - b) // step) for a, b, step in zip(start, limit, strides, strict=True)]
+        if tuple(shape) == x.aval.shape:
+            return x
+        return self.op(
+            "slice",
+            x,
+            out=x.aval.update(shape=shape, weak_type=False),
+            attributes=f"start_indices = {attr.ints(start)}, limit_indices = {attr.ints(limit)}, "
+            f"strides = {attr.ints(strides)}",
+        )
+
+    def pad(self, x: Operand, value: Operand, padding: Sequence[tuple[int, int, int]]) -> Operand:
+        """Copies of a scalar (before, after, between) the elements, along each axis."""
+        low, high, interior = zip(*padding, strict=True) if padding else ((), (), ())
+        shape = [
+            n + before + after + between * max(n - 1, 0)
+            for n, (before, after, between) in zip(x.aval.shape, padding, strict=True)
+        ]
+        return self.op(
+            "pad",
+            x,
+            value,
+            out=x.aval.update(shape=shape, weak_type=False),
+            attributes=f"edge_padding_low = {attr.ints(low)}, edge_padding_high = "
+            f"{attr.ints(high)}, interior_padding = {attr.ints(interior)}",
+        )
+
     def convert(self, x: Operand, dtype: Any) -> Operand:
         """Another dtype, by StableHLO's rules."""
         if x.aval.dtype == dtype:
@@ -290,7 +326,7 @@ class Block:
     ) -> list[Operand]:
         """A call of another function of the module.
 
-        XLA gives the name in `location` to all operations of the function that it inlines.
+        XLA names all operations of the inlined function after `location`.
         """
         left = self.fresh()
         names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
@@ -305,9 +341,9 @@ class Block:
     def call_host(
         self, index: int, operands: Sequence[Operand], outs: Sequence[Any]
     ) -> list[Operand]:
-        """A call of the Python function of this number, which the executable is given.
+        """A call of the Python function with this number among the executable's callbacks.
 
-        In a program about whole arrays the first device makes it, and all get the results.
+        In a program over whole arrays the first device makes it, and all receive the results.
         """
         module = self.module
         meshes = module.meshes if module.region is None else None
@@ -315,7 +351,7 @@ class Block:
             return self._call_host(index, operands, outs, "")
         operands = [self.constraint(o, meshes.everywhere(o.aval.ndim)) for o in operands]
         results = self._call_host(index, operands, outs, f", {meshes.on_first(len(outs))}")
-        # jaxlib 0.12 would take what is said of the results for the call's own sharding
+        # jaxlib 0.12 would take a constraint on the results for the call's own sharding
         results = self.op("optimization_barrier", *results, out=list(outs))
         return [self.constraint(r, meshes.everywhere(r.aval.ndim)) for r in results]
 
@@ -337,7 +373,8 @@ class Block:
     def region(
         self, avals: Sequence[Any], build: Callable[["Block", list[Operand]], Sequence[Operand]]
     ) -> str:
-        """The text of a region with arguments of `avals`; `build` writes it and gives results."""
+        """The text of a region with arguments of `avals`; `build` writes it and returns its
+        results."""
         # A name is all digits, or begins with a letter.
         inner = Block(self.module, f"%r{self.fresh()[1:]}_")
         args = [Operand(inner.fresh(), a) for a in avals]
@@ -351,7 +388,7 @@ class Block:
     # --- several devices ---
 
     def constraint(self, x: Operand, sharding: str) -> Operand:
-        """The same value, divided as `sharding` says."""
+        """The same value with a sharding."""
         result = self.fresh()
         self.lines.append(
             f"  {result} = sdy.sharding_constraint {x.name} {sharding} : {tensor(x.aval)}"
@@ -374,10 +411,10 @@ class Block:
         """A part of the program that is written for one device.
 
         Args:
-          operands, outs: what goes in, and what comes out, as whole arrays.
-          avals: of the parts of the operands; `build` writes the region and gives parts of `outs`.
-          axes, region: what holds inside.
-          manual: the axes of the mesh that are entered here.
+          operands, outs: arguments and results, as whole arrays.
+          avals: of the operands' shards; `build` writes the region and returns shards of `outs`.
+          axes, region: the module's `axes` and `region` while it is written.
+          manual: the axes of the mesh that become manual here.
           inputs, results: the shardings of operands and outs.
         """
         module = self.module

@@ -1,7 +1,7 @@
-"""How arrays are divided among devices, in Shardy's words: `sdy.mesh`, `sdy.sharding`.
+"""The sharding of arrays, in Shardy's notation: `sdy.mesh`, `sdy.sharding`.
 
-Meshes and specs are as in `weft.sharding`; names become a0, a1, …, since any value may be a name.
-Knows no operations.
+Meshes and specs are those of `weft.sharding`; names become a0, a1, …, since any value may be a
+name. Knows no operations.
 """
 
 from collections.abc import Hashable, Sequence
@@ -14,7 +14,7 @@ class Meshes:
     """The meshes that a module refers to.
 
     Args:
-      devices: those that run the program, in its order.
+      devices: those that run the program, in its device order.
     """
 
     def __init__(self, devices: Sequence[Any]) -> None:
@@ -23,18 +23,18 @@ class Meshes:
         self.has_first = False
 
     def name(self, mesh: Any) -> str:
-        """What a mesh is called in the module."""
+        """The name of a mesh in the module."""
         found = self.names.get(mesh)
         if found is None:
             found = self.names[mesh] = f"mesh{len(self.names)}"
         return found
 
     def everywhere(self, ndim: int) -> str:
-        """The sharding of an array that each device has all of."""
+        """The sharding of an array that is replicated on every device."""
         return self.sharding(next(iter(self.names)), (), ndim)
 
     def on_first(self, count: int) -> str:
-        """The attribute of an operation that the first device alone runs, with `count` results."""
+        """The attribute of an operation with `count` results that only the first device runs."""
         self.has_first = True
         each = ", ".join(["<@first, []>"] * count)
         return f"sdy.sharding = #sdy.sharding_per_value<[{each}]>"
@@ -70,11 +70,11 @@ class Meshes:
 
 
 class Region:
-    """A part of a module that is written for one device: for its parts of the arrays.
+    """A part of a module that is written for one device and its shards of the arrays.
 
     Args:
       mesh: the devices.
-      entered: the axes of the mesh along which that is so; along others arrays are whole.
+      entered: the manual axes of the mesh; along the others arrays are whole.
     """
 
     def __init__(self, mesh: Any, entered: frozenset[Hashable]) -> None:
@@ -87,7 +87,7 @@ class Region:
         return [name for name in self.mesh.axis_names if name not in self.entered]
 
     def refuse(self, operation: str, mesh: Any, spec: Sequence[Any]) -> None:
-        """Refuses a spec that divides along an axis that has been entered, or by another mesh."""
+        """Refuses a spec that shards along a manual axis, or over another mesh."""
         named = [n for part in spec for n in (part if isinstance(part, tuple) else (part,))]
         named = [n for n in named if n is not None and n is not UNCONSTRAINED]
         inside = [name for name in named if mesh != self.mesh or name in self.entered]
@@ -101,5 +101,5 @@ class Region:
 
 
 def axis_text(mesh: Any, name: Hashable) -> str:
-    """What an axis of a mesh is called."""
+    """The name of a mesh's axis in the text."""
     return f'"a{mesh.axis_names.index(name)}"'

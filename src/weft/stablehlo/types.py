@@ -35,4 +35,4 @@ def tensor(aval: Any) -> str:
     if text is None:
         dims = "".join(f"{n}x" for n in aval.shape)
         text = aval.text = f"tensor<{dims}{_DTYPES[aval.dtype.name]}>"
-    return text  # type: ignore[no-any-return]
+    return text

@@ -142,7 +142,7 @@ class FlatFunction:
 
     def stage(self, **options: Any) -> Jaxpr:
         """The function traced on the arguments' avals; `options` are those of `stage`."""
-        known = {
+        known: dict[str, Any] = {
             "name": name_of(self.function),
             "transform": self.transform,
             "about": self.function,

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..config import thread
+from ..core.array import Array
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import remember
 from ..core.source import located
 from ..core.trace import current
-from ..higher_order.checkpoint import apply
-from ..higher_order.interning import interned, is_eager
+from ..higher_order.checkpoint import apply_checkpoint
 from ..interpreters.known_stage import KnownTrace
 from ..interpreters.stage import stage
+from ..programs.hash_consing import hash_consed
 from ..tree_util import tree_flatten
 from .arguments import (
     argument_values,
@@ -82,7 +83,7 @@ def checkpoint(
         check_callable(policy, "checkpoint: policy")
     function: Callable[..., Any] = fun
     nums, _ = static_arguments(fun, static_argnums, (), "checkpoint")
-    cache: dict[Any, tuple[Jaxpr, Any]] = {}
+    cache: dict[Any, tuple[Jaxpr, list[Array], Any]] = {}
 
     @functools.wraps(fun)
     @located
@@ -127,12 +128,12 @@ def checkpoint(
             if concrete or jaxpr.consts:
                 # not kept: another value next time, or another tracer that it closes over
                 consts = jaxpr.consts
-                jaxpr, numbers = interned(jaxpr.without_consts(), is_eager(current.trace))
-                outs = apply(jaxpr, [*numbers, *consts, *values], policy, prevent_cse)
+                jaxpr, numbers = hash_consed(jaxpr.without_consts(), function, True)
+                outs = apply_checkpoint(jaxpr, [*numbers, *consts, *values], policy, prevent_cse)
                 return out_tree.unflatten(outs)
-            known = remember(cache, key, (interned(jaxpr)[0], out_tree))
-        jaxpr, out_tree = known
-        return out_tree.unflatten(apply(jaxpr, values, policy, prevent_cse))
+            known = remember(cache, key, (*hash_consed(jaxpr, function, True), out_tree))
+        jaxpr, numbers, out_tree = known
+        return out_tree.unflatten(apply_checkpoint(jaxpr, [*numbers, *values], policy, prevent_cse))
 
     return checkpointed
 

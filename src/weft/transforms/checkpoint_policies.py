@@ -11,8 +11,8 @@ from typing import Any
 from ..core.array import as_value
 from ..core.primitive import Primitive
 from ..core.source import located
-from ..higher_order.checkpoint import Either
 from ..primitives.selection import name as name_primitive
+from ..programs.partial_eval import Either
 from ..tree_util import tree_map
 
 __all__ = ["checkpoint_name", "checkpoint_policies"]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Axis
 from ..core.source import located
-from ..higher_order.jaxprs import batch_partly
 from ..interpreters.stage import stage
+from ..programs.transform import batch_partly
 from ..scope import named_axis
 from ..tree_util import PyTreeDef, tree_flatten
 from .arguments import (

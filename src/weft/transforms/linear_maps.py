@@ -19,7 +19,7 @@ from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.transpose import backward
-from ..primitives.collectives import psum_shared, share
+from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree
@@ -58,7 +58,7 @@ def tangent_value(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
-    value = as_value(t)
+    value: Value = as_value(t)
     if not dtypes.is_inexact(primal.dtype):
         raise TypeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
@@ -67,13 +67,15 @@ def tangent_value(
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
         if value.shape == primal.shape and value.weak_type:
-            return value.astype(primal.dtype)
+            cast: Value = value.astype(primal.dtype)
+            return cast
         raise TypeError(
             f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got "
             f"{value.aval}"
         )
     if value.aval.weak_type:
-        return convert_element_type(value, dtype=primal.dtype)
+        strong: Value = convert_element_type(value, dtype=primal.dtype)
+        return strong
     return value
 
 

@@ -13,8 +13,8 @@ from ..core.array import Tracer
 from ..core.source import located
 from ..core.trace import current
 from ..higher_order.call import call_jaxpr, named_block
-from ..higher_order.interning import interned, is_eager
 from ..interpreters.stage import StageTrace, stage
+from ..programs.hash_consing import hash_consed, is_eager
 from ..tree_util import tree_flatten
 from .arguments import check_callable, kind_of, name_of
 
@@ -77,7 +77,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
 
         avals = [x.aval for x in traced]
         jaxpr = stage(flat, avals, name=label, transform="named_call", about=fun)
-        program, _ = interned(jaxpr.without_consts())
+        program, _ = hash_consed(jaxpr.without_consts(), fun)
         results = iter(call_jaxpr(program, [*jaxpr.consts, *traced], named=True))
         return out_tree.unflatten(
             [next(results) if isinstance(x, Tracer) else x for x in out_leaves]

@@ -8,8 +8,8 @@ from ..core.jaxpr import Jaxpr, Var
 from ..core.source import located
 from ..higher_order.call import call
 from ..higher_order.checkpoint import checkpoint_call
-from ..higher_order.jaxprs import linearize_jaxpr
 from ..primitives.selection import name as name_primitive
+from ..programs.transform import linearize_jaxpr
 from .arguments import check_callable, leaf_paths
 from .inspect import traced
 from .jit.stages import ShapeDtypeStruct, struct_of

@@ -1,4 +1,4 @@
-"""What a program on many devices sends between them: read from compiled programs, or predicted."""
+"""The communication between the devices of a program, read from compiled programs or predicted."""
 
 from typing import TYPE_CHECKING
 

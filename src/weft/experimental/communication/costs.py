@@ -1,4 +1,4 @@
-"""What a collective costs: the bytes that each device sends, and an estimate of the time.
+"""The cost of a collective: the bytes that each device sends, and an estimate of the time.
 
 The bytes are those of the algorithms that send least, whatever library carries them out. With n
 devices in a group, and B bytes on each (before a reduce-scatter, after an all-gather):
@@ -41,7 +41,7 @@ KINDS = (
 
 
 def bytes_sent(kind: str, size: float, devices: int) -> float:
-    """How many bytes each device sends in one collective.
+    """The number of bytes that each device sends in one collective.
 
     Args:
       kind: "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" or
@@ -65,7 +65,7 @@ def bytes_sent(kind: str, size: float, devices: int) -> float:
 
 
 def rounds(kind: str, devices: int) -> int:
-    """How many messages each device sends one after the other, at least."""
+    """The least number of messages that each device sends one after the other."""
     if devices < 2:
         return 0
     if kind.startswith("collective-"):
@@ -113,7 +113,7 @@ class Collective:
 
     @property
     def devices(self) -> int:
-        """How many devices exchange with each other."""
+        """The number of devices that communicate with each other."""
         if self.pairs:
             return 2 if any(source != target for source, target in self.pairs) else 1
         return max((len(group) for group in self.groups), default=1)
@@ -126,11 +126,11 @@ class Collective:
 
     @property
     def sent(self) -> float:
-        """How many bytes each device sends when the program runs once."""
+        """The number of bytes that each device sends when the program runs once."""
         return self.times * bytes_sent(self.kind, self.bytes, self.devices)
 
     def spans(self, devices_per_host: int) -> bool:
-        """Whether it goes from one host to another; devices are numbered host by host."""
+        """True if it crosses hosts; devices are numbered host by host."""
         return any(
             len({device // devices_per_host for device in group}) > 1
             for group in (*self.groups, *self.pairs)
@@ -153,7 +153,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class Link:
-    """How fast a device sends: bytes a second, and seconds before the first byte arrives."""
+    """The speed of a link: bytes a second, and seconds before the first byte arrives."""
 
     bandwidth: float
     latency: float
@@ -207,7 +207,7 @@ def table(collectives: Iterable[Collective], network: Network | None = None) -> 
 
     Args:
       collectives: of `collectives` or `predicted`.
-      network: if it is given, a column says how long they take on it.
+      network: adds a column with their time on it.
     Example:
       >>> sum_of = lambda n: Collective("all-reduce", (("f32", (n,)),), ((0, 1),), axes=("x",))
       >>> print(table([sum_of(5), sum_of(20)]))

@@ -1,4 +1,4 @@
-"""Which devices take part in a collective together: HLO's notations, and the axes of a mesh.
+"""The groups of devices of a collective, from HLO's notations and from the axes of a mesh.
 
 Devices are numbered by their place in the program's group of devices. Knows text and numbers.
 """

@@ -32,7 +32,7 @@ def collectives(program: Any, mesh: Any = None) -> list[Collective]:
     are one exchange.
 
     Args:
-      program: what `jit(f).lower(…).compile()` gives, or its HLO text.
+      program: the result of `jit(f).lower(…).compile()`, or its HLO text.
       mesh: the `Mesh` that the program's devices form, in their order, or the length of each of its
         axes by name: then the collectives say along which of its axes they are.
     Raises: TypeError: `program` is neither text nor has it `as_text()`. ValueError: the text is not
@@ -147,7 +147,7 @@ def split_operation(text: str) -> tuple[str, str, str]:
 
 
 def closing(text: str, at: int) -> int:
-    """Where the parenthesis that opens at a place is closed."""
+    """The position of the parenthesis that closes the one at a position."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)

@@ -8,6 +8,7 @@ devices can't meet in one operation.
 Knows trees and the runtime; knows nothing of tracing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -178,12 +179,9 @@ def _(x: Any, *, device: Any, source: Any) -> Any:
     return x
 
 
-def execute(args: Any, *, device: Any, source: Any) -> Any:
-    """Moves an array, now; the evaluating trace calls it."""
+@put_where.execute
+def _(args: Sequence[Array], *, device: Any, source: Any) -> Array:
     return move(args[0], device) if isinstance(device, Device) else commit(args[0], device)
-
-
-put_where.execute_rule = execute  # type: ignore[attr-defined]
 
 
 @put_where.lower

@@ -22,11 +22,11 @@ from ...core.placement import ArrayType
 from ...core.primitive import Axis
 from ...core.source import function_line, located
 from ...core.trace import current, is_bottom, looked_at
-from ...higher_order.jaxprs import batch_partly
-from ...higher_order.shard_map import map_jaxpr, map_program, shard_map, whole_aval
-from ...higher_order.variation import settled
+from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
+from ...programs.replication import resolve_axis
+from ...programs.transform import batch_partly
 from ...runtime import client
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
@@ -213,7 +213,7 @@ class MapEntry(Entry):
         avals = [v.aval.update(shape=s) for v, s in zip(call.values, shapes, strict=True)]
         jaxpr = stage(flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths)
         varies = [at is not None for at in call.axes]
-        return settled(jaxpr, varies, Axis(size, name)), out_tree
+        return resolve_axis(jaxpr, varies, Axis(size, name)), out_tree
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -282,8 +282,8 @@ class MapEntry(Entry):
                 whole_aval(a, s, self.axes)
                 for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
             ]
-            where = {"mesh": self.mesh, "axes": self.axes}
-            jaxpr = map_program(self.jaxpr, avals, self.in_specs, self.out_specs, where)
+            mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
+            jaxpr = map_program(self.jaxpr, avals, mapping)
             self._program = Program(jaxpr, self.donated)
             assert self.mesh is not None
             self.where = group_placement(self.mesh.device_tuple)
@@ -383,7 +383,7 @@ def inner_axes(jaxpr: Jaxpr) -> set[tuple[int, int]]:
     for e in jaxpr.equations:
         if e.primitive.may_act:
             params = dict(e.params)
-            if e.primitive is shard_map and params["mesh"] is None:
+            if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
                 for name, _, size in params["axes"]:
                     found.add((int(name.split("_")[1]), size))
             for inner in subjaxprs(e.params):

@@ -11,10 +11,10 @@ from typing import Any
 from ...core.primitive import Axis
 from ...core.source import function_line, located, noted
 from ...core.trace import current
-from ...higher_order.jaxprs import batch_partly
 from ...higher_order.shard_map import map_jaxpr
-from ...higher_order.variation import settled
 from ...interpreters.stage import stage
+from ...programs.replication import resolve_axis
+from ...programs.transform import batch_partly
 from ...scope import MESH, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes, tree_flatten
@@ -124,7 +124,7 @@ def shard_map(
         )
         for name, _, size in axes:
             varies = [any(name in part for part in spec) for spec in ins]
-            jaxpr = settled(jaxpr, varies, Axis(size, name))
+            jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
         out_said = flatten_axes("shard_map: out_specs", out_tree, out_specs, is_spec)
         outs = [
             full_spec(f"leaf {i} of the result", spec, a, used, names, whole=False)

@@ -19,15 +19,15 @@ from ...compiler.program import Program, program_of
 from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
-from ...core.jaxpr import Jaxpr, run
+from ...core.jaxpr import Jaxpr, Labels, run
 from ...core.place import places_wanted
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
 from ...core.trace import Trace, current, is_bottom, looked_at
 from ...core.value import Value
 from ...higher_order.call import call_jaxpr
-from ...higher_order.interning import is_eager
 from ...primitives.placement import constrain
+from ...programs.hash_consing import is_eager
 from ...runtime import client
 from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
@@ -181,13 +181,11 @@ def constrained(values: Sequence[Value], shardings: Sequence[Sharding | None]) -
 
 def note_names(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
     """Lets `interpreters/watch.py` name a program's inputs and results by their paths."""
-    known = jaxpr.without_consts().cache
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
-    known["argument names"] = [*closed, *[f"its argument {path}" for path in paths]]
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
-    known["result names"] = [
-        f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]
-    ]
+    results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
+    inputs = (*closed, *[f"its argument {path}" for path in paths])
+    jaxpr.without_consts().labels = Labels(inputs, tuple(results))
 
 
 def type_of(x: Any, a: Aval) -> ArrayType:

@@ -1,4 +1,4 @@
-"""What gathers and scatters are told: dimension numbers and modes, and their checks.
+"""The dimension numbers and modes of gathers and scatters, and their checks.
 
 Knows avals; knows nothing of the primitives.
 """
@@ -12,18 +12,19 @@ from .. import dtypes
 from ..core.aval import Aval
 from .extremes import highest, lowest
 from .families import same_dtype
+from .rule_types import Argument, DType, Host, Integers
 from .structural import others
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """How `gather` reads: each index along the last axis of the indices is a window's place.
+    """The layout of a `gather`, whose indices along their last axis are the starts of windows.
 
     Attributes:
       offset_dims: axes of the output that run through a window.
       collapsed_slice_dims: axes of the operand of window size 1 that the output doesn't have.
       start_index_map: the axis of the operand for each element of an index.
       operand_batching_dims, start_indices_batching_dims: axes of the operand, and of the indices,
-        that are walked through together.
+        that are iterated together.
     """
 
     offset_dims: tuple[int, ...]
@@ -34,14 +35,14 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """How `scatter` writes: the reverse of `GatherDimensionNumbers`.
+    """The layout of a `scatter`: the reverse of `GatherDimensionNumbers`.
 
     Attributes:
       update_window_dims: axes of the updates that run through a window.
       inserted_window_dims: axes of the operand of window size 1 that the updates don't have.
       scatter_dims_to_operand_dims: the axis of the operand for each element of an index.
       operand_batching_dims, scatter_indices_batching_dims: axes of the operand, and of the
-        indices, that are walked through together.
+        indices, that are iterated together.
     """
 
     update_window_dims: tuple[int, ...]
@@ -52,10 +53,10 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(enum.Enum):
-    """What becomes of windows that aren't inside the operand.
+    """The treatment of windows that aren't within the operand.
 
     CLIP moves them inside. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS
-    says that there are none: what happens otherwise is not specified.
+    promises that there are none; the result is unspecified if there are.
     """
 
     CLIP = enum.auto()
@@ -87,22 +88,21 @@ _MODES = {
 }
 
 
-def default_fill(dtype: Any) -> Any:
-    """What is read out of range if nothing is said: NaN, the lowest signed integer, the highest
-    unsigned one, True."""
+def default_fill(dtype: DType) -> np.generic:
+    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True."""
     if dtypes.is_inexact(dtype):
         return dtype.type(np.nan)
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
 
 
-def fill_scalar(dtype: Any, mode: GatherScatterMode, value: Any) -> Any:
-    """What a gather reads of windows that aren't inside; `None` if they are moved inside."""
+def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
     if mode is not FILL_OR_DROP:
         return None
     return default_fill(dtype) if value is None else dtype.type(value)
 
 
-def check_indices(name: str, x: Aval, indices: Aval, index_map: Any, label: str) -> None:
+def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
     """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
     if not dtypes.is_integer(indices.dtype):
         raise TypeError(f"{name}: indices must be integers; got {indices}")
@@ -115,16 +115,18 @@ def check_indices(name: str, x: Aval, indices: Aval, index_map: Any, label: str)
         raise ValueError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
 
 
-def check_axes(name: str, label: str, axes: Any, x: Aval, rank: int | None = None) -> None:
+def check_increasing(
+    name: str, label: str, axes: Integers, x: Aval, rank: int | None = None
+) -> None:
     """Refuses axes that don't increase, or are out of range."""
     rank = x.ndim if rank is None else rank
     if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
         raise ValueError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
 
 
-def check_batching(name: str, x: Aval, indices: Aval, operand: Any, index: Any) -> None:
+def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
     """Refuses batching axes that don't go together."""
-    check_axes(name, "operand_batching_dims", operand, x)
+    check_increasing(name, "operand_batching_dims", operand, x)
     if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
         raise ValueError(
             f"{name}: each of operand_batching_dims {operand} needs an axis of {indices} before "
@@ -137,7 +139,9 @@ def check_batching(name: str, x: Aval, indices: Aval, operand: Any, index: Any) 
         )
 
 
-def window_sizes(x: Any, updates: Any, dn: ScatterDimensionNumbers) -> tuple[int, ...]:
+def window_sizes(
+    x: Argument | Host, updates: Argument | Host, dn: ScatterDimensionNumbers
+) -> tuple[int, ...]:
     """The size of a window along each axis of the operand."""
     sizes = [1] * x.ndim
     kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
@@ -154,8 +158,8 @@ def check_scatter(
     index_map = dn.scatter_dims_to_operand_dims
     check_indices(name, x, indices, index_map, "scatter_dims_to_operand_dims")
     check_batching(name, x, indices, dn.operand_batching_dims, dn.scatter_indices_batching_dims)
-    check_axes(name, "inserted_window_dims", dn.inserted_window_dims, x)
-    check_axes(name, "update_window_dims", dn.update_window_dims, updates)
+    check_increasing(name, "inserted_window_dims", dn.inserted_window_dims, x)
+    check_increasing(name, "update_window_dims", dn.update_window_dims, updates)
     kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
     if len(kept) != len(dn.update_window_dims):
         raise ValueError(

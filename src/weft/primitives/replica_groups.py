@@ -1,24 +1,27 @@
-"""Which replicas or devices of a compiled program an operation goes on between, by their numbers.
+"""The replicas or devices between which a collective communicates, by their numbers.
 
 They are counted row by row over all named axes that the program is written for. Knows axes and
 meshes; knows no operation.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from .. import errors
 from ..core.aval import Aval
 from ..scope import Mark
+from ..stablehlo import Block, Module, Operand
 from ..stablehlo.attributes import matrix
+from .rule_types import Host, Names
 
 Groups = tuple[tuple[int, ...], ...] | None
 
 
-def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> errors.UnboundAxisError:
+def unbound_axis(
+    operation: str, name: Hashable, axes: Sequence[tuple[Hashable, int]]
+) -> errors.UnboundAxisError:
     """The error for a name that no axis in scope has."""
     named = [(n, size) for n, size in axes if not isinstance(n, Mark)]
     known = ", ".join(f"{n!r} (of length {size})" for n, size in named) or "none"
@@ -28,18 +31,18 @@ def unbound(operation: str, name: Any, axes: Sequence[tuple[Any, int]]) -> error
     )
 
 
-def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -> list[list[int]]:
-    """The numbers of the replicas that belong together: of those that differ in these axes only.
+def replica_groups(block: Block, name: str, axes: Names, groups: Groups) -> list[list[int]]:
+    """The groups of replicas that communicate: those that differ in these axes only.
 
     The replicas are counted row by row over all axes that the program is written for.
     """
     env = block.module.axes
-    at = [place_of(block, name, axis) for axis in axes]
+    at = [axis_number(block, name, axis) for axis in axes]
     others = [i for i in range(len(env)) if i not in at]
-    numbers = places_of(block.module).reshape([size for _, size in env])
+    numbers = device_order(block.module).reshape([size for _, size in env])
     rows = numbers.transpose(others + at).reshape(-1, math.prod(env[i][1] for i in at)).tolist()
     if groups is None:
-        return rows  # type: ignore[no-any-return]
+        return rows
     widest = max(map(len, groups))
     return [
         [*[row[i] for i in group], *[-1] * (widest - len(group))]
@@ -48,33 +51,35 @@ def replica_groups(block: Any, name: str, axes: Sequence[Any], groups: Groups) -
     ]
 
 
-def place_of(block: Any, operation: str, axis: Any) -> int:
-    """Which of the program's axes has this name."""
+def axis_number(block: Block, operation: str, axis: Hashable) -> int:
+    """The number of the program's axis with this name."""
     for i, (name, _) in enumerate(block.module.axes):
         if name == axis:
             return i
-    raise unbound(operation, axis, block.module.axes)
+    raise unbound_axis(operation, axis, block.module.axes)
 
 
-def stride(block: Any, operation: str, axis: Any) -> int:
-    """By how much the numbers of neighbours along an axis differ."""
-    after = block.module.axes[place_of(block, operation, axis) + 1 :]
+def stride(block: Block, operation: str, axis: Hashable) -> int:
+    """The difference between the numbers of neighbours along an axis."""
+    after = block.module.axes[axis_number(block, operation, axis) + 1 :]
     return math.prod(size for _, size in after)
 
 
-def places_of(module: Any) -> Any:
+def device_order(module: Module) -> Host:
     """The numbers that XLA has for the replicas or devices, in the order of `module.axes`."""
-    if module.region is None:
+    if module.region is None or module.meshes is None:
         return np.arange(math.prod(size for _, size in module.axes))
     places = {device: i for i, device in enumerate(module.meshes.devices)}
     return np.array([places[device] for device in module.region.mesh.devices.flat])
 
 
-def between(block: Any, name: str, axes: Sequence[Any], groups: Groups, ids: bool = True) -> str:
-    """The attributes that say between which replicas, or devices, an operation goes on.
+def replica_attributes(
+    block: Block, name: str, axes: Names, groups: Groups, ids: bool = True
+) -> str:
+    """The attributes that name the replicas, or devices, of a collective.
 
     Args:
-      ids: whether XLA wants to be told that the numbers are those of devices.
+      ids: whether the operation has the attribute `use_global_device_ids`.
     """
     marks = f"replica_groups = {matrix(replica_groups(block, name, axes, groups))}"
     if block.module.meshes is not None:
@@ -82,10 +87,10 @@ def between(block: Any, name: str, axes: Sequence[Any], groups: Groups, ids: boo
     return marks
 
 
-def own_number(block: Any, out: Aval) -> Any:
+def own_replica(block: Block, out: Aval) -> Operand:
     """The number of this replica or device, in the order of `module.axes`."""
     region, meshes = block.module.region, block.module.meshes
-    if meshes is None:
+    if meshes is None or region is None:
         return block.op("replica_id", out=out)
     own = block.op("partition_id", out=out)
     devices = tuple(region.mesh.devices.flat)

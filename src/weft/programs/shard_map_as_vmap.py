@@ -1,5 +1,5 @@
 """A map over devices as a program for one: the parts of all devices are stacked, and mapped by
-`vmap`'s rules. It is what `debug_nans` goes through, operation by operation.
+`vmap`'s rules. `debug_nans` runs it operation by operation.
 
 Knows specs; knows no devices.
 """
@@ -12,38 +12,44 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Axis
 from ..core.trace import current
+from ..core.value import Value
 from ..interpreters.batch import batch, first
 from ..interpreters.stage import stage
 from ..primitives.structural import reshape, transpose
+from .uniformity import MappedAxes
 
-Axes = Sequence[tuple[Any, Any, int]]
+Spec = tuple[tuple[Any, ...], ...]
 
 
-def stacked(
-    jaxpr: Jaxpr, avals: Sequence[Aval], in_specs: Any, out_specs: Any, axes: Axes
+def shard_map_as_vmap(
+    jaxpr: Jaxpr,
+    avals: Sequence[Aval],
+    in_specs: Sequence[Spec],
+    out_specs: Sequence[Spec],
+    axes: MappedAxes,
 ) -> Jaxpr:
-    """The program of whole arrays that a map over devices is; see `shard_map.py`.
+    """The program of whole arrays that a map over devices is; see `higher_order/shard_map.py`.
 
     Args:
       avals: of the whole arguments.
     """
     flags = [[any(name in part for part in spec) for spec in in_specs] for name, _, _ in axes]
 
-    def level(depth: int, *args: Any) -> list[Any]:
+    def level(depth: int, *args: Value) -> list[Value]:
         if depth == len(axes):
             return run(jaxpr, args, current.trace)
         _, inner, size = axes[depth]
         return batch(lambda *xs: level(depth + 1, *xs), args, flags[depth], Axis(size, inner))
 
-    def whole(*args: Any) -> list[Any]:
-        parts = [taken_apart(x, spec, axes) for x, spec in zip(args, in_specs, strict=True)]
+    def whole(*args: Value) -> list[Value]:
+        parts = [axes_in_front(x, spec, axes) for x, spec in zip(args, in_specs, strict=True)]
         outs = level(0, *parts)
-        return [put_together(o, spec, axes) for o, spec in zip(outs, out_specs, strict=True)]
+        return [axes_in_place(o, spec, axes) for o, spec in zip(outs, out_specs, strict=True)]
 
     return stage(whole, avals, name=jaxpr.name)
 
 
-def taken_apart(x: Any, spec: Any, axes: Axes) -> Any:
+def axes_in_front(x: Value, spec: Spec, axes: MappedAxes) -> Value:
     """An array with the axes that divide it in front, in the order of the map's."""
     sizes = {name: size for name, _, size in axes}
     shape: list[int] = []
@@ -59,7 +65,7 @@ def taken_apart(x: Any, spec: Any, axes: Axes) -> Any:
     return transpose(reshape(x, shape=tuple(shape)), permutation=(*front, *rest))
 
 
-def put_together(x: Any, spec: Any, axes: Axes) -> Any:
+def axes_in_place(x: Value, spec: Spec, axes: MappedAxes) -> Value:
     """The reverse, for a result with all axes in front; along those that the spec doesn't mention,
     the first part is taken."""
     named = [name for part in spec for name in part]

@@ -1,25 +1,27 @@
 """Gathers and scatters on NumPy arrays. Knows XLA's dimension numbers; knows nothing of primitives.
 
-Both read or write windows of an operand at places that an array of indices gives. Here the places
+Both read or write windows of an operand, whose starts are in an array of indices. Here the starts
 become NumPy's index arrays on the operand's leading axes, after a transposition (a view).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .rule_types import Host, Kernel, Ufunc
+
 
 class Windows:
-    """Where windows of one signature are in an operand, and how results are laid out.
+    """The windows of an operand for one signature, and the layout of results.
 
     Args:
       shape: of the operand.
       index_shape: of the indices; the last axis holds an index for each axis in `start_map`.
       sizes: of a window, one for each axis of the operand (1 for those that are dropped).
       dropped: axes of the operand that the result doesn't have.
-      operand_batching, indices_batching: pairs of axes that are walked through together.
+      operand_batching, indices_batching: pairs of axes that are iterated together.
       window_axes: the axes of the result (or of the updates) that run through a window.
     """
 
@@ -91,11 +93,11 @@ class Windows:
         return x if self.whole else x[self.fixed]
 
     def valid(self, indices: Any) -> Any:
-        """Which windows are inside the operand."""
+        """A mask of the windows that are within the operand."""
         return ((indices >= 0) & (indices <= self.bounds)).all(-1)
 
-    def clipped(self, indices: Any) -> Any:
-        """Indices moved so that the windows are inside."""
+    def clipped(self, indices: Host) -> Any:
+        """Indices clamped so that the windows are within the operand."""
         return np.minimum(np.maximum(indices, 0), self.bounds)
 
     def index(self, indices: Any, mask: Any = None) -> tuple[Any, ...]:
@@ -113,14 +115,14 @@ class Windows:
         return tuple(arrays)
 
 
-def as_places(indices: Any) -> Any:
-    """Indices as NumPy counts; huge unsigned ones stay huge."""
+def as_int64(indices: Host) -> Host:
+    """Indices as int64; unsigned ones beyond it become very large."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**62))
     return indices.astype(np.int64)
 
 
-def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
+def gather_kernel(windows: Windows, fill: np.generic | None) -> Kernel:
     """(operand, indices) -> the windows read.
 
     Args:
@@ -129,8 +131,8 @@ def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
     """
     w = windows
 
-    def kernel(x: Any, indices: Any) -> Any:
-        indices = as_places(indices)
+    def kernel(x: Host, indices: Host) -> Host:
+        indices = as_int64(indices)
         if w.axis is not None:
             result = x.take(indices[..., w.take_column], axis=w.axis, mode="clip")
             if w.take_inverse is not None:
@@ -154,7 +156,7 @@ def gather_kernel(windows: Windows, fill: Any) -> Callable[..., Any]:
     return kernel
 
 
-def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> Callable[..., Any]:
+def scatter_kernel(windows: Windows, combine: Ufunc | None, clip: bool, unique: bool) -> Kernel:
     """(operand, indices, updates) -> a copy with the windows combined with the updates.
 
     Args:
@@ -165,11 +167,11 @@ def scatter_kernel(windows: Windows, combine: Any, clip: bool, unique: bool) -> 
     w = windows
     unique = unique or math.prod(w.batch) <= 1
 
-    def kernel(x: Any, indices: Any, updates: Any) -> Any:
+    def kernel(x: Host, indices: Host, updates: Host) -> Host:
         out = np.array(x)
         if not updates.size or not out.size:
             return out
-        indices = as_places(indices)
+        indices = as_int64(indices)
         if not w.straight:
             updates = updates.transpose(w.places)
         mask = None

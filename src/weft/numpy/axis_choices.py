@@ -1,4 +1,4 @@
-"""Pieces of arrays along an axis: slices, fixed and run-time choices of elements.
+"""Elements chosen along one axis: at indices known now, or at run-time ones.
 
 Knows the cheapest way to read them; knows nothing of NumPy's signatures.
 """
@@ -9,35 +9,38 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import from_host
+from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
-from ..primitives.index_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..primitives.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..primitives.indexing import gather
 
-_RUNS = 8  # more pieces than these are read by one gather instead
+_RUNS = 8  # more slices than these are read by one gather instead
 
 
-def take_fixed(x: Any, indices: Any, axis: int) -> Any:
+def take_known(x: Any, indices: Any, axis: int) -> Any:
     """Elements at indices known now along an axis: slices put together, where they are few."""
     indices = np.asarray(indices)
-    pieces = runs(indices)
-    if len(pieces) > _RUNS:
-        return look_up(x, from_host(indices.astype(dtypes.default_int()), copy=False), axis)
+    slices = runs(indices)
+    if len(slices) > _RUNS:
+        return gather_along(x, from_host(indices.astype(dtypes.default_int()), copy=False), axis)
     parts = []
-    for start, length, step in pieces:
+    for start, length, step in slices:
         if step == 0 and length > 1:
-            part = cut(x, axis, start, start + 1)
+            part = slice_along(x, axis, start, start + 1)
             lengths = list(part.shape)
             lengths[axis] = length
             part = structural.broadcast_in_dim(
                 part, shape=tuple(lengths), dims=tuple(range(x.ndim))
             )
         elif step == -1 and length > 1:
-            part = slicing.rev(cut(x, axis, start - length + 1, start + 1), dimensions=(axis,))
+            part = slicing.rev(
+                slice_along(x, axis, start - length + 1, start + 1), dimensions=(axis,)
+            )
         else:
-            part = cut(x, axis, start, start + length)
+            part = slice_along(x, axis, start, start + length)
         parts.append(part)
     if not parts:
-        return cut(x, axis, 0, 0)
+        return slice_along(x, axis, 0, 0)
     return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=axis)
 
 
@@ -58,17 +61,7 @@ def runs(indices: Any) -> list[tuple[int, int, int]]:
     return found
 
 
-def cut(x: Any, axis: int, start: int, stop: int, step: int = 1) -> Any:
-    """The elements from `start` up to `stop` along an axis; `x` itself if that is all."""
-    if start == 0 and stop == x.shape[axis] and step == 1:
-        return x
-    starts = tuple([start if i == axis else 0 for i in range(x.ndim)])
-    limits = tuple([stop if i == axis else n for i, n in enumerate(x.shape)])
-    strides = tuple([step if i == axis else 1 for i in range(x.ndim)])
-    return slicing.slice_(x, start=starts, limit=limits, strides=strides)
-
-
-def look_up(x: Any, indices: Any, axis: int = 0) -> Any:
+def gather_along(x: Any, indices: Any, axis: int = 0) -> Any:
     """Elements at run-time indices along an axis; those out of range are moved inside."""
     n = indices.ndim
     offset = (*range(axis), *range(axis + n, x.ndim - 1 + n))
@@ -84,7 +77,7 @@ def look_up(x: Any, indices: Any, axis: int = 0) -> Any:
     )
 
 
-def merged(x: Any, axis: int) -> Any:
+def merge_axes(x: Any, axis: int) -> Any:
     """The axes `axis` and `axis + 1` as one."""
     shape = (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :])
     return structural.reshape(x, shape=shape)

@@ -1,0 +1,310 @@
+"""Plans: what an eager call runs and returns, found once for each signature and kept.
+
+A plan is a NumPy kernel, or `None` if XLA has to do some of the work, and the aval of the output.
+On the host an eager call is then a look-up, the kernel, and an `Array` around its result. This is
+the only module, with `makers.py`, that takes elements out of arrays and runs kernels on them.
+"""
+
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import gcd
+from operator import index
+from typing import Any, TypeVar
+
+from ..compiler.loaded import run_jaxpr
+from ..config import config, thread
+from ..core.array import Array
+from ..core.aval import Aval
+from ..core.primitive import Primitive
+from ..core.trace import current
+from ..core.value import Value
+from ..interpreters.evaluate import quietly
+from ..interpreters.plan import Plan
+from ..interpreters.stage import stage
+from ..lax.operands import uncommitted
+from .promotion import value
+
+Kernel = Callable[..., Any]
+P = TypeVar("P")
+_base = current.base
+
+# --- caches ---
+
+_plan_caches: list[dict[Any, Any]] = []
+
+
+@config.on_change
+def _forget() -> None:
+    for cache in _plan_caches:
+        cache.clear()
+
+
+def plan_cache() -> dict[Any, Any]:
+    """A cache that is emptied when a switch that changes programs is turned."""
+    cache: dict[Any, Any] = {}
+    _plan_caches.append(cache)
+    return cache
+
+
+def keep(cache: dict[Any, Any], key: Hashable, plan: P) -> P:
+    """Puts a plan into a bounded cache, and returns it."""
+    if len(cache) >= 4096:
+        cache.clear()
+    cache[key] = plan
+    return plan
+
+
+def whole(argument: Any) -> None:
+    """Raises TypeError for an argument that is neither an integer nor a tuple of integers.
+
+    Keys are compared by value, and 1 == 1.0: a look-up may find the plan of axis 1 for axis 1.0,
+    which is an error. `math.gcd` takes integers only, at C's speed (50 ns for a pair).
+    """
+    if argument.__class__ is tuple:
+        gcd(*argument)
+    else:
+        index(argument)
+
+
+# --- arrays and their elements ---
+
+
+def computing() -> bool:
+    """True if operations are carried out at once here: nothing is traced, nothing watched."""
+    return current.trace is _base
+
+
+def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """The elements of two uncommitted arrays, if operations are carried out at once and the
+    elements of both are on the host already; `None` otherwise.
+    """
+    if current.trace is _base and uncommitted(x) and uncommitted(y):
+        hx, hy = x._host, y._host
+        if hx is not None and hy is not None:
+            return hx, hy
+    return None
+
+
+def host_kernel(
+    primitive: Primitive, args: Sequence[Value], params: tuple[tuple[str, Any], ...] = ()
+) -> Kernel | None:
+    """The NumPy kernel of an operation on uncommitted arrays; `None` for others and for XLA's."""
+    if all([uncommitted(x) for x in args]):
+        kernel: Kernel | None = _base.prepare(primitive, args, params)[0]
+        return kernel
+    return None
+
+
+# --- planned functions ---
+
+
+def planned(name: str, function: Callable[..., Array], argument: str = "a") -> Callable[..., Array]:
+    """`function(x, first, *rest)` for an array of any kind, with a plan for each signature.
+
+    The plan is made when a signature comes the second time. `first` is an axis, a tuple of axes, an
+    exponent, or `None`: what is equal to an integer and isn't one is not taken for it. The classes
+    of the other arguments, which are flags and numbers, don't matter.
+    """
+    plans = plan_cache()
+
+    def call(a: Any, first: Any, *rest: Any) -> Array:
+        try:
+            kernel, out, known = plans[a.type, first, rest, thread.x64]
+            if known is not first:
+                whole(first)
+        except (AttributeError, KeyError, TypeError, ValueError):  # ValueError: seen only once
+            return planning(value(name, a, argument), first, rest)
+        if kernel is not None and current.trace is _base:
+            host = a._host
+            if host is None:
+                host = _base.fetch(a)
+            return Array((current.quiet or quietly())(kernel, host), out)
+        return planning(value(name, a, argument), first, rest)
+
+    def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Array:
+        result = function(x, first, *rest)  # refuses bad arguments, which so have no plan
+        if uncommitted(x) and computing():
+            key = x.aval, first, rest, thread.x64
+            try:
+                seen = plans.get(key)
+            except TypeError:  # a list of axes
+                return result
+            if seen is None:
+                keep(plans, key, ())
+            elif not seen:
+
+                def compute(x: Array) -> Array:
+                    return function(x, first, *rest)
+
+                kernel, out, _ = plan_of(compute, [x.aval], {})
+                keep(plans, key, (kernel, out, first))
+        return result
+
+    return call
+
+
+def rearranged(
+    primitive: Primitive,
+    target: Callable[[Value, Any], tuple[tuple[str, Any], ...] | None],
+    name: str,
+) -> Callable[[Any, Any], Any]:
+    """A function of an array and a shape or an order of axes, applying one primitive.
+
+    Args:
+      target: returns the primitive's parameters for a value and the argument; `None` if the value
+        is as wanted.
+    """
+    plans = plan_cache()
+
+    def call(a: Any, argument: Any) -> Any:
+        try:
+            kernel, out, params, known = plans[a.aval, argument]
+            if known is not argument:  # as `whole`, without the call
+                if argument.__class__ is tuple:
+                    gcd(*argument)
+                else:
+                    index(argument)
+        except (AttributeError, KeyError, TypeError):
+            return planning(a, argument)
+        trace = current.trace
+        if kernel is not None and trace is _base and a.type is a.aval:
+            host = a._host
+            if host is None:
+                host = _base.fetch(a)
+            return Array(kernel(host), out)
+        return trace.bind(primitive, (a,), params, out)
+
+    def planning(a: Any, argument: Any) -> Any:
+        x = value(name, a, "a")
+        params = target(x, argument)
+        if params is None:
+            return x
+        out = primitive.out((x,), params)
+        if uncommitted(x) and (argument is None or isinstance(argument, (tuple, int))):
+            keep(
+                plans,
+                (x.aval, argument),
+                (host_kernel(primitive, (x,), params), out, params, argument),
+            )
+        return current.trace.bind(primitive, (x,), params, out)
+
+    return call
+
+
+class Products:
+    """The plans of a product of two arrays by one primitive."""
+
+    def __init__(self, primitive: Primitive) -> None:
+        self.primitive = primitive
+        self.plans = plan_cache()
+
+    def run(self, a: Any, b: Any) -> Array | None:
+        """The product by a kept kernel, or `None`."""
+        try:
+            kernel, out = self.plans[a.type, b.type]
+        except (AttributeError, KeyError):
+            return None
+        if current.trace is _base:
+            x, y = a._host, b._host
+            if x is None:
+                x = _base.fetch(a)
+            if y is None:
+                y = _base.fetch(b)
+            return Array((current.quiet or quietly())(kernel, x, y), out)
+        return None
+
+    def add(self, x: Any, y: Any, params: tuple[tuple[str, Any], ...]) -> None:
+        """Keeps the kernel of the product of two values, if it has one."""
+        kernel = host_kernel(self.primitive, (x, y), params)
+        if kernel is not None:
+            keep(self.plans, (x.aval, y.aval), (kernel, self.primitive.out((x, y), params)))
+
+
+# --- several primitives ---
+
+
+def composite(
+    function: Callable[..., Any],
+    direct: Callable[..., Kernel | None] | None = None,
+) -> Callable[..., Any]:
+    """Decorates a function of values (by position) and hashable options (by keyword), made of
+    primitives. Eager calls run it from a plan, staged when a signature comes the second time: then
+    it costs its NumPy kernels and about one microsecond. Traced calls run it as it is.
+
+    The function returns a value or a tuple of values. Who calls it has checked the options: keys
+    are compared by value, and 1 == 1.0.
+
+    Args:
+      direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
+    """
+    plans = plan_cache()
+
+    @functools.wraps(function)
+    def call(*xs: Any, **options: Any) -> Any:
+        if current.trace is not _base:
+            return function(*xs, **options)
+        try:
+            if options:
+                key: Any = (thread.x64, tuple(options.items()), *[x.aval for x in xs])
+            else:
+                key = (thread.x64, *[x.aval for x in xs])
+            found: Any = plans.get(key)
+        except TypeError:  # an option that has no hash
+            return function(*xs, **options)
+        if found is None:
+            result = function(*xs, **options)  # refuses bad options, which so have no plan
+            keep(plans, key, ())
+            return result
+        if not found:
+            avals = [x.aval for x in xs]
+            kernel, out, plan = plan_of(function, avals, options)
+            if direct is not None and kernel is not None:
+                kernel = direct(*avals) or kernel
+            found = keep(plans, key, (kernel, out, plan))
+        kernel, out, plan = found
+        hosts = []
+        for x in xs:
+            if x.type is not x.aval:
+                outs = plan.run(xs, _base)
+                break
+            host = x._host
+            hosts.append(_base.fetch(x) if host is None and kernel is not None else host)
+        else:
+            if kernel is not None:
+                return Array((current.quiet or quietly())(kernel, *hosts), out)
+            if plan.prepared().steps is None and plan.jaxpr.equations and not thread.disable_jit:
+                outs = run_jaxpr(plan.jaxpr, xs)  # XLA does it, as one program
+            else:
+                outs = plan.run(xs, _base)
+        return outs[0] if out is not None else tuple(outs)
+
+    return call
+
+
+def plan_of(
+    function: Callable[..., Any], avals: Sequence[Aval], options: Mapping[str, Any]
+) -> tuple[Kernel | None, Aval | None, Plan]:
+    """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that returns
+    the output, or `None` if there are several outputs or XLA has to do a part of it; the aval is
+    that of the output, or `None` if there are several.
+    """
+    one = True
+
+    def listed(*xs: Value) -> list[Value]:
+        nonlocal one
+        result = function(*xs, **options)
+        one = not isinstance(result, tuple)
+        return [result] if one else result
+
+    plan = Plan(stage(listed, avals, name=function.__name__, about=function))
+    if not one:
+        return None, None, plan
+    out: Aval = plan.jaxpr.outvars[0].aval
+    kernels = plan.prepared()
+    if kernels.steps is None or kernels.outputs[0][0]:
+        return None, out, plan
+    steps = kernels.steps[0]
+    if len(steps) == 1 and not steps[0][2] and steps[0][1] == tuple(range(len(avals))):
+        return steps[0][0], out, plan
+    program = kernels.generate(of_arrays=False)
+    return (lambda *hosts: program(*hosts)[0]), out, plan

@@ -1,0 +1,118 @@
+"""psum_shared and share, for gradients with `reduce_axes`. Their meaning along a named axis depends
+on which values vary along it, and so is decided where the axis is mapped.
+
+Knows the rules for one axis; `programs/replication.py` analyses which values vary.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.array import literal
+from ..core.aval import Aval
+from ..core.primitive import Axis, Primitive, Shared, is_linear
+from ..core.value import Value
+from ..stablehlo import Block, Operand
+from .arithmetic import div
+from .collectives import psum, times_count, without
+from .rule_types import Argument, Batched, BatchedResult, Integers, Names, Tangent, Tangents, Values
+from .structural import reduce_sum
+
+
+def by_variation(
+    name: str,
+    doc: str,
+    change: Callable[[Value, bool, int], tuple[Value, bool]],
+    across: Callable[[Value, bool, Axis], Value],
+) -> Primitive:
+    """A linear map of the first operand. Along an axis it depends on which of the other operands,
+    the references, vary along it; their values don't matter.
+
+    Args:
+      change: (operand, varies, size) -> (result, varies), applied where no reference varies.
+      across: the same in a program for one element: (operand, varies, axis) -> result.
+    """
+    primitive = Primitive(name, doc)
+
+    @primitive.type
+    def _(x: Aval, *references: Aval, axes: Names, sizes: Integers) -> Aval:
+        return x
+
+    @primitive.lower
+    def _(block: Block, *operands: Operand, out: Aval, axes: Names, sizes: Integers) -> Operand:
+        raise TypeError(
+            f"reduce_axes={axes}: expected an axis along which it is known which values vary; it "
+            "isn't in a loop or a branch on many devices\n"
+            "  fix: leave the axis out of reduce_axes, and apply psum to the gradient"
+        )
+
+    @primitive.jvp
+    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+        return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
+
+    @primitive.transpose
+    def _(ct: Value, x: Argument, *references: Argument, **params: Any) -> Tangents:
+        if any(map(is_linear, references)):
+            raise TypeError(
+                "linear_transpose: expected a linear function; got one that takes a gradient with "
+                f"reduce_axes={params['axes']}, which asks how its argument varies\n  fix: vjp"
+            )
+        return (primitive(ct, *references, **params), *[None] * len(references))
+
+    @primitive.batch
+    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
+        x = primitive(*args, **params)
+        return x if batched[0] else Shared(x)
+
+    @primitive.resolve
+    def _(
+        args: Values, vary: Sequence[bool], axis: Axis, *, axes: Names, sizes: Integers
+    ) -> Values:
+        (x, *references), (varies, *references_vary) = args, vary
+        if axis.name not in axes:
+            return [primitive(*args, axes=axes, sizes=sizes)]
+        at = axes.index(axis.name)
+        if not any(references_vary):
+            x = across(x, varies, axis)
+        if len(axes) > 1:  # the other axes are still to be resolved
+            x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
+        return [x]
+
+    @primitive.collective
+    def _(
+        args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
+    ) -> BatchedResult:
+        (x, *references), (varies, *references_vary) = args, batched
+        at = axes.index(axis.name)
+        if not any(references_vary):
+            x, varies = change(x, varies, axis.size)
+        if len(axes) > 1:
+            x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
+        return x if varies else Shared(x)
+
+    return primitive
+
+
+def _sum(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
+    return reduce_sum(x, axes=(0,)) if varies else times_count(x, size), False
+
+
+def _part(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
+    return div(x, literal(size, x.dtype)), varies
+
+
+def _sum_across(x: Value, varies: bool, axis: Axis) -> Value:
+    if not varies:
+        return times_count(x, axis.size)
+    return psum(x, axes=(axis.name,), sizes=(axis.size,), groups=None)
+
+
+def _part_across(x: Value, varies: bool, axis: Axis) -> Value:
+    return div(x, literal(axis.size, x.dtype))
+
+
+psum_shared = by_variation(
+    "psum_shared", "Sum over axes along which no reference varies.", _sum, _sum_across
+)
+share = by_variation(
+    "share", "An equal part of the sum: divided by the length of the axes.", _part, _part_across
+)

@@ -1,0 +1,184 @@
+"""Bodies of loops transformed: (constants, carry, slices) -> (carry, slices).
+
+Knows jaxprs; knows no primitive that loops.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..compiler.dead_code import has_effects, live_equations
+from ..core.derived import derived
+from ..core.jaxpr import Atom, Jaxpr, Var, run
+from ..core.masks import Mask, active, groups_of, inactive, scatter_list
+from ..core.trace import current
+from ..core.value import Value
+from ..interpreters.dependence import dependents, partition_by_linearity
+from .transform import nonzero
+
+
+class LeanBody(NamedTuple):
+    """A body without what it only passes on.
+
+    Attributes:
+      steady: the carry that no step changes, as a mask: they are constants of the body.
+      passed: for each stack the number of the sliced operand that it equals, if any.
+    """
+
+    body: Jaxpr
+    steady: Mask
+    passed: list[int | None]
+
+
+@derived
+def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
+    """The body with what it only passes on taken out."""
+    consts, carry, xs = groups_of(jaxpr.invars, nc, nk)
+    outs, ys = groups_of(jaxpr.outvars, nk)
+    steady = tuple(v is o for v, o in zip(carry, outs, strict=True))
+    inputs = {v: i for i, v in enumerate(xs)}
+    passed = [inputs.get(v) if type(v) is Var else None for v in ys]
+    if not any(steady) and all(i is None for i in passed):
+        return LeanBody(jaxpr, steady, passed)
+    invars = [*consts, *active(carry, steady), *inactive(carry, steady), *xs]
+    computed = [v for v, i in zip(ys, passed, strict=True) if i is None]
+    outvars = [*inactive(outs, steady), *computed]
+    body = Jaxpr([], [], invars, jaxpr.equations, outvars, jaxpr.name)
+    return LeanBody(body, steady, passed)
+
+
+def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:
+    """(primals, tangents) -> (outputs, tangents) in the order of a loop: each group with its
+    tangents behind."""
+    n, n_outs = len(mask), len(out_mask)
+    groups = groups_of(pushed.invars[:n], nc, nk)
+    t_groups = groups_of(scatter_list(pushed.invars[n:], mask), nc, nk)
+    outs = groups_of(pushed.outvars[:n_outs], nk)
+    t_outs = groups_of(scatter_list(pushed.outvars[n_outs:], out_mask), nk)
+    return Jaxpr(
+        pushed.constvars,
+        pushed.consts,
+        [v for vs, ts in zip(groups, t_groups, strict=True) for v in (*vs, *nonzero(ts))],
+        pushed.equations,
+        [v for vs, ts in zip(outs, t_outs, strict=True) for v in (*vs, *nonzero(ts))],
+        pushed.name,
+    )
+
+
+class ResidualHoisting:
+    """The residuals of a loop's steps, kept in as little memory as possible.
+
+    Stacked is only what has to be: a residual that follows from the constants is computed once
+    before the loop, and one that is a slice of an operand or of an output is read from there.
+
+    Attributes:
+      body: the body, whose outputs are followed by the residuals to be stacked.
+      fixed, moving: numbers of the residuals that are the same in all steps, and of the others.
+    """
+
+    def __init__(self, forward: Jaxpr, n_consts: int, n_carry: int, n_outs: int) -> None:
+        outs, atoms = forward.outvars[:n_outs], forward.outvars[n_outs:]
+        consts, _, xs = groups_of(forward.invars, n_consts, n_carry)
+        steady = set(consts)
+        for e in forward.equations:
+            if not has_effects(e) and all(type(v) is not Var or v in steady for v in e.inputs):
+                steady.update(e.outvars)
+        self.fixed = [i for i, v in enumerate(atoms) if type(v) is not Var or v in steady]
+        self.moving = [i for i, v in enumerate(atoms) if i not in set(self.fixed)]
+        before = [atoms[i] for i in self.fixed]
+        wanted = {v for v in before if type(v) is Var}
+        hoisted = live_equations(forward.equations, wanted, effects=False)
+        self.before = Jaxpr([], [], consts, hoisted, before)
+        inputs: dict[Atom, int] = {v: i for i, v in enumerate(xs)}
+        outputs = {v: i for i, v in enumerate(outs) if i >= n_carry and type(v) is Var}
+        stacked: list[Atom] = []
+        self.sources: list[tuple[bool, int]] = []  # (whether it is an operand, which)
+        for i in self.moving:
+            v = atoms[i]
+            if v in inputs:
+                self.sources.append((True, inputs[v]))
+            elif v in outputs:
+                self.sources.append((False, outputs[v]))
+            else:
+                self.sources.append((False, n_outs + len(stacked)))
+                stacked.append(v)
+        outvars = [*outs, *stacked]
+        self.body = Jaxpr([], [], forward.invars, forward.equations, outvars, forward.name)
+
+    def values(
+        self, consts: Sequence[Value], xs: Sequence[Value], outs: Sequence[Value]
+    ) -> list[Value]:
+        """The residuals of all steps: first the fixed, then the moving, stacked."""
+        fixed = run(self.before, consts, current.trace)
+        return [*fixed, *[(xs if is_operand else outs)[i] for is_operand, i in self.sources]]
+
+
+class CarryParts(NamedTuple):
+    """A body in two: one for the carry that isn't linear, a counter say, and the linear rest.
+
+    Attributes:
+      forward: (known constants, other carry, known slices) -> (other carry, slices for `linear`).
+      linear: (constants, linear carry, slices, slices of `forward`) -> (linear carry, slices).
+      n_counters: how many the other carry are.
+      linear_ys: the sliced outputs that are linear, as a mask.
+    """
+
+    forward: Jaxpr
+    linear: Jaxpr
+    n_counters: int
+    linear_ys: Mask
+
+
+@derived
+def partition_carry(jaxpr: Jaxpr, nc: int, nk: int, linear: Mask) -> CarryParts:
+    """The body in two: its loop is one over the carry that isn't linear, and then a linear one.
+
+    Args:
+      linear: the inputs that are linear; those of the carry that ever depend on them.
+    """
+    jaxpr = partition_by_linearity(jaxpr, linear)
+    through = dependents(jaxpr, linear)
+    consts, carry, xs = groups_of(jaxpr.invars, nc, nk)
+    lin_consts, lin_carry, lin_xs = groups_of(linear, nc, nk)
+    outs, ys = groups_of(jaxpr.outvars, nk)
+    counted = set(inactive(carry, lin_carry))
+    for e in jaxpr.equations:
+        if through.isdisjoint(e.outvars) and any(type(v) is Var and v in counted for v in e.inputs):
+            counted.update(e.outvars)
+    linear_equations = [e for e in jaxpr.equations if counted.isdisjoint(e.outvars)]
+    linear_outs = [*active(outs, lin_carry), *ys]
+    read = [*[v for e in linear_equations for v in e.inputs], *linear_outs]
+    needed = list(dict.fromkeys(v for v in read if isinstance(v, Var) and v in counted))
+    counters = inactive(outs, lin_carry)
+    wanted = {v for v in (*counters, *needed) if isinstance(v, Var)}
+    others = [e for e in jaxpr.equations if through.isdisjoint(e.outvars)]
+    known = [*inactive(consts, lin_consts), *inactive(carry, lin_carry), *inactive(xs, lin_xs)]
+    return CarryParts(
+        Jaxpr(
+            [],
+            [],
+            known,
+            live_equations(others, wanted, effects=False),
+            [*counters, *needed],
+            jaxpr.name,
+        ),
+        Jaxpr(
+            [],
+            [],
+            [*consts, *active(carry, lin_carry), *xs, *needed],
+            linear_equations,
+            linear_outs,
+            jaxpr.name,
+        ),
+        len(counters),
+        tuple(type(v) is Var and v in through for v in ys),
+    )
+
+
+def reached_back(jaxpr: Jaxpr, linear: Mask, known: Mask) -> list[bool]:
+    """The linear inputs that the known outputs depend on, as a mask: they get a cotangent."""
+    through = dependents(jaxpr, linear)
+    wanted = {v for v, k in zip(jaxpr.outvars, known, strict=True) if k and type(v) is Var}
+    live_equations(
+        [e for e in jaxpr.equations if not through.isdisjoint(e.outvars)], wanted, effects=False
+    )
+    return [m and v in wanted for v, m in zip(jaxpr.invars, linear, strict=True)]

@@ -1,0 +1,210 @@
+"""Partial evaluation under a policy: a program in two parts, known and rematerialised.
+
+The known part runs now and saves what the policy names; the rematerialised part computes other
+values again from the inputs and what was saved. The policy is asked about every first-order
+operation, in the programs inside calls, branches, scans and maps too. The results of operations
+with effects are always saved: such an operation runs once.
+
+Knows the `partial_eval` rule of higher-order primitives; knows none of them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..compiler.dead_code import has_effects
+from ..core.derived import derived
+from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
+from ..core.masks import Mask, active
+
+Policy = Callable[..., bool]
+
+
+class JaxprParts(NamedTuple):
+    """A program in two parts.
+
+    Attributes:
+      known: inputs -> outputs, then residuals that aren't outputs.
+      residuals: the numbers of the residuals, among the outputs of `known`.
+      remat: (the inputs in `used`, the residuals) -> the wanted outputs.
+      used: numbers of inputs.
+    """
+
+    known: Jaxpr
+    residuals: tuple[int, ...]
+    remat: Jaxpr
+    used: tuple[int, ...]
+
+
+class EquationParts(NamedTuple):
+    """An equation in two parts: the known one, whose results include the residuals, and the
+    rematerialised one, which uses them."""
+
+    known: Equation
+    residuals: Sequence[Var]
+    remat: Equation
+
+
+def partial_eval_jaxpr(
+    jaxpr: Jaxpr, wanted: Mask, policy: Policy | None, reusable: Mask | None = None
+) -> JaxprParts:
+    """The part of a program to run now, and the part that computes the wanted outputs again.
+
+    Args:
+      jaxpr: without constants.
+      wanted: which outputs.
+      policy: called as `policy(primitive, *avals, **params)`, says whether to save the results;
+        without it only results of operations with effects are saved.
+      reusable: which outputs can serve as residuals; by default all.
+    """
+    if reusable is None:
+        reusable = (True,) * len(jaxpr.outvars)
+    return _partial_eval_jaxpr(jaxpr, wanted, policy, reusable)
+
+
+@derived
+def _partial_eval_jaxpr(
+    jaxpr: Jaxpr, wanted: Mask, policy: Policy | None, reusable: Mask
+) -> JaxprParts:
+    outs = active(jaxpr.outvars, wanted)
+    needed = {v for v in outs if type(v) is Var}
+    residuals: dict[Var, None] = {}  # an ordered set
+    known: list[Equation] = []
+    remat: list[Equation] = []
+    for e in reversed(jaxpr.equations):
+        here = [v in needed for v in e.outvars]
+        saved = [h and s for h, s in zip(here, saved_outputs(e, policy), strict=True)]
+        residuals.update(dict.fromkeys(active(e.outvars, saved)))
+        rest = tuple(h and not s for h, s in zip(here, saved, strict=True))
+        again = e
+        if True in rest:
+            if e.primitive.partial_eval_rule is not None:
+                e, inside, again = e.primitive.partial_eval_rule(e, rest, policy)
+                residuals.update(dict.fromkeys(inside))
+            needed.update(v for v in again.inputs if type(v) is Var)
+            remat.append(again)
+        known.append(e)
+    used = tuple(i for i, v in enumerate(jaxpr.invars) if v in needed)
+    results = list(jaxpr.outvars)
+    numbers = {v: i for i, v in enumerate(results) if type(v) is Var and reusable[i]}
+    for v in residuals:
+        if v not in numbers:
+            numbers[v] = len(results)
+            results.append(v)
+    inputs = [*[jaxpr.invars[i] for i in used], *residuals]
+    return JaxprParts(
+        Jaxpr([], [], jaxpr.invars, known[::-1], results, jaxpr.name),
+        tuple(numbers[v] for v in residuals),
+        Jaxpr([], [], inputs, remat[::-1], outs, jaxpr.name),
+        used,
+    )
+
+
+def saved_outputs(e: Equation, policy: Policy | None) -> Mask:
+    """The outputs of an equation that are saved as they are, as a mask."""
+    acts = has_effects(e)
+    if policy is None and not acts:
+        return (False,) * len(e.outvars)
+    if e.primitive.partial_eval_rule is None:
+        save = acts or saves(e, policy)
+        return (bool(save),) * len(e.outvars)
+    # the output of a call, if it is saved inside; that of a choice, if it is in all branches
+    masks = [saved_inside(j, policy) for j in subjaxprs(e.params)]
+    return tuple(all(m) for m in zip(*masks, strict=True))
+
+
+def saves(e: Equation, policy: Policy | None) -> bool:
+    """True if a policy names an equation that has no two parts, or any operation inside it.
+
+    Nothing inside a while loop can be saved, since the number of steps isn't known; nor anything
+    inside a function with derivative rules of its own. Their results are saved instead, so that
+    nothing that the policy names is computed twice.
+    """
+    if policy is None:
+        return False
+    if policy(e.primitive, *[v.aval for v in e.inputs], **dict(e.params)):
+        return True
+    return any(saves_inside(j, policy) for j in subjaxprs(e.params))
+
+
+@derived
+def saves_inside(jaxpr: Jaxpr, policy: Policy) -> bool:
+    """True if a policy names any operation of a program."""
+    return any(saves(e, policy) for e in jaxpr.equations)
+
+
+@derived
+def saved_inside(jaxpr: Jaxpr, policy: Policy | None) -> Mask:
+    """The outputs of a program that are results of operations that are saved, as a mask."""
+    found: set[Atom] = set()
+    for e in jaxpr.equations:
+        found.update(active(e.outvars, saved_outputs(e, policy)))
+    return tuple(type(v) is Var and v in found for v in jaxpr.outvars)
+
+
+# --- equations that apply one program to their operands ---
+
+
+def partial_eval_call(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
+    """The rule of primitives that apply `jaxpr`: a program with more results, and one with more
+    operands."""
+    inner: Jaxpr = dict(e.params)["jaxpr"]
+    parts = partial_eval_jaxpr(inner, wanted, policy)
+    n = len(e.outvars)
+    outvars = [*e.outvars, *[Var(a) for a in parts.known.out_avals[n:]]]
+    residuals = [outvars[i] for i in parts.residuals]
+    known = e.changed(e.inputs, outvars, jaxpr=parts.known) if len(outvars) > n else e
+    if all(wanted) and not residuals and len(parts.used) == len(e.inputs):
+        return EquationParts(known, residuals, e)
+    inputs = [*[e.inputs[i] for i in parts.used], *residuals]
+    remat = e.changed(inputs, active(e.outvars, wanted), jaxpr=parts.remat)
+    return EquationParts(known, residuals, remat)
+
+
+# --- policies in policies ---
+
+
+@dataclass(frozen=True)
+class Either:
+    """The policy that saves the results that either of two saves."""
+
+    one: Policy
+    other: Policy
+
+    def __call__(self, primitive: Any, *avals: Any, **params: Any) -> bool:
+        return bool(
+            self.one(primitive, *avals, **params) or self.other(primitive, *avals, **params)
+        )
+
+
+@derived
+def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
+    """The program, in which checkpoints inside save what `policy` names, too.
+
+    Their results go to the program around, which saves them; else they would be computed again
+    inside.
+    """
+    equations = [with_policy_inside(e, policy) for e in jaxpr.equations]
+    if all(a is b for a, b in zip(equations, jaxpr.equations, strict=True)):
+        return jaxpr
+    return jaxpr.with_equations(equations)
+
+
+def with_policy_inside(e: Equation, policy: Policy) -> Equation:
+    """The equation with `with_policy` applied to the programs inside."""
+    if e.primitive.partial_eval_rule is None:
+        return e
+
+    def changed(name: str, value: Any) -> Any:
+        if isinstance(value, Jaxpr):
+            return with_policy(value, policy)
+        if isinstance(value, tuple) and value and isinstance(value[0], Jaxpr):
+            return tuple(with_policy(v, policy) for v in value)
+        if name == "policy":
+            return policy if value is None else Either(value, policy)
+        return value
+
+    params = tuple((name, changed(name, value)) for name, value in e.params)
+    if params == e.params:
+        return e
+    return Equation(e.primitive, e.inputs, params, e.outvars, e.source)

@@ -1,0 +1,96 @@
+"""Replication analysis: which values vary along an axis of devices, to resolve `reduce_axes` there.
+
+Under `vmap` the rules of `psum_shared` and `share` are told which values vary. A program for one
+device of many isn't: here each is replaced by its meaning for that axis, before the program is
+compiled. Knows the `resolve` rule of primitives.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.derived import derived
+from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, subjaxprs
+from ..core.primitive import Axis
+from ..core.trace import current
+from ..core.value import Value
+from ..interpreters.stage import stage
+from .transform import batch_partly
+
+
+def resolve_axis(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
+    """The program in which no operation asks any more what varies along an axis.
+
+    Args:
+      jaxpr: of one element; its constants don't vary.
+      varies: which inputs vary along the axis.
+    """
+    if axis.name not in named_axes(jaxpr) or not asks(jaxpr):
+        return jaxpr
+    consts = jaxpr.consts
+    made = resolved(jaxpr.without_consts(), [False] * len(consts) + list(varies), axis)
+    n, invars = len(consts), made.invars
+    return Jaxpr(invars[:n], consts, invars[n:], made.equations, made.outvars, made.name)
+
+
+def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
+    """See `resolve_axis`; for a program without constants."""
+    inlined = stage(lambda *xs: inline(jaxpr, xs), jaxpr.in_avals, name=jaxpr.name)
+    inlined = inlined.without_consts()
+    asking = [e for e in inlined.equations if asks_itself(e)]
+    asked = [v for e in asking for v in e.inputs]
+    probe = Jaxpr([], [], inlined.invars, inlined.equations, asked, "asked")
+    _, batched = batch_partly(probe, varies, axis)
+    known = dict(zip(map(id, asked), batched, strict=True))
+    variation = {id(e): [known[id(v)] for v in e.inputs] for e in asking}
+
+    def answered(*args: Value) -> list[Value]:
+        env: dict[Any, Any] = dict(zip(inlined.invars, args, strict=True))
+        for e in inlined.equations:
+            inputs = [env[v] if type(v) is Var else v for v in e.inputs]
+            if id(e) in variation:
+                outs = e.primitive.resolve_rule(inputs, variation[id(e)], axis, **dict(e.params))
+            else:
+                outs = bind(e, inputs)
+            env.update(zip(e.outvars, outs, strict=True))
+        return [env[v] if type(v) is Var else v for v in inlined.outvars]
+
+    return stage(answered, inlined.in_avals, name=jaxpr.name).without_consts()
+
+
+def asks_itself(e: Equation) -> bool:
+    """True if an equation's primitive has a rule by which it is resolved."""
+    return e.primitive.resolve_rule is not None
+
+
+def inlines(e: Equation) -> bool:
+    """True for a call of a function in which something is asked: it is written out."""
+    return e.primitive.inlinable and any(map(asks, subjaxprs(e.params)))
+
+
+@derived
+def asks(jaxpr: Jaxpr) -> bool:
+    """True if a program has operations that ask what varies, in functions that it calls or maps
+    too."""
+    for e in jaxpr.equations:
+        inside = subjaxprs(e.params)
+        if e.primitive.resolve_rule is not None and not e.primitive.may_act:
+            return True
+        if (e.primitive.inlinable or asks_itself(e)) and any(map(asks, inside)):
+            return True
+    return False
+
+
+def inline(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+    """Runs a program under the current trace; calls of functions that ask are written out."""
+    env: dict[Any, Any] = dict(zip(jaxpr.invars, args, strict=True))
+    for e in jaxpr.equations:
+        inputs = [env[v] if type(v) is Var else v for v in e.inputs]
+        outs = inline(dict(e.params)["jaxpr"], inputs) if inlines(e) else bind(e, inputs)
+        env.update(zip(e.outvars, outs, strict=True))
+    return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def bind(e: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+    """The results of an operation under the current trace."""
+    result = current.trace.bind(e.primitive, inputs, e.params)
+    return result if e.primitive.multiple else [result]

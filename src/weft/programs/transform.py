@@ -1,0 +1,326 @@
+"""Programs transformed, by the interpreters: the result is kept on the program it comes from.
+
+The rules of higher-order primitives share these functions. The programs that come in have no
+constants; those that go out may have (`Jaxpr.without_consts` makes them inputs). Knows the
+interpreters; knows no higher-order primitive.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..compiler.loaded import run_jaxpr
+from ..core.array import Array
+from ..core.aval import Aval
+from ..core.derived import derived
+from ..core.jaxpr import Jaxpr, Var, named_axes, run
+from ..core.masks import Mask, active, inactive, merge_lists, scatter_list
+from ..core.primitive import Axis
+from ..core.trace import current
+from ..core.value import Value
+from ..interpreters.batch import batch, repeated
+from ..interpreters.dependence import dependents, zero_atom
+from ..interpreters.jvp import jvp
+from ..interpreters.linearize import LinearMap, linearize
+from ..interpreters.plan import Plan
+from ..interpreters.stage import stage
+from ..interpreters.transpose import backward
+
+R = TypeVar("R", bound=tuple[Any, ...])
+T = TypeVar("T")
+
+# --- forward mode, linearization, transposition, batching ---
+
+
+def jvp_jaxpr(
+    jaxpr: Jaxpr, mask: Sequence[bool], wanted: Sequence[bool] = ()
+) -> tuple[Jaxpr, Mask]:
+    """(primals, tangents of the active) -> (outputs, tangents of those that have one).
+
+    Args:
+      wanted: outputs that get a tangent even if it is zero.
+    """
+    pushed, out_mask = _jvp_jaxpr(jaxpr, tuple(mask))
+    return instantiate_zeros(pushed, len(jaxpr.outvars), out_mask, wanted, jaxpr.out_avals)
+
+
+@derived
+def _jvp_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Mask]:
+    out_mask: Mask = ()
+
+    def pushed(*args: Value) -> list[Value]:
+        nonlocal out_mask
+        primals, tangents = args[: len(mask)], scatter_list(args[len(mask) :], mask)
+        outs, t_outs = jvp(lambda *xs: run(jaxpr, xs, current.trace), primals, tangents)
+        out_mask = tuple(t is not None for t in t_outs)
+        return [*outs, *active(t_outs, out_mask)]
+
+    avals = [*jaxpr.in_avals, *active(jaxpr.in_avals, mask)]
+    return stage(pushed, avals, name=jaxpr.name + "_jvp"), out_mask
+
+
+def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, Mask]:
+    """Two programs: inputs -> (outputs, residuals), and (residuals, tangents) -> output tangents.
+
+    No residual comes twice.
+    """
+    return _linearize_jaxpr(jaxpr, tuple(mask))
+
+
+@derived
+def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
+    linear: Any = None
+    n_outs = len(jaxpr.outvars)
+
+    def forward(*args: Value) -> list[Value]:
+        nonlocal linear
+
+        def body(*primals: Value) -> list[Value]:
+            full = merge_lists(primals, inactive(args, mask), mask)
+            return run(jaxpr, full, current.trace)
+
+        outs, linear = linearize(body, active(args, mask))
+        return [*outs, *residuals_of(linear)]
+
+    whole = stage(forward, jaxpr.in_avals, name=jaxpr.name)
+    out_mask = tuple(o is not None for o in linear.outputs)
+    distinct, order = without_repeats(whole.outvars[n_outs:])
+    whole.outvars = [*whole.outvars[:n_outs], *distinct]
+
+    def push(*args: Value) -> list[Value]:
+        residuals, tangents = args[: len(distinct)], args[len(distinct) :]
+        use_residuals(linear, [residuals[i] for i in order])
+        return [t for t in linear.push(tangents) if t is not None]
+
+    avals = [*[v.aval for v in distinct], *[a.strong() for a in active(jaxpr.in_avals, mask)]]
+    return whole, stage(push, avals, name=jaxpr.name + "_linear"), out_mask
+
+
+def residuals_of(linear: LinearMap) -> list[Value]:
+    """All residuals on the tape, in order."""
+    return [r for node in linear.tape for r in node.residuals]
+
+
+def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
+    """Puts other values in the place of the residuals on the tape."""
+    waiting = iter(residuals)
+    for node in linear.tape:
+        node.residuals = [next(waiting) for _ in node.residuals]
+
+
+def transpose_jaxpr(
+    jaxpr: Jaxpr, linear: Sequence[bool], known: Sequence[bool], wanted: Sequence[bool] = ()
+) -> tuple[Jaxpr, Mask]:
+    """(inputs that aren't linear, given cotangents) -> cotangents that aren't zero.
+
+    Args:
+      linear: which inputs are linear.
+      known: which outputs have a cotangent.
+      wanted: inputs that get a cotangent even if it is zero.
+    Returns: the program, and which of all inputs get a cotangent.
+    """
+    transposed, there = _transpose_jaxpr(jaxpr, tuple(linear), tuple(known))
+    return instantiate_zeros(transposed, 0, there, wanted, jaxpr.in_avals)
+
+
+@derived
+def _transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, known: Mask) -> tuple[Jaxpr, Mask]:
+    n_residuals = len(linear) - sum(linear)
+    there: Mask = ()
+    invars = [*inactive(jaxpr.invars, linear), *active(jaxpr.invars, linear)]
+    ordered = Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+
+    def back(*args: Value) -> list[Value]:
+        nonlocal there
+        cts = scatter_list(args[n_residuals:], known)
+        results = backward(ordered, args[:n_residuals], cts, current.trace)
+        full = scatter_list(results, linear)
+        there = tuple(r is not None for r in full)
+        return nonzero(full)
+
+    avals = [
+        *inactive(jaxpr.in_avals, linear),
+        *[a.strong() for a in active(jaxpr.out_avals, known)],
+    ]
+    return stage(back, avals, name=jaxpr.name + "_t"), there
+
+
+def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
+    """The program mapped over axis 0 of the batched inputs; all outputs are batched."""
+    return batch_partly(jaxpr, batched, axis, [True] * len(jaxpr.outvars))[0]
+
+
+def batch_partly(
+    jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis, wanted: Sequence[bool] = ()
+) -> tuple[Jaxpr, Mask]:
+    """The program mapped over axis 0 of the batched inputs; outputs are batched if need be.
+
+    Args:
+      wanted: outputs that are batched even if they are the same for all.
+    Returns: the program, and which outputs are batched.
+    """
+    if axis.name is not None and axis.name not in named_axes(jaxpr):
+        axis = Axis(axis.size)
+    return _batch_jaxpr(jaxpr, tuple(batched), axis, tuple(wanted))
+
+
+@derived
+def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, wanted: Mask) -> tuple[Jaxpr, Mask]:
+    size = axis.size
+    out_batched: Mask = ()
+
+    def mapped(*args: Value) -> list[Value]:
+        nonlocal out_batched
+        pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, axis, keep=True)
+        if wanted:
+            pairs = [
+                (repeated(x, size), True) if w and not b else (x, b)
+                for (x, b), w in zip(pairs, wanted, strict=True)
+            ]
+        out_batched = tuple(b for _, b in pairs)
+        return [x for x, _ in pairs]
+
+    avals = [
+        a.update(shape=(size, *a.shape)) if b else a
+        for a, b in zip(jaxpr.in_avals, batched, strict=True)
+    ]
+    return stage(mapped, avals, name=jaxpr.name + "_batched"), out_batched
+
+
+# --- dependence of outputs on inputs ---
+
+
+def depends(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> Mask:
+    """The outputs that depend on the inputs in `mask`, as a mask.
+
+    Args:
+      inexact: only dependence through values that have derivatives counts.
+    """
+    return _depends(jaxpr, tuple(mask), inexact)
+
+
+@derived
+def _depends(jaxpr: Jaxpr, mask: Mask, inexact: bool) -> Mask:
+    found = dependents(jaxpr, mask, inexact)
+    return tuple(type(v) is Var and v in found for v in jaxpr.outvars)
+
+
+def carry_fixpoint(
+    mask: Sequence[bool], begin: int, count: int, out_mask_of: Callable[[Mask], Sequence[bool]]
+) -> Mask:
+    """The mask of a loop body's inputs in which a carry is set if it ever will be.
+
+    Args:
+      mask: of all inputs; the carry are `count` of them from `begin` on.
+      out_mask_of: from such a mask to that of the outputs; the carry come first.
+    """
+    mask = tuple(mask)
+    while True:
+        carry = either(mask[begin : begin + count], out_mask_of(mask)[:count])
+        if carry == mask[begin : begin + count]:
+            return mask
+        mask = (*mask[:begin], *carry, *mask[begin + count :])
+
+
+def transformed_at_fixpoint(
+    mask: Sequence[bool],
+    begin: int,
+    count: int,
+    reach: Callable[[Mask], Sequence[bool]],
+    transform: Callable[[Mask], R],
+) -> tuple[Mask, R]:
+    """As `carry_fixpoint`, where the exact answer costs a transformation of the body.
+
+    Args:
+      reach: a cheap guess at the outputs' mask, rarely too small: dependence.
+      transform: returns a tuple that ends in the outputs' mask.
+    Returns: the mask, and the result of `transform` for it. A carry set in the mask may be unset in
+      the outputs' mask; never the reverse.
+
+    Beginning with the guess makes it one transformation in nearly all cases.
+    """
+    start = tuple(mask[begin : begin + count])
+    mask = carry_fixpoint(mask, begin, count, reach)
+    grown = False
+    while True:
+        found = transform(mask)
+        carry = mask[begin : begin + count]
+        exact = either(start, found[-1][:count])
+        wider = either(carry, exact)
+        if exact == carry or (grown and wider == carry):
+            return mask, found
+        grown = grown or wider != carry
+        mask = (*mask[:begin], *(wider if grown else exact), *mask[begin + count :])
+
+
+def either(a: Sequence[bool], b: Sequence[bool]) -> Mask:
+    """The union of two masks."""
+    return tuple(x or y for x, y in zip(a, b, strict=True))
+
+
+# --- outputs and atoms ---
+
+
+def instantiate_zeros(
+    jaxpr: Jaxpr, start: int, there: Mask, wanted: Sequence[bool], avals: Sequence[Aval]
+) -> tuple[Jaxpr, Mask]:
+    """The program with zeros for wanted outputs that it doesn't have.
+
+    Args:
+      there: which of `avals` the outputs from `start` on are.
+      wanted: which to add.
+    """
+    if not wanted or either(there, wanted) == there:
+        return jaxpr, there
+    equations, outvars = list(jaxpr.equations), jaxpr.outvars[:start]
+    waiting = iter(jaxpr.outvars[start:])
+    for has, want, aval in zip(there, wanted, avals, strict=True):
+        if has:
+            outvars.append(next(waiting))
+        elif want:
+            outvars.append(zero_atom(aval, equations))
+    made = Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
+    return made, either(there, wanted)
+
+
+def nonzero(items: Sequence[T | None]) -> list[T]:
+    """The items that aren't `None`: tangents or cotangents that aren't zero."""
+    return [x for x in items if x is not None]
+
+
+def not_linear(args: Sequence[Value | Aval]) -> list[Value]:
+    """The arguments of a transpose rule that are values: it is not linear in them."""
+    return [a for a in args if not isinstance(a, Aval)]
+
+
+def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """The atoms once each, and where among them each is."""
+    places: dict[Any, int] = {}
+    distinct: list[Any] = []
+    order = []
+    for atom in atoms:
+        key = atom if type(atom) is Var else id(atom)
+        if key not in places:
+            places[key] = len(distinct)
+            distinct.append(atom)
+        order.append(places[key])
+    return distinct, order
+
+
+# --- now ---
+
+
+@derived
+def plan_of(jaxpr: Jaxpr) -> Plan:
+    """The plan of a program: how it runs on the host."""
+    return Plan(jaxpr)
+
+
+def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
+    """Applies a program to arrays: on the host if all of it is tier 0, else compiled.
+
+    Tracing and running it on the host take some µs an equation; compiling it 20 ms and more.
+    """
+    plan = plan_of(jaxpr)
+    if plan.prepared().steps is not None and all(a.type is a.aval for a in args):
+        return plan.run(args, current.base)
+    return run_jaxpr(jaxpr, args)

@@ -1,0 +1,192 @@
+"""Divergence analysis: the branches and loops of a program in which devices of a mesh may diverge.
+
+Each device takes its own way through branches and loops. Where a collective is inside one, or a map
+over further devices, all of them have to come to it: those that do would wait for the others for
+ever. So where the index of a branch may differ among devices that communicate in it, all branches
+are computed and one is selected; and such a loop goes on until it has ended on all of them, as
+under `vmap`.
+
+A program is changed when it is lowered. The analysis follows, for each value, the set of the mesh's
+axes along which it varies. Knows the rules `vary` and `keep_uniform` of higher-order primitives;
+knows none of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..compiler.dead_code import jaxpr_calls_host
+from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
+
+VaryingAxes = frozenset[Any]  # axes of the mesh
+UNIFORM: VaryingAxes = frozenset()
+MappedAxes = Sequence[tuple[Any, Any, int]]  # (the mesh's axis, the name that it has inside, size)
+
+
+class Hidden:
+    """The name of an axis that can't be referred to by the one it was given."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, axis: Any) -> None:
+        """
+        Args:
+          axis: its name in the mesh.
+        """
+        self.axis = axis
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hidden) and self.axis == other.axis
+
+    def __hash__(self) -> int:
+        return hash((Hidden, self.axis))
+
+    def __repr__(self) -> str:
+        return f"{self.axis!r} (outside)"
+
+
+class Scope(NamedTuple):
+    """The maps over devices around an operation.
+
+    Attributes:
+      names: the mesh's axis that each name stands for.
+      entered: the axes along which the program is written for one device.
+    """
+
+    names: tuple[tuple[Any, Any], ...] = ()
+    entered: VaryingAxes = UNIFORM
+
+    def enter(self, axes: MappedAxes) -> "Scope":
+        """The scope inside a map over `axes`."""
+        own = {name: axis for axis, name, _ in axes}
+        names = {**dict(self.names), **own}
+        return Scope(tuple(names.items()), self.entered.union(own.values()))
+
+    def axes(self, names: Sequence[Any]) -> VaryingAxes:
+        """The mesh's axes that names stand for."""
+        known = dict(self.names)
+        return frozenset(known[name] for name in names)
+
+    def name(self, axis: Any) -> Any:
+        """The name by which collectives refer to an axis of the mesh."""
+        for name, meant in self.names:
+            if meant == axis:
+                return name
+        return Hidden(axis)
+
+
+class Divergence:
+    """The analysis of one program for the devices of a mesh.
+
+    Args:
+      sizes: of the mesh's axes.
+      scope: the maps over devices around the programs that the methods are called with.
+    """
+
+    def __init__(self, sizes: dict[Any, int], scope: Scope) -> None:
+        self.sizes, self.scope = sizes, scope
+        self.everywhere: VaryingAxes = frozenset(sizes)
+        self._variation: dict[Any, list[VaryingAxes]] = {}
+        self._communication: dict[Any, VaryingAxes] = {}
+
+    def enter(self, axes: MappedAxes) -> "Divergence":
+        """The analysis inside a map over further devices."""
+        inner = Divergence(self.sizes, self.scope.enter(axes))
+        inner._variation, inner._communication = self._variation, self._communication
+        return inner
+
+    # --- values that vary ---
+
+    def vary(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> list[VaryingAxes]:
+        """The axes along which each output of a program varies."""
+        key = jaxpr, tuple(ins), self.scope
+        if key not in self._variation:
+            env = Env(jaxpr, ins)
+            for e in jaxpr.equations:
+                env.update(zip(e.outvars, self.results(e, env.of(e.inputs)), strict=True))
+            self._variation[key] = env.of(jaxpr.outvars)
+        return self._variation[key]
+
+    def results(self, e: Equation, ins: Sequence[VaryingAxes]) -> Sequence[VaryingAxes]:
+        """The axes along which each result of an equation varies."""
+        primitive = e.primitive
+        if primitive.vary_rule is not None:
+            return primitive.vary_rule(ins, self, **dict(e.params))  # type: ignore[no-any-return]
+        every = UNIFORM.union(*ins)
+        if primitive.collective_rule is not None:
+            params = dict(e.params)
+            own = self.scope.axes(params["axes"])
+            equal = primitive.equal_results and params["groups"] is None
+            return [every - own if equal else every | own]
+        return [every | self.scope.entered if primitive.effects else every] * len(e.outvars)
+
+    # --- communication ---
+
+    def communication(self, jaxpr: Jaxpr) -> VaryingAxes:
+        """The axes along which devices communicate in a program."""
+        key = jaxpr, self.scope
+        found = self._communication.get(key)
+        if found is None:
+            found = UNIFORM
+            for e in jaxpr.equations:
+                if not e.primitive.communicates:
+                    found = found.union(*map(self.communication, subjaxprs(e.params)))
+                elif e.primitive.collective_rule is not None:
+                    found |= self.scope.axes(dict(e.params)["axes"])
+                else:
+                    found = self.everywhere  # XLA moves parts between any devices
+            self._communication[key] = found
+        return found
+
+    def diverging(self, e: Equation, varies: VaryingAxes, jaxprs: Sequence[Jaxpr]) -> VaryingAxes:
+        """The axes along which devices that communicate in `jaxprs` would diverge.
+
+        Args:
+          varies: the axes along which the choice of `e` varies: its index, its condition.
+        """
+        if not varies:
+            return UNIFORM
+        communicating = UNIFORM.union(*map(self.communication, jaxprs))
+        calls = any(map(jaxpr_calls_host, jaxprs))
+        if varies & communicating and calls:
+            raise ValueError(
+                f"{e.primitive}: where devices may go different ways, its functions may call the "
+                "host or use collectives, not both\n  fix: do one of the two outside of it"
+            )
+        if self.scope.entered != self.everywhere and not calls:
+            communicating = self.everywhere  # arrays may be divided along the other axes
+        return varies & communicating
+
+    # --- the program ---
+
+    def keep_uniform(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> Jaxpr:
+        """A program that computes the same, in which devices that communicate don't diverge."""
+        env = Env(jaxpr, ins)
+        equations = []
+        for e in jaxpr.equations:
+            varies = env.of(e.inputs)
+            rule = e.primitive.keep_uniform_rule
+            equations.append(e if rule is None else rule(e, varies, self))
+            env.update(zip(e.outvars, self.results(e, varies), strict=True))
+        if all(new is e for new, e in zip(equations, jaxpr.equations, strict=True)):
+            return jaxpr
+        return jaxpr.with_equations(equations)
+
+
+class Env(dict[Var, VaryingAxes]):
+    """The axes along which variables vary; constants don't."""
+
+    def __init__(self, jaxpr: Jaxpr, ins: Sequence[VaryingAxes]) -> None:
+        super().__init__(zip(jaxpr.invars, ins, strict=True))
+        self.update((v, UNIFORM) for v in jaxpr.constvars)
+
+    def of(self, atoms: Sequence[Atom]) -> list[VaryingAxes]:
+        """The axes along which each atom varies."""
+        return [self[v] if isinstance(v, Var) else UNIFORM for v in atoms]
+
+
+def with_jaxprs(e: Equation, **jaxprs: Any) -> Equation:
+    """The equation with other programs in it; itself if they are the same."""
+    params = dict(e.params)
+    if all(new is params[name] for name, new in jaxprs.items()):
+        return e
+    return e.changed(e.inputs, e.outvars, **jaxprs)

@@ -1,0 +1,152 @@
+"""What is derived from a program: computed once for each argument, kept on it, gone with it."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+
+import weft
+from weft.core.derived import MOST_DERIVED, derived
+
+
+class Program:
+    def __init__(self):
+        self.derivations = {}
+
+
+class Result:
+    """An object that a weak reference can follow."""
+
+
+def test_a_result_is_computed_once_for_each_argument():
+    calls = []
+
+    @derived
+    def scaled(program, factor):
+        """The program, scaled."""
+        calls.append(factor)
+        return factor * 2
+
+    one, other = Program(), Program()
+    assert [scaled(one, 1), scaled(one, 2), scaled(one, 1), scaled(other, 1)] == [2, 4, 2, 2]
+    assert calls == [1, 2, 1]
+    assert scaled.__doc__ == "The program, scaled."
+
+
+def test_nothing_is_a_result_like_others():
+    calls = []
+
+    @derived
+    def nothing(program):
+        calls.append(program)
+
+    program = Program()
+    assert nothing(program) is nothing(program) is None
+    assert len(calls) == 1
+
+
+def test_functions_do_not_see_each_others_results():
+    one, other = derived(lambda program, x: ("one", x)), derived(lambda program, x: ("other", x))
+    program = Program()
+    assert one(program, 1) == ("one", 1)
+    assert other(program, 1) == ("other", 1)
+
+
+def test_a_known_result_is_told_without_computing_it():
+    square = derived(lambda program, x: x * x)
+    program = Program()
+    assert square.known(program, 3) is None
+    square(program, 3)
+    assert square.known(program, 3) == 9
+
+
+def test_results_die_with_the_program():
+    made = derived(lambda program: Result())
+    program = Program()
+    reference = weakref.ref(made(program))
+    assert reference() is not None
+    del program
+    gc.collect()
+    assert reference() is None
+
+
+def test_of_too_many_results_the_oldest_go():
+    calls = []
+
+    @derived
+    def doubled(program, x):
+        calls.append(x)
+        return 2 * x
+
+    program = Program()
+    for x in range(10 * MOST_DERIVED):
+        assert doubled(program, x) == 2 * x
+    assert len(program.derivations[doubled]) <= MOST_DERIVED
+    del calls[:]
+    assert doubled(program, 10 * MOST_DERIVED - 1) == 20 * MOST_DERIVED - 2
+    assert calls == []
+    assert doubled(program, 0) == 0
+    assert calls == [0]
+
+
+def test_threads_agree_on_the_first_result_and_no_lock_is_held():
+    # each thread is inside the function while the others are: a lock would stop them here
+    count = 4
+    inside = threading.Barrier(count, timeout=30)
+
+    @derived
+    def made(program):
+        inside.wait()
+        return Result()
+
+    program, results = Program(), []
+    threads = [threading.Thread(target=lambda: results.append(made(program))) for _ in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == count
+    assert len({id(r) for r in results}) == 1
+
+
+def test_threads_that_fill_a_bounded_table_get_right_results():
+    wide = derived(lambda program, x: (x, x + 1))
+    program, wrong = Program(), []
+
+    def work(start):
+        for x in range(start, start + 3 * MOST_DERIVED):
+            if wide(program, x) != (x, x + 1):
+                wrong.append(x)
+
+    threads = [threading.Thread(target=work, args=(n * 100,)) for n in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+def test_an_error_is_not_kept():
+    fails = [True]
+
+    @derived
+    def made(program):
+        if fails:
+            raise ValueError("not yet")
+        return 1
+
+    program = Program()
+    try:
+        made(program)
+    except ValueError:
+        fails.clear()
+    assert made(program) == 1
+
+
+def test_programs_keep_what_is_derived_of_them():
+    jaxpr = weft.make_jaxpr(lambda x: np.float32(2.0) * x)(1.0)
+    size = derived(lambda program: len(program.equations))
+    assert size(jaxpr) == 1
+    assert size in jaxpr.derivations
+    assert jaxpr.without_consts() is jaxpr.without_consts()

@@ -1,0 +1,5 @@
+"""All bugs that can be planted."""
+
+from planted import engine, namespaces, primitives, rare
+
+MUTANTS = (*primitives.MUTANTS, *engine.MUTANTS, *namespaces.MUTANTS, *rare.MUTANTS)

@@ -1,0 +1,157 @@
+"""Bugs in interpreters, higher-order primitives, transformations, the compiler, and sharding."""
+
+from planted.record import Mutant
+
+SWITCHES = "tests/interpreters/test_switches_and_effects.py"
+WIRING = "tests/compiler/test_outlined_wiring.py"
+KEYS = "tests/transforms/jit/test_keys_and_donation.py"
+REPEATED = "tests/transforms/devices/test_repeated_calls.py"
+SHARDING = "tests/test_sharding.py"
+
+MUTANTS = (
+    # --- interpreters ---
+    Mutant(
+        "I01", "pushforward's key without the mask", "interpreters/jvp.py",
+        'key = ("pushforward", primitive, params, mask)',
+        'key = ("pushforward", primitive, params)',
+        f"{KEYS} -k differentiated",
+    ),
+    Mutant(
+        "I02", "kernels kept when switches change", "interpreters/plan.py",
+        "        if kernels is None or kernels.epoch is not thread.switches:\n"
+        "            kernels = self.prepared()\n",
+        "        if kernels is None:\n            kernels = self.prepared()\n",
+        f"{SWITCHES} -k linear_map",
+    ),
+    Mutant(
+        "I04", "linearize: a node is left out if any of its tangents is zero",
+        "interpreters/linearize.py",
+        "if all(t is None for t in ins):",
+        "if any(t is None for t in ins):",
+        "tests/interpreters/test_linearize.py",
+        equivalent="tangents come as arrays, zeros among them, and so do those of every node: "
+        "none is None",
+    ),
+    Mutant(
+        "I07", "transposition: effects without a cotangent are no error",
+        "interpreters/transpose.py",
+        "            if primitive.effects:\n                raise no_tangents(e.params)\n"
+        "            continue\n",
+        "            continue\n",
+        f"{SWITCHES} -k callback",
+    ),
+    Mutant(
+        "I08", "vmap: the last of equal elements stands for all", "interpreters/batch.py",
+        "one = slice_(x, start=(0,) * n, limit=(1, *shape), strides=(1,) * n)",
+        "one = slice_(x, start=(x.aval.shape[0] - 1,) + (0,) * (n - 1), "
+        "limit=(x.aval.shape[0], *shape), strides=(1,) * n)",
+        "tests/higher_order/test_stacked.py tests/transforms/test_vmap.py",
+        equivalent="the elements are the same wherever the result is used; a map over devices "
+        "that says so falsely (check_vma=False) comes here under debug_nans only, which looks "
+        "for NaNs and returns nothing of it",
+    ),
+    # --- higher-order primitives ---
+    Mutant(
+        "H06", "while: dependence through the condition", "higher_order/while_loop.py",
+        "if not inexact and any(depends(cond_jaxpr, (*consts, *carry))):",
+        "if False:",
+        f"{SWITCHES} -k linear",
+    ),
+    Mutant(
+        "H08", "a sum in groups is taken for the same on all devices", "higher_order/together.py",
+        'every - own if primitive in ALIKE and params["groups"] is None else every | own',
+        "every - own if primitive in ALIKE else every | own",
+        f"{REPEATED} -k groups",
+    ),
+    Mutant(
+        "H09", "equal programs of different lines are one", "higher_order/interning.py",
+        "equations.append((e.primitive, e.params, e.source, *map(atom, e.inputs)))",
+        "equations.append((e.primitive, e.params, *map(atom, e.inputs)))",
+        f"{SWITCHES} -k nan",
+    ),
+    Mutant(
+        "H11", "elements in turn: the key without types", "higher_order/in_turn.py",
+        'key = ("in turn", key, tuple(batched), *[a.aval for a in args])',
+        'key = ("in turn", key, tuple(batched))',
+        "tests/higher_order/test_in_turn.py",
+        equivalent="`key` has the programs inside, whose inputs have these types; the size of the "
+        "batch is no part of the traced step",
+    ),
+    Mutant(
+        "H16", "a map as one program: another axis is brought to the front",
+        "higher_order/stacked.py",
+        "at = len(kept)",
+        "at = 0",
+        "tests/higher_order/test_stacked.py",
+    ),
+    # --- transformations ---
+    Mutant(
+        "T02", "an array passed twice is donated", "transforms/jit/dispatch.py",
+        "        if len({id(x) for x in leaves}) < len(leaves) or any(\n",
+        "        if any(\n",
+        f"{REPEATED} -k twice",
+    ),
+    Mutant(
+        "T03", "several devices: the caller's memory is used", "compiler/placing.py",
+        "put_parts(host if large or host is not x else x.copy(), to, alias=not large)",
+        "put_parts(host, to, alias=not large)",
+        f"{REPEATED} -k written",
+    ),
+    Mutant(
+        "T06", "static names inferred for positional-only parameters", "transforms/arguments.py",
+        "0 <= n < len(positional) and positional[n] in by_name",
+        "0 <= n < len(positional)",
+        f"{KEYS} -k positional_only",
+    ),
+    # --- compiler and sharding ---
+    Mutant(
+        "C02", "disk cache: a file of another user is trusted", "compiler/disk_cache.py",
+        "if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():",
+        "if not stat.S_ISREG(status.st_mode):",
+        "tests/compiler/test_disk_cache.py -k another_user",
+    ),
+    Mutant(
+        "C03", "outlining: blocks wired differently are one", "compiler/outline.py",
+        "return within.tobytes(), [",
+        "return len(within), [",
+        WIRING,
+    ),
+    Mutant(
+        "C04", "outlining: results that only some blocks lend", "compiler/outline.py",
+        "needed[kind] = needed[kind] | used if kind in needed else used",
+        "needed[kind] = used",
+        WIRING,
+    ),
+    Mutant(
+        "C08", "donated index where inputs are dropped", "compiler/program.py",
+        "self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]",
+        "self.donated = [i for i in self.live if i in set(donated)]",
+        f"{KEYS} -k unused",
+    ),
+    Mutant(
+        "C10", "a result's spec: axes of the mesh in another order", "compiler/layout.py",
+        "yield (name, *rest)",
+        "yield (*rest, name)",
+        "tests/core/test_placements.py",
+        equivalent="the reverse of every sequence is tried too, and the one that divides as the "
+        "result is divided is taken: no two of them divide alike",
+    ),
+    Mutant(
+        "S03", "P('x') and P('x', None) are different shardings", "sharding.py",
+        "    while parts and parts[-1] == ():\n        parts.pop()\n",
+        "",
+        SHARDING,
+    ),
+    Mutant(
+        "S04", "a mesh with a device twice", "sharding.py",
+        "if len(set(array.flat)) != array.size:",
+        "if False:",
+        SHARDING,
+    ),
+    Mutant(
+        "S05", "every sharding is addressable", "sharding.py",
+        "return all(d.process_index == d.client.process_index for d in self.devices)",
+        "return True",
+        SHARDING,
+    ),
+)  # fmt: skip

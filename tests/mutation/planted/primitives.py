@@ -1,0 +1,50 @@
+"""Bugs in first-order primitives, and in the text that is written for them."""
+
+from planted.record import Mutant
+
+EDGES = "tests/primitives/test_large_and_edges.py"
+
+MUTANTS = (
+    Mutant(
+        "P03", "a long sum drops the rest after whole rows", "primitives/structural.py",
+        "        return total + flat[whole:].dot(rest)\n",
+        "        return total\n",
+        f"{EDGES} -k long_array",
+    ),
+    Mutant(
+        "P05", "cumulative loop: axes not brought back (3-D, large)", "primitives/cumulative.py",
+        "back = tuple(sorted(range(len(order)), key=lambda i: order[i]))",
+        "back = order",
+        f"{EDGES} -k running",
+    ),
+    Mutant(
+        "P10", "betainc at a = x = 0", "primitives/incomplete.py",
+        "    value = m.where((a == 0) & (x == 0), 0.0, m.where((b == 0) & (x == 1), 1.0, value))\n",
+        "",
+        f"{EDGES} -k betainc",
+    ),
+    Mutant(
+        "P11", "igamma(inf, x)", "primitives/incomplete.py",
+        "out = m.where((x == 0) | (a == math.inf), at_zero, out)\n        # all",
+        "out = m.where(x == 0, at_zero, out)\n        # all",
+        f"{EDGES} -k incomplete_gamma",
+    ),
+    Mutant(
+        "P16", "stable sort: the order of -0 and 0", "primitives/sorting.py",
+        'if is_stable and x.dtype.kind == "f":',
+        'if is_stable and x.dtype.kind == "c":',
+        f"{EDGES} -k stable_sort",
+    ),
+    Mutant(
+        "C05", "the constants 0.0 and -0.0 are one", "stablehlo/block.py",
+        "key = (repr(value), aval)",
+        "key = (value, aval)",
+        "tests/stablehlo/test_constants.py",
+    ),
+    Mutant(
+        "C06", "an array of 0.0 and -0.0 is taken for one number", "stablehlo/attributes.py",
+        "(flat.view(np.uint8) == np.resize(flat[:1].view(np.uint8), flat.nbytes)).all()",
+        "bool((flat == flat[0]).all())",
+        "tests/stablehlo/test_constants.py",
+    ),
+)  # fmt: skip
