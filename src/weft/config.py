@@ -20,11 +20,22 @@ without them, for caches of what they don't change.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .switch_state import (
+    _lock,
+    _overriding,
+    _register,
+    _rekey,
+    _Thread,
+    _unite,
+    caches as caches,
+    set_axes as set_axes,
+    thread,
+    traced_attributes,
+)
 from .switch_values import (
     GUARDS,
     device,
@@ -38,32 +49,7 @@ from .switch_values import (
     words_of,
 )
 
-
-class _Thread(threading.local):
-    """The values in effect in the current thread.
-
-    Class attributes are the global values; a thread inside a `with` block has instance attributes
-    over them, which is all that there is to inheritance. So a global update is seen by all threads
-    at once, except where they override that switch. `key` depends on all of them: see `_rekey`.
-    """
-
-    key: tuple[Any, ...] = ()
-    switches: tuple[Any, ...] = ()
-    axes: tuple[tuple[Any, int], ...] = ()  # (name, size), the outermost first
-    x64: bool = False
-
-    if TYPE_CHECKING:  # one attribute a switch, made by `Switch.__init__`
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-thread = _Thread()
-
 _switches: dict[str, Switch] = {}
-_lock = threading.RLock()
-_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-# The attribute dicts of threads inside a `with` block: a global update renews their keys too.
-_overriding: list[dict[str, Any]] = []
 
 callbacks: list[Callable[[], None]] = []
 """Called, in order and without arguments, after a change of a value in `thread.key`."""
@@ -111,6 +97,8 @@ class Switch:
         setattr(_Thread, self.attribute, value)
         for known in (name, *aliases):
             _switches[known] = self
+        if traced:
+            traced_attributes.append(self.attribute)
 
     def checked(self, value: Any, where: str) -> Any:
         """`value` in the form that is kept; a ValueError that names `where` if it is not valid."""
@@ -158,65 +146,29 @@ class Override(ContextDecorator):
 def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: Any) -> None:
     """Sets or clears the override of `switch` in `own`, a thread's attributes."""
     with _lock:
+        if switch.traced:
+            caches.divide()
         if present:
             own[switch.attribute] = value
         else:
             own.pop(switch.attribute, None)
         changed = switch.traced and _rekey(own)
         _register(own)
+        if switch.traced:
+            _unite()
     if changed:
         _announce()
-
-
-def _register(own: dict[str, Any]) -> None:
-    """After a change of a thread's attributes: has it in `_overriding` if it overrides anything."""
-    overrides = any(name not in _KEYS for name in own)
-    known = any(each is own for each in _overriding)
-    if overrides and not known:
-        _overriding.append(own)
-    elif known and not overrides:
-        _overriding[:] = [each for each in _overriding if each is not own]
-    if not overrides:
-        for name in _KEYS:
-            own.pop(name, None)
-
-
-_KEYS = ("key", "switches")
-
-
-def _rekey(own: dict[str, Any] | None) -> bool:
-    """Renews the key of one thread, or the global one; tells whether a switch in it changed."""
-    values = (own or {}).get
-    switches = tuple(values(s.attribute, getattr(_Thread, s.attribute)) for s in _traced)
-    # 1 == True, but every parser gives values of one type: equal keys are the same keys.
-    switches = _interned(switches)
-    key = _interned((*switches, values("axes", ())))
-    if own is None:
-        changed = _Thread.switches is not switches
-        _Thread.key, _Thread.switches = key, switches
-    else:
-        changed = own.get("switches", _Thread.switches) is not switches
-        own["key"], own["switches"] = key, switches
-    return changed
 
 
 AXES = "the named axes in scope"
 
 
 def key_differences(old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any]]:
-    """What differs between two values of `thread.key`: (name, value then, value now)."""
+    """The differences between two values of `thread.key`: (name, value then, value now)."""
     names = [*(s.name for s in _traced), AXES]
     for name, a, b in zip(names, old, new, strict=False):
         if a != b:
             yield name, a, b
-
-
-def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The one object for equal keys; after very many of them (axes with ever new names) another,
-    which costs those who compare by identity a look-up."""
-    if len(_keys) > 4096:
-        _keys.clear()
-    return _keys.setdefault(key, key)
 
 
 def overrides() -> dict[str, Any]:
@@ -225,32 +177,18 @@ def overrides() -> dict[str, Any]:
     return {s.name: own[s.attribute] for s in set(_switches.values()) if s.attribute in own}
 
 
-def set_axes(axes: tuple[tuple[Any, Any], ...] | None) -> None:
-    """Has these axes in scope in this thread (`None`: the global ones); see `scope.py`."""
-    own = thread.__dict__
-    with _lock:
-        if axes is None:
-            own.pop("axes", None)
-        else:
-            own["axes"] = axes
-        switches = own["switches"] = own.get("switches", _Thread.switches)
-        key = (*switches, axes or ())
-        own["key"] = _interned(key)
-        _register(own)
-
-
 def _announce() -> None:
     for function in tuple(callbacks):
         function()
 
 
 def everywhere(*names: str) -> bool:
-    """Whether any of these switches is on for threads that don't override it."""
+    """True if any of these switches is on for threads that don't override it."""
     return any(getattr(_Thread, _switches[name].attribute) for name in names)
 
 
 def anywhere(name: str, usual: Any) -> bool:
-    """Whether a switch has another value than the usual one in any thread."""
+    """True if a switch has another value than the usual one in any thread."""
     attribute = _switches[name].attribute
     with _lock:
         values = [own.get(attribute, usual) for own in _overriding]
@@ -278,12 +216,15 @@ class Config:
         switch = _named(name)
         value = switch.checked(value, f"config.update({name!r})")
         with _lock:
-            setattr(_Thread, switch.attribute, value)
             changed = False
+            if switch.traced:
+                caches.divide()
+            setattr(_Thread, switch.attribute, value)
             if switch.traced:
                 changed = _rekey(None)
                 for own in _overriding:
                     changed |= _rekey(own)
+                _unite()
         if changed:
             _announce()
 
@@ -585,3 +526,4 @@ def transfer_guard(level: str) -> Any:
 
 _traced = tuple(s for s in switches() if s.traced)
 _rekey(None)
+_unite()

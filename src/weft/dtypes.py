@@ -164,7 +164,7 @@ def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
 
 
 def _levels_to_user() -> int:
-    """How far above our caller the first frame outside this package is, for `stacklevel`."""
+    """The distance of the first frame outside this package, for `stacklevel`."""
     package = __name__.partition(".")[0]
     level = 1
     frame = sys._getframe(1)
@@ -205,12 +205,12 @@ def _kind(dtype: Any) -> int:
 
 
 def is_bool(dtype: Any) -> bool:
-    """Whether `dtype` is bool."""
+    """True if `dtype` is bool."""
     return _kind(dtype) == _BOOL
 
 
 def is_integer(dtype: Any) -> bool:
-    """Whether `dtype` is a signed or unsigned integer (bool is not).
+    """True if `dtype` is a signed or unsigned integer (bool is not).
 
     Example:
       >>> is_integer(int4), is_integer("uint8"), is_integer(bool)
@@ -220,17 +220,17 @@ def is_integer(dtype: Any) -> bool:
 
 
 def is_signed(dtype: Any) -> bool:
-    """Whether `dtype` is a signed integer."""
+    """True if `dtype` is a signed integer."""
     return _kind(dtype) == _SIGNED
 
 
 def is_unsigned(dtype: Any) -> bool:
-    """Whether `dtype` is an unsigned integer."""
+    """True if `dtype` is an unsigned integer."""
     return _kind(dtype) == _UNSIGNED
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether `dtype` is a real floating-point type, bfloat16 and the float8s included.
+    """True if `dtype` is a real floating-point type, bfloat16 and the float8s included.
 
     Example:
       >>> is_float(bfloat16), is_float(complex64), is_float(float0)
@@ -240,12 +240,12 @@ def is_float(dtype: Any) -> bool:
 
 
 def is_complex(dtype: Any) -> bool:
-    """Whether `dtype` is complex."""
+    """True if `dtype` is complex."""
     return _kind(dtype) == _COMPLEX
 
 
 def is_inexact(dtype: Any) -> bool:
-    """Whether `dtype` is floating-point or complex: what can be differentiated."""
+    """True if `dtype` is floating-point or complex: what can be differentiated."""
     return _kind(dtype) & (_FLOAT | _COMPLEX) != 0
 
 
@@ -275,7 +275,7 @@ def issubdtype(a: Any, b: Any) -> bool:
 
 
 def _is_abstract(dtype: Any) -> bool:
-    """Whether `dtype` is a NumPy class of dtypes, such as np.floating, not one dtype."""
+    """True if `dtype` is a NumPy class of dtypes, such as np.floating, not one dtype."""
     return isinstance(dtype, type) and dtype in _ABSTRACT_CLASSES
 
 
@@ -285,7 +285,7 @@ _ABSTRACT_CLASSES = frozenset(
 
 
 def scalar_type_of(x: Any) -> type:
-    """Which of Python's bool, int, float, complex describes a value or dtype.
+    """The one of Python's bool, int, float, complex that describes a value or dtype.
 
     Example:
       >>> scalar_type_of(bfloat16), scalar_type_of(np.int8(3)), scalar_type_of(1j)

@@ -1,13 +1,15 @@
-"""What is in scope where a program is traced, and so a part of the key of what is traced.
+"""The scope that a program is traced in, which is a part of its key.
 
 Named axes, which `vmap(axis_name=…)` and others bring in; and what `Mark`s stand for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .config import set_axes, thread
+
+T = TypeVar("T")
 
 
 class Mark:
@@ -21,32 +23,55 @@ class Mark:
 
 
 DEVICES = Mark("maps over devices")
-"""How many maps over devices surround what is being traced."""
+"""The number of maps over devices around what is being traced."""
 MESH = Mark("mesh")
 """The mesh of the innermost `with mesh:`."""
 
 
 def in_scope(mark: Mark, default: Any = None) -> Any:
-    """What a mark stands for in this thread."""
+    """The value of a mark in this thread."""
     for name, value in thread.axes:
         if name is mark:
             return value
     return default
 
 
-@contextmanager
-def named_axis(name: Any, size: Any) -> Iterator[None]:
-    """Has a named axis in scope within a block, in this thread; one of that name is hidden.
+def within_axis(name: Any, size: Any, function: Callable[..., T], *args: Any) -> T:
+    """The result of `function(*args)` where a named axis is in scope, in this thread.
 
-    A `Mark` in the place of the name brings its value in.
+    It hides another one of that name. A `Mark` in the place of the name brings its value in. What
+    is traced inside is another program than outside: the axes are in `thread.key`. No callback is
+    called, since what primitives keep doesn't depend on axes.
 
-    Programs traced inside are others than those outside: the axes are in `thread.key`. No callback
-    is called, since what primitives keep doesn't depend on axes.
+    A function with a `try` of its own, so that interrupts leave the scope as it was: see
+    `weft.core.trace.under`. Leaving it takes a call, which an interrupt may come before: then it is
+    made again.
     """
     before = thread.__dict__.get("axes")
-    inner = (*[a for a in before or () if a[0] != name], (name, size))
-    hash(inner)  # what can't be in a key is refused before anything has changed
-    set_axes(inner)
+    inner = inner_axes(name, size)
+    try:
+        set_axes(inner)
+        return function(*args)
+    finally:
+        try:
+            set_axes(before)
+        except BaseException:
+            set_axes(before)
+            raise
+
+
+def inner_axes(name: Any, size: Any) -> tuple[tuple[Any, Any], ...]:
+    """The axes in scope with one more; an error for what can't be in a key."""
+    inner = (*[a for a in thread.axes if a[0] != name], (name, size))
+    hash(inner)
+    return inner
+
+
+@contextmanager
+def named_axis(name: Any, size: Any) -> Iterator[None]:
+    """A block with a named axis in scope, as in `within_axis`."""
+    before = thread.__dict__.get("axes")
+    set_axes(inner_axes(name, size))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Where in a pytree a leaf sits, and where two structures differ: paths and their text.
+"""Paths to the leaves of a pytree, and to the differences of two structures, and their text.
 
 Knows a structure by its attributes only (see `treedef.py`); nothing of how trees are flattened.
 """
@@ -172,7 +172,7 @@ def shown(treedef: Any) -> str:
 
 
 def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
-    """Where the structure `full` does not begin as `prefix` does; None if it does.
+    """The first place at which `full` does not begin as `prefix` does; None if it does.
 
     Returns: the path, what `prefix` has there, what `full` has there, and a remark, in words.
     """
@@ -235,7 +235,7 @@ def _keys(keys: Iterable[Any]) -> str:
 
 
 def _remark(prefix: Any, full: Any) -> str:
-    """What to add on the difference between two roots."""
+    """A remark on the difference between two roots."""
     if full.kind is None:
         return ""
     a, b = prefix.kind.type, full.kind.type

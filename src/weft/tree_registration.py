@@ -195,7 +195,7 @@ def register_dataclass(
 
 
 def _values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """What takes these attributes of an object, as a tuple."""
+    """A function that returns these attributes of an object as a tuple."""
     if len(names) > 1:
         return attrgetter(*names)
     if not names:

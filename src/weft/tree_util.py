@@ -145,7 +145,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
 
 
 def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[Any]:
-    """What `tree` has at the leaves of `treedef`."""
+    """The parts of `tree` at the leaves of `treedef`."""
     leaves, other = flatten(tree)
     if other is treedef or other == treedef:
         return leaves
@@ -163,7 +163,7 @@ def _short(treedef: PyTreeDef) -> str:
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all leaves are true.
+    """True if all leaves are true.
 
     Example:
       >>> tree_all({"a": True, "b": [1, 0]})
@@ -229,7 +229,7 @@ def tree_transpose(
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
-    """Whether each element is a leaf.
+    """True if each element is a leaf.
 
     Example:
       >>> all_leaves([1, "x"]), all_leaves([1, (2,)])
@@ -264,7 +264,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure is that of a leaf.
+    """True if a structure is that of a leaf.
 
     Example:
       >>> treedef_is_leaf(tree_structure(0)), treedef_is_leaf(tree_structure(None))

@@ -92,7 +92,7 @@ class Kind:
         return tuple(result[0]), result[1]
 
     def same_data(self, a: Any, b: Any) -> bool:
-        """Whether the data of two such nodes are equal.
+        """True if the data of two such nodes are equal.
 
         Keys of dicts are equal if a dict would say so. Other data must have the same type too: 1,
         1.0 and True are different statements.
@@ -107,7 +107,7 @@ class Kind:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal and of one type, inside tuples too."""
+    """True if two values are equal and of one type, inside tuples too."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -124,7 +124,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def is_plain(data: Any) -> bool:
-    """Whether holding on to `data` is harmless, and equal data are interchangeable."""
+    """True if holding on to `data` is harmless, and equal data are interchangeable."""
     return type(data) is str or (type(data) is tuple and all(type(part) is str for part in data))
 
 
@@ -147,7 +147,7 @@ class PyTreeDef:
     )  # fmt: skip
 
     kind: Kind | None
-    """How the root comes apart; None if it is a leaf."""
+    """The registered node class of the root; None if it is a leaf."""
     data: Any
     num_leaves: int
     num_nodes: int
@@ -203,7 +203,7 @@ class PyTreeDef:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the whole tree is one leaf."""
+        """True if the whole tree is one leaf."""
         return self.kind is None
 
     def children(self) -> list[PyTreeDef]:
@@ -355,12 +355,12 @@ LEAF = PyTreeDef(None, None, ())
 
 
 def kind_of(x: Any) -> Kind | None:
-    """How `x` comes apart, if it is a node; None if it is a leaf."""
+    """The node class of `x`; None if it is a leaf."""
     return kind_of_type(type(x))
 
 
 def kind_of_type(cls: type) -> Kind | None:
-    """How direct instances of `cls` come apart; None if they are leaves."""
+    """The node class of direct instances of `cls`; None if they are leaves."""
     if cls not in KINDS:
         _classify(cls)
     return KINDS[cls]

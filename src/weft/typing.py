@@ -37,7 +37,7 @@ class SupportsDType(Protocol):
 
 @runtime_checkable
 class SupportsShape(Protocol):
-    """What stands for an array where only its shape and dtype matter, as in `eval_shape`.
+    """A stand-in for an array where only its shape and dtype matter, as in `eval_shape`.
 
     Example:
       >>> isinstance(np.zeros(3), SupportsShape), isinstance(3, SupportsShape)
@@ -57,19 +57,19 @@ Scalar: TypeAlias = bool | int | float | complex
 """A Python number: weak in promotion."""
 
 ArrayLike: TypeAlias = Union["Array", np.ndarray[Any, Any], np.generic, Scalar]
-"""What array functions take. Lists and tuples are not among them: see `numpy.asarray`."""
+"""Arguments of array functions. Lists and tuples are not among them: see `numpy.asarray`."""
 
 DType: TypeAlias = np.dtype[Any]
 """A dtype in canonical form."""
 
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | SupportsDType
-"""What can name a dtype: a dtype, a scalar class, a name, one of Python's number types."""
+"""A name of a dtype: a dtype, a scalar class, a name, one of Python's number types."""
 
 Shape: TypeAlias = tuple[int, ...]
 """The length of each axis."""
 
 ShapeLike: TypeAlias = int | Sequence[int]
-"""What can be given for a shape; a single int is the length of the only axis."""
+"""A shape as users write it; a single int is the length of the only axis."""
 
 Axis: TypeAlias = int | None
 """One axis, counted from the end if negative; None is all of them, or none, as documented."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.compiler.loaded import run
+from weft.compiler.loaded import run_program
 from weft.compiler.program import Constant, Input, Program, Result, program_of
 from weft.primitives.transcendental import sin
 
@@ -35,7 +35,7 @@ def test_outputs_of_every_kind():
         Result,
     ]
     x, y = f32([1.0, 2.0]), f32([3.0, 4.0])
-    a, b, c, d, e, f = run(p, [x, y])
+    a, b, c, d, e, f = run_program(p, [x, y])
     assert a is x
     same(b, [4.0, 6.0])
     same(c, [5.0, 6.0])
@@ -50,12 +50,12 @@ def test_unused_inputs_are_not_passed():
     kept = program(lambda x, y, z: (y * 2, z), 1.0, 2.0, 3.0, keep_unused=True)
     assert kept.live == [0, 1, 2]
     for q in (p, kept):
-        same(run(q, [f32(1.0), f32(5.0), f32(7.0)])[0], 10.0)
+        same(run_program(q, [f32(1.0), f32(5.0), f32(7.0)])[0], 10.0)
 
 
 def test_nothing_to_compute_is_not_compiled():
     p = program(lambda x: (x, 2.0), 1.0)
-    out = run(p, [f32(4.0)])
+    out = run_program(p, [f32(4.0)])
     same(out[0], 4.0)
     assert not p.executables
 
@@ -65,15 +65,15 @@ def test_constants_are_passed_not_written_into_the_program():
     p = program(lambda x: x + w, 1.0)
     assert len(p.consts) == 1
     assert len(p.text("cpu")[0]) < 2000
-    same(run(p, [f32(1.0)])[0], np.arange(1000) + 1)
+    same(run_program(p, [f32(1.0)])[0], np.arange(1000) + 1)
 
 
 def test_committed_arguments_decide_the_device():
     device = weft.devices()[0]
     p = program(lambda x, y: x + y, 1.0, 2.0)
     placed = weft.device_put(np.float32(2.0), device)
-    assert run(p, [f32(1.0), placed])[0].committed
-    assert not run(p, [f32(1.0), f32(1.0)])[0].committed
+    assert run_program(p, [f32(1.0), placed])[0].committed
+    assert not run_program(p, [f32(1.0), f32(1.0)])[0].committed
 
 
 def test_one_program_a_jaxpr():
@@ -95,7 +95,7 @@ def test_many_threads_compile_once(monkeypatch):
 
     def work():
         barrier.wait()
-        results.append(run(p, [f32(np.ones(7))])[0])
+        results.append(run_program(p, [f32(np.ones(7))])[0])
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for t in threads:
@@ -108,8 +108,8 @@ def test_many_threads_compile_once(monkeypatch):
 
 def test_results_are_computed_anew_each_time():
     p = program(lambda x: x * 2, f32([1.0]))
-    first = run(p, [f32([1.0])])[0]
-    second = run(p, [f32([2.0])])[0]
+    first = run_program(p, [f32([1.0])])[0]
+    second = run_program(p, [f32([2.0])])[0]
     same(first, [2.0])
     same(second, [4.0])
 
@@ -120,7 +120,7 @@ def test_results_are_computed_anew_each_time():
 def test_dtypes_pass_through_xla(dtype):
     x = weft.device_put(np.array([[0, 1], [1, 1]], dtype))
     p = program(lambda x: (x.T, x), x)
-    a, b = run(p, [x])
+    a, b = run_program(p, [x])
     assert a.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(np.asarray(a), np.asarray(x).T)
     assert b is x

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.config import caches
 from weft.core.array import literal
 from weft.core.aval import aval
 from weft.core.checking import check_jaxpr
@@ -104,8 +105,10 @@ def test_the_switch_checks_each_stage():
         return next(turns)
 
     def run():
-        broken.types.clear()
-        return weft.make_jaxpr(lambda x: (broken(x), broken.types.clear()))(np.float32(1.0))
+        caches.here().caches[broken.types].clear()
+        return weft.make_jaxpr(lambda x: (broken(x), caches.here().caches[broken.types].clear()))(
+            np.float32(1.0)
+        )
 
     run()
     turns = iter([F32, VECTOR, VECTOR, VECTOR])

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "weft"
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
     "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration "
-    "config scope sharding switch_values errors lazy",
+    "config scope sharding switch_values switch_state errors lazy",
     "core stablehlo",
     "runtime primitives",
     "compiler distributed",

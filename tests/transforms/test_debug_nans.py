@@ -235,7 +235,9 @@ def test_looking_at_nans_is_allowed():
 def test_what_only_the_compiled_program_makes(monkeypatch):
     """Run operation by operation there is none: here, because that sees other values."""
     f = weft.jit(lambda x: {"y": x * 2.0})
-    monkeypatch.setattr("weft.interpreters.nonfinite.search", lambda jaxpr, args, steps: ([], None))
+    monkeypatch.setattr(
+        "weft.interpreters.debugging.nonfinite.search", lambda jaxpr, args, steps: ([], None)
+    )
     text = message(f, onp.float32(onp.nan))
     assert "gives a NaN in its result['y']" in text
     assert "run operation by operation it gives none: the compiled program made it" in text

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
+from ..core.bounded import remember
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.messages import tell
 from ..core.placement import (
@@ -25,7 +26,6 @@ from ..core.placement import (
     same_parts,
     type_on,
 )
-from ..core.primitive import remember
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain
 from ..runtime import client, transfers
@@ -461,6 +461,7 @@ def load(
         groups = [c.type.placement for c in program.consts if c.type.placement.group is not None]
         where = groups[0] if groups else ANYWHERE
     group = where.group
+    found: Loaded | None
     if group is None:
         device = where.device
         if device is None:
@@ -468,9 +469,11 @@ def load(
             device = chosen or client.default_device()
             where = ANYWHERE if chosen is None else on_device(chosen, committed=False)
         key: Any = device, where, named is not None
-        if key not in program.loaded:
-            found: Loaded = OneDevice(program, device, where, named is not None)
-            remember(program.loaded, key, found)
+        found = program.loaded.get(key)
+        if found is None:
+            found = remember(
+                program.loaded, key, OneDevice(program, device, where, named is not None)
+            )
     else:
         said = tuple(inputs) if inputs is not None else (None,) * len(types)
         live = set(program.live)
@@ -483,13 +486,15 @@ def load(
         )
         wanted = tuple(outs) if outs is not None else (None,) * len(program.outputs)
         key = group, full, said, wanted
-        if key not in program.loaded:
-            found = Several(program, group, full, said, wanted)
-            remember(program.loaded, key, found)
-    return program.loaded[key]  # type: ignore[no-any-return]
+        found = program.loaded.get(key)
+        if found is None:
+            found = remember(program.loaded, key, Several(program, group, full, said, wanted))
+    return found
 
 
-def run(program: Program, args: Sequence[Array], device: Device | None = None) -> list[Array]:
+def run_program(
+    program: Program, args: Sequence[Array], device: Device | None = None
+) -> list[Array]:
     """The outputs for arrays.
 
     Args:
@@ -512,8 +517,8 @@ def run(program: Program, args: Sequence[Array], device: Device | None = None) -
 
 
 def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:
-    """The outputs of a jaxpr for arrays, compiled once; see `run`."""
-    return run(program_of(jaxpr, (), False), args, device)
+    """The outputs of a jaxpr for arrays, compiled once; see `run_program`."""
+    return run_program(program_of(jaxpr, (), False), args, device)
 
 
 # --- arrays from one division to another ---

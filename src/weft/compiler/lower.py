@@ -6,10 +6,10 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
+from ..core.bounded import remember
 from ..core.checking import check_results
 from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, Var
-from ..core.primitive import remember
 from ..primitives.callbacks import TOKEN, token_of
 from ..stablehlo import Block, Module, Operand
 from ..stablehlo.shardy import Meshes

@@ -14,10 +14,11 @@ import numpy as np
 from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
+from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.primitive import Primitive, remember
+from ..core.primitive import Primitive
 from ..primitives.callbacks import TOKEN
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes

@@ -4,6 +4,9 @@ Knows shapes and dtypes; knows nothing of values or traces.
 """
 
 import math
+import threading
+import weakref
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,9 +24,8 @@ class Aval:
     the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
     """
 
-    __slots__ = ("aval", "dtype", "ndim", "shape", "size", "text", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "text", "weak_type")
 
-    aval: "Aval"
     placement: Placement = ANYWHERE
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -31,6 +33,11 @@ class Aval:
     ndim: int
     size: int
     text: str | None
+
+    @property
+    def aval(self) -> "Aval":
+        """Itself."""
+        return self
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -61,21 +68,49 @@ class Aval:
         return aval, (self.shape, self.dtype, self.weak_type)
 
 
-_interned: dict[tuple[tuple[int, ...], np.dtype[Any], bool], Aval] = {}
+Parts = tuple[tuple[int, ...], np.dtype[Any], bool]
+
+
+class _Reference(weakref.ref[Aval]):
+    """An entry of the table, which knows its key."""
+
+    __slots__ = ("parts",)
+    parts: Parts
+
+
+# An aval is here while something else has it, so that programs of ever new shapes don't fill the
+# table. Entries of avals that died wait in `_dead`: what ends an object may do so at any moment, in
+# the midst of `_intern` too, and so takes no lock and doesn't touch the table.
+_interned: dict[Parts, _Reference] = {}
+_dead: deque[_Reference] = deque()
+_lock = threading.Lock()
 
 
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
     """The one aval with this shape (a tuple of ints), dtype (a NumPy dtype) and weak type."""
     try:
-        return _interned[shape, dtype, weak_type]
+        found = _interned[shape, dtype, weak_type]()
     except KeyError:
-        return _intern(shape, dtype, weak_type)
+        found = None
+    return _intern(shape, dtype, weak_type) if found is None else found
 
 
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
-    self = Aval()
-    self.aval = self
-    self.shape, self.dtype, self.weak_type = shape, dtype, bool(weak_type)
-    self.ndim, self.size, self.text = len(shape), math.prod(shape), None
-    return _interned.setdefault((shape, dtype, self.weak_type), self)
+    parts = shape, dtype, bool(weak_type)
+    made = Aval()
+    made.shape, made.dtype, made.weak_type = parts
+    made.ndim, made.size, made.text = len(shape), math.prod(shape), None
+    reference = _Reference(made, _dead.append)
+    reference.parts = parts
+    with _lock:
+        while _dead:
+            entry = _dead.popleft()
+            if _interned.get(entry.parts) is entry:
+                del _interned[entry.parts]
+        there = _interned.get(parts)
+        found = None if there is None else there()
+        if found is None:
+            _interned[parts] = reference
+            found = made
+    return found

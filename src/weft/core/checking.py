@@ -51,7 +51,7 @@ def check_results(
 
 
 class _Wrong(Exception):
-    """What is wrong, in words."""
+    """The description of an error, in words."""
 
 
 def _check(jaxpr: Jaxpr) -> None:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 from .array import Array
 from .aval import Aval
 from .derived import derived
-from .place import placed
 from .printing import jaxpr_text
+from .source_location import at_location
 
 
 class Var:
@@ -156,26 +156,44 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
     """Interprets a jaxpr under `trace`, equation by equation."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
+    del args  # the caller's, perhaps: a value is to be freed after its last use
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
-        return run_in_places(jaxpr, env, trace)
+        return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
-    for equation in jaxpr.equations:
+    for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:
             outs = bind(equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars))
             env.update(zip(outvars, outs, strict=True))
+            del outs
         else:
             env[outvars[0]] = bind(equation.primitive, inputs, equation.params, outvars[0].aval)
+        for v in dead:
+            del env[v]
+        del inputs
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 
 
-def run_in_places(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
+@derived
+def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
+    """The variables that nothing after an equation uses, for each equation."""
+    used = {v for v in jaxpr.outvars if type(v) is Var}
+    found = []
+    for e in reversed(jaxpr.equations):
+        dead = {v for v in (*e.inputs, *e.outvars) if type(v) is Var} - used
+        found.append(tuple(dead))
+        used |= dead
+    found.reverse()
+    return found
+
+
+def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
     """As `run`, where equations know which line of the user's they come from."""
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
         avals = [v.aval for v in e.outvars]
-        with placed(e.source):
+        with at_location(e.source):
             if e.primitive.multiple:
                 outs = trace.bind(e.primitive, inputs, e.params, tuple(avals))
             else:

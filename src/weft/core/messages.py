@@ -1,4 +1,4 @@
-"""What weft tells a user who asked for it: through the standard logger named "weft".
+"""Messages for a user who asked for them: through the standard logger named "weft".
 
 `logging` is loaded by the first message: it would be a twentieth of weft's import time.
 """

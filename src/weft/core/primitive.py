@@ -44,8 +44,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from .. import errors
+from ..config import caches, thread
 from .array import as_value
 from .aval import Aval
+from .bounded import remember_under
 from .derived import Owner
 from .source import NOTED, note_user_line
 from .trace import current
@@ -57,8 +59,6 @@ R = TypeVar("R", bound=Rule)
 RULES = ("type", "evaluate", "lower", "jvp", "transpose", "batch")
 
 registry: dict[str, "Primitive"] = {}
-
-_CACHE_LIMIT = 4096  # signatures kept per primitive and cache
 
 
 class Axis(NamedTuple):
@@ -129,10 +129,11 @@ class Primitive:
         self.name, self.__doc__ = name, doc
         self.multiple, self.host_limit = multiple, host_limit
         self.evaluate_in: dict[Any, Rule] = {}  # dtype of the first operand -> its evaluate rule
-        self.kernels: dict[Any, Any] = {}  # signature -> what the evaluating trace runs
-        self.types: dict[Any, Any] = {}  # signature -> output aval(s)
         self.templates: dict[Any, Any] = {}  # signature -> its StableHLO (compiler/lower.py)
-        self.derivatives: dict[Any, Any] = {}  # signature and active arguments -> Derivative
+        # the numbers of caches that depend on switches: `caches.now[primitive.kernels][signature]`
+        self.kernels = caches.add()  # signature -> what the evaluating trace runs
+        self.types = caches.add()  # signature -> output aval(s)
+        self.derivatives = caches.add()  # signature and active arguments -> Derivative
         if name in registry:
             raise ValueError(f"Primitive: the name {name!r} is taken by {registry[name].__doc__!r}")
         registry[name] = self
@@ -165,17 +166,18 @@ class Primitive:
         avals = [a.aval for a in args]
         key = (params, *avals)
         try:
-            return self.types[key]
+            return caches.now[self.types][key]
         except KeyError:
             pass
         except TypeError:
             raise unhashable(self, params) from None
         if self.type_rule is None:
             raise errors.MissingRuleError(f"{self}: has no type rule")
+        state = thread.switches
         out: Aval | tuple[Aval, ...] = self.type_rule(*avals, **dict(params))
         if self.multiple:
             out = tuple(out)  # type: ignore[arg-type]
-        return remember(self.types, key, out)
+        return remember_under(state, self.types, key, out)
 
     # Each decorator defines one rule.
     def type(self, rule: R) -> R:
@@ -301,25 +303,6 @@ class HigherOrder(Primitive):
 def is_linear(arg: Any) -> bool:
     """True for an argument of a transpose rule that is to get a cotangent."""
     return type(arg) is Aval
-
-
-def remember(cache: dict[Any, Any], key: Any, value: Any, limit: int = _CACHE_LIMIT) -> Any:
-    """Puts an entry in a bounded cache, and returns it; a full one starts afresh.
-
-    Of threads that come with one for the same key, all get the first one's: what is compiled for it
-    is compiled once.
-    """
-    if len(cache) >= limit:
-        cache.clear()
-    return cache.setdefault(key, value)
-
-
-def forget_all() -> None:
-    """Empties what primitives have cached: a switch that changes meaning has been turned."""
-    for primitive in list(registry.values()):  # another thread may be loading more of them
-        primitive.kernels.clear()
-        primitive.types.clear()
-        primitive.derivatives.clear()
 
 
 def unhashable(primitive: Primitive, params: Any) -> Exception:

@@ -3,22 +3,45 @@
 Knows nothing of any interpretation; `weft.interpreters` holds those.
 """
 
-import contextlib
 import threading
 import weakref
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..config import config, everywhere, thread
 from ..lazy import Deferred
 
+if TYPE_CHECKING:
+    from .primitive import Primitive
+    from .value import Value
+
+T = TypeVar("T")
+Params = tuple[tuple[str, Any], ...]
+"""The parameters of an operation: a hashable tuple of (name, value) pairs."""
+
 
 class Trace:
-    """One interpretation of primitives. `bind` is all there is to implement."""
+    """One interpretation of primitives. `bind` is all there is to implement.
+
+    Attributes:
+      outside: the trace that this one calls, or was begun in; None for the one that computes.
+      closed: True once the function has been traced: the tracers can't be used any more.
+      computes: True for the traces at the bottom, which have no other outside.
+      transform: the transformation that traces, for messages: `grad`.
+      function: the user's function that is traced, for messages.
+    """
 
     __slots__ = ()
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    outside: "Trace | None" = None
+    closed: bool = False
+    computes: bool = False
+    transform: str = "trace"
+    function: Callable[..., Any] | None = None
+
+    def bind(
+        self, primitive: "Primitive", args: "Sequence[Value]", params: Params, out: Any = None
+    ) -> Any:
         """Applies `primitive` to values.
 
         Args:
@@ -29,8 +52,22 @@ class Trace:
         """
         raise NotImplementedError(f"{type(self).__name__}.bind")
 
+    def bind_custom(
+        self,
+        primitive: "Primitive",
+        function: Callable[..., "list[Value]"],
+        rules: Any,
+        args: "Sequence[Value]",
+    ) -> "list[Value]":
+        """Applies a function with a derivative rule of its own to values."""
+        raise NotImplementedError(f"{type(self).__name__}.bind_custom")
+
+    def has_ended(self) -> bool:
+        """True if the tracers can't be used now: the trace is closed."""
+        return self.closed
+
     def origin(self, tracer: Any) -> str:
-        """How and where a tracer was made, if that is known: `by sin at model.py:3, in f`."""
+        """The operation and line that made a tracer, if known: `by sin at model.py:3, in f`."""
         return ""
 
 
@@ -42,11 +79,12 @@ class _Unloaded(Trace):
     """
 
     __slots__ = ()
+    computes = True
     _evaluate = Deferred("weft.interpreters.evaluate")
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         trace = self._evaluate.base
-        if is_bottom(current.trace):  # a switch in the environment may want another one
+        if current.trace.computes:  # a switch in the environment may want another one
             trace = current.trace
         return trace.bind(primitive, args, params, out)
 
@@ -60,27 +98,58 @@ _threads = weakref.WeakKeyDictionary()
 
 
 class _Current(threading.local):
-    """The trace of this thread. `base` is the evaluating trace, where every thread begins."""
+    """The trace of this thread.
+
+    Attributes:
+      trace: what applying a primitive means at present.
+      base: the evaluating trace, where every thread begins.
+      bottom: the trace that computes in this thread: `base`, or the watching trace in its place.
+      reopened: the traces whose tracers a rule may use though they are closed (batch.py).
+    """
 
     base: Any = _Unloaded()
     trace: Any = base
-    quiet: Any = None  # runs NumPy kernels without warnings (interpreters/evaluate.py: quietly)
+    bottom: Any = base
+    reopened: tuple[Trace, ...] = ()
+    quiet: Callable[..., Any] | None = None  # runs NumPy kernels without warnings (evaluate.py)
 
     def __init__(self) -> None:
+        assert thread.key  # the switches know of this thread before it computes anything
         _threads[threading.current_thread()] = self.__dict__
 
 
 current = _Current()
-_watching = Deferred("weft.interpreters.watch")
+_watching = Deferred("weft.interpreters.debugging.watch")
+
+
+def under(trace: Trace, function: Callable[..., T], *args: Any) -> T:
+    """The result of `function(*args)` where `trace` is the current one. Nobody else sets it.
+
+    This holds against Ctrl-C, signal handlers that raise, and anything else that interrupts at any
+    moment: the trace outside comes back before other Python code runs. CPython looks for signals
+    when a Python function begins, when a call returns and when a loop goes back, and nowhere else;
+    between `try` and the first line in it, and between the end of the block and the store in
+    `finally`, there is none of these. So it is a function with a `try` of its own, and must stay
+    one: the `__exit__` of a context manager that is written in Python begins like every function,
+    and an interrupt there would leave the thread in a dead trace. (Of 20,000 interrupts, a
+    `contextmanager` lost some 400: tests/threads/test_interrupts.py.)
+    """
+    outside = current.trace
+    try:
+        current.trace = trace
+        return function(*args)
+    finally:
+        # a switch may have put another trace at the bottom in the meantime: debug_nans
+        current.trace = current.bottom if outside.computes else outside
 
 
 def looked_at() -> bool:
-    """Whether a switch wants every result looked at in this thread."""
+    """True if a switch wants every result looked at in this thread."""
     return bool(thread.debug_nans or thread.debug_infs or thread.enable_checks)
 
 
 def watched() -> bool:
-    """Whether a switch wants more of every operation than that it is computed."""
+    """True if a switch wants more of every operation than that it is computed."""
     return looked_at() or thread.default_device is not None
 
 
@@ -92,41 +161,24 @@ def watch() -> None:
     """Puts the watching trace in the place of the base trace, or takes it away, as switches say.
 
     So nobody who computes has to ask: where results are to be looked at, `current.trace` is another
-    trace. In the midst of a transformation it is the innermost `outside` that is exchanged.
+    trace. In the midst of a transformation it is the innermost `outside` that is replaced, and
+    `under` returns to the new one.
     """
-    base = current.base
-    if watched():
-        wanted = _watching.watching
-        if everywhere(*_WATCHED):
-            _Current.trace = wanted
+    everybody = _watching.watching if everywhere(*_WATCHED) else current.base
+    if everybody is not _Current.bottom:
+        _Current.trace = _Current.bottom = everybody
+        if everybody is not current.base:
             for own in list(_threads.values()):  # the watching trace itself asks each thread
-                if own.get("trace") is base:
-                    own["trace"] = wanted
-    else:
-        wanted = base
-        if not everywhere(*_WATCHED):
-            _Current.trace = base
+                if "bottom" in own:
+                    own["bottom"] = everybody
+                if "trace" in own and own["trace"].computes:
+                    own["trace"] = everybody
+    bottom = current.bottom = _watching.watching if watched() else current.base
     trace = current.trace
-    if is_bottom(trace):
-        current.trace = wanted
+    if trace.computes:
+        current.trace = bottom
         return
-    while not is_bottom(getattr(trace, "outside", base)):
+    while trace.outside is not None and not trace.outside.computes:
         trace = trace.outside
-    if getattr(trace, "outside", None) is not None:
-        trace.outside = wanted
-
-
-def is_bottom(trace: Any) -> bool:
-    """Whether a trace computes: the base trace, or the one that is in its place."""
-    return trace is current.base or getattr(trace, "watches", False)
-
-
-@contextlib.contextmanager
-def tracing(trace: Trace) -> Iterator[Trace]:
-    """Makes `trace` the current one within a block."""
-    outside = current.trace
-    current.trace = trace
-    try:
-        yield trace
-    finally:
-        current.trace = outside
+    if trace.outside is not None:
+        trace.outside = bottom

@@ -21,7 +21,7 @@ _REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 
 
 
 class _Files:
-    """Where weft's files are, and those of libraries that it calls: set by `core/source.py`."""
+    """The folders of weft's files, and of libraries that it calls: set by `core/source.py`."""
 
     inside = ""
     libraries: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def chain(entries: list[TracebackType], last: Any) -> Any:
 
 
 def is_inside(frame: FrameType) -> bool:
-    """Whether a frame is weft's."""
+    """True if a frame is weft's."""
     return frame.f_code.co_filename.startswith(files.inside)
 
 

@@ -18,7 +18,7 @@ from .source import located, noted
 
 
 class Value:
-    """What traced programs compute with: has an aval, and acts as a NumPy array does."""
+    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does."""
 
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
@@ -51,7 +51,7 @@ class Value:
 
     @property
     def weak_type(self) -> bool:
-        """Whether the dtype gives way, as a Python scalar's does."""
+        """True if the dtype gives way, as a Python scalar's does."""
         return self.aval.weak_type
 
     @property
@@ -416,11 +416,11 @@ class Value:
         return Value.operators.argmax(self, axis=axis, keepdims=keepdims)
 
     def any(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-        """Whether any element is true, over axes."""
+        """True if any element is true, over axes."""
         return Value.operators.any(self, axis=axis, keepdims=keepdims, where=where)
 
     def all(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-        """Whether all elements are true, over axes."""
+        """True if all elements are true, over axes."""
         return Value.operators.all(self, axis=axis, keepdims=keepdims, where=where)
 
     def cumsum(self, axis: Any = None, dtype: Any = None) -> Any:
@@ -440,7 +440,7 @@ class Value:
         return Value.operators.argsort(self, axis=axis)
 
     def searchsorted(self, values: Any, side: Any = "left") -> Any:
-        """Where values would go to keep a sorted array sorted."""
+        """The indices at which values would keep a sorted array sorted."""
         return Value.operators.searchsorted(self, values, side=side)
 
     def take(self, indices: Any, axis: Any = None, mode: Any = None) -> Any:

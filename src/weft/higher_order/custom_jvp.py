@@ -16,7 +16,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.batch import batch, first, repeated
-from ..interpreters.derivative import Derivative, split
+from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.stage import closes_over, stage
 from ..programs.hash_consing import ProgramOwner, consed_with
 from ..programs.transform import (
@@ -159,7 +159,7 @@ def _(
     ) -> tuple[list[Value], list[Value | None]]:
         return rules.jvp(primals[consts:], tangents[consts:])
 
-    return split(pushed, avals, mask, True, rules.name)  # type: ignore[no-any-return]
+    return split_jvp(pushed, avals, mask, True, rules.name)
 
 
 @custom_jvp_call.pushforward

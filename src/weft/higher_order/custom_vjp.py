@@ -12,8 +12,8 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import Mask, active, scatter_list
-from ..core.place import passing_back
 from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.batch import repeated
@@ -188,7 +188,7 @@ def _(
 
     def backward(*args: Value) -> list[Value]:
         residuals, cts = args[: len(res_avals)], scatter_list(args[len(res_avals) :], out_mask)
-        with passing_back(rules.name):
+        with in_backward_pass(rules.name):
             results = rules.backward(tree, residuals, cts, avals[consts:])
         chosen = active(results, mask[consts:])
         return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]

@@ -19,7 +19,7 @@ from ..core.primitive import Axis, HigherOrder
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.batch import repeated
-from ..interpreters.derivative import Derivative, split
+from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.jvp import jvp
 from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
@@ -102,7 +102,7 @@ def _(
     ) -> tuple[list[Value], list[Value | None]]:
         return pushed(primals, tangents, side, other, count)
 
-    return split(rule, avals, mask, True, "linear_solve")  # type: ignore[no-any-return]
+    return split_jvp(rule, avals, mask, True, "linear_solve")
 
 
 @linear_solve.pushforward

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from ..compiler.loaded import run as run_program
+from ..compiler.loaded import run_program
 from ..compiler.program import Program
 from ..core.array import Array
 from ..core.aval import Aval

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ..compiler.dead_code import jaxpr_calls_host, without_effects
-from ..compiler.loaded import run as run_program
+from ..compiler.loaded import run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.array import Array

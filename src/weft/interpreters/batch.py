@@ -4,7 +4,7 @@ Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from .. import errors
@@ -13,13 +13,13 @@ from ..core.array import Tracer
 from ..core.aval import aval
 from ..core.checking import check_results
 from ..core.jaxpr import uses_axis
-from ..core.place import here
 from ..core.primitive import Axis, Shared
-from ..core.trace import Trace, current
+from ..core.source_location import location_of
+from ..core.trace import Trace, current, under
 from ..primitives.slicing import slice_
 from ..primitives.structural import broadcast_in_dim, reshape
-from ..scope import named_axis
-from .leaks import refuse_leaks
+from ..scope import within_axis
+from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
 
 
@@ -34,7 +34,7 @@ class BatchTracer(Tracer):
         self.aval = aval(a.shape[1:], a.dtype, a.weak_type)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if self._trace.closed:
+        if self._trace.has_ended():
             return leaked(self._trace, operation, self)
         cure = {
             "bool": "lax.cond or numpy.where instead of if",
@@ -54,6 +54,7 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """Runs the batched form of each operation under the trace outside it."""
 
+    outside: Trace
     __slots__ = ("axis", "closed", "function", "name", "outside", "size", "transform")
 
     def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
@@ -78,12 +79,8 @@ class BatchTrace(Trace):
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
         axis = self.axis if own or primitive.takes_axis else self.size
-        before = current.trace
-        current.trace = self.outside
-        try:
-            result = rule(values, batched, axis, **dict(params))
-        finally:
-            current.trace = before
+        named = partial(rule, **dict(params)) if params else rule
+        result = under(self.outside, named, values, batched, axis)
         if primitive.multiple:
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
@@ -100,9 +97,7 @@ class BatchTrace(Trace):
         def batched_function(*xs: Any) -> list[Any]:
             return self.over(function, xs, mine, same)
 
-        before = current.trace
-        current.trace = self.outside
-        try:
+        def applied() -> list[Any]:
             outs = self.outside.bind_custom(
                 primitive, batched_function, rules.batched(mine, self.over), values
             )
@@ -113,8 +108,8 @@ class BatchTrace(Trace):
             return [
                 first(o) if s else BatchTracer(self, o) for o, s in zip(outs, same, strict=True)
             ]
-        finally:
-            current.trace = before
+
+        return under(self.outside, applied)
 
     def over(
         self,
@@ -128,25 +123,66 @@ class BatchTrace(Trace):
         Args:
           same: a list that is filled: which results are the same for all of the batch.
         """
-        before, state = current.trace, (self.outside, self.closed)
-        self.outside, self.closed, current.trace = before, False, self
+        trace = ReopenedTrace(current.trace, self)
+        inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
+        before = current.reopened
         try:
-            with in_scope(self.axis):
-                outs = function(
-                    *[BatchTracer(self, a) if b else a for a, b in zip(args, batched, strict=True)]
-                )
-            differ = [o.__class__ is BatchTracer and o._trace is self for o in outs]
-            if same is not None:
-                same[:] = [not d for d in differ]
-            return [
-                o.value if d else repeated(o, self.size) for o, d in zip(outs, differ, strict=True)
-            ]
+            current.reopened = (*before, self.root)
+            outs = trace.adopted(mapped(trace, function, inputs))
         finally:
-            current.trace = before
-            self.outside, self.closed = state
+            current.reopened = before
+            trace.closed = True
+        differ = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
+        if same is not None:
+            same[:] = [not d for d in differ]
+        return [o.value if d else repeated(o, self.size) for o, d in zip(outs, differ, strict=True)]
+
+    @property
+    def root(self) -> "BatchTrace":
+        """The trace of the vmap that this one serves: itself, if no rule has opened it again."""
+        return self
+
+    def has_ended(self) -> bool:
+        return self.closed and self.root not in current.reopened
 
 
-class WatchedTrace(BatchTrace):
+class ReopenedTrace(BatchTrace):
+    """Maps a rule of the user's over the axis of a trace that may have ended.
+
+    A rule runs when the derivative is taken: under another trace than its function, later, and in
+    several threads at one time. It may close over tracers of the trace that it was defined under,
+    its root, and those are taken for tracers of this one. So the root is not changed, and each run
+    has a trace of its own.
+    """
+
+    __slots__ = ("_root",)
+
+    def __init__(self, outside: Trace, origin: BatchTrace) -> None:
+        super().__init__(outside, origin.axis, origin.function)
+        self._root = origin.root
+
+    @property
+    def root(self) -> BatchTrace:
+        return self._root
+
+    def adopted(self, args: Sequence[Any]) -> list[Any]:
+        """The values, where those of the root, and of other runs, are this trace's."""
+        root = self._root
+        return [
+            BatchTracer(self, a.value)
+            if a.__class__ is BatchTracer and a._trace is not self and a._trace.root is root
+            else a
+            for a in args
+        ]
+
+    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+        return super().bind(primitive, self.adopted(args), params, out)
+
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        return super().bind_custom(primitive, function, rules, self.adopted(args))
+
+
+class CheckingBatchTrace(BatchTrace):
     """Knows where its tracers were made, and looks at what batch rules give: under
     `check_tracer_leaks` and `enable_checks`."""
 
@@ -164,7 +200,7 @@ class WatchedTrace(BatchTrace):
             avals = said if primitive.multiple else [said]
             check_results(str(primitive), "batch", outs, avals, [a.aval for a in args])
         if thread.check_tracer_leaks:
-            place = here(primitive.name)
+            place = location_of(primitive.name)
             for x in outs:
                 self.made[id(x)] = f"by {place.operation} at {place.line}"
         return result
@@ -173,9 +209,12 @@ class WatchedTrace(BatchTrace):
         return self.made.get(id(tracer), "")
 
 
-def in_scope(axis: Axis) -> Any:
-    """The block in which collectives may refer to a mapped axis by its name."""
-    return nullcontext() if axis.name is None else named_axis(axis.name, axis.size)
+def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:
+    """The results of a function under a trace; collectives in it may refer to the axis by name."""
+    size, name = trace.axis
+    if name is None:
+        return under(trace, function, *inputs)
+    return within_axis(name, size, under, trace, function, *inputs)
 
 
 def batch(
@@ -192,16 +231,12 @@ def batch(
     With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
     of pairs (output, whether it is batched).
     """
-    kind = WatchedTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
+    kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)
     inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
-    before = current.trace
-    current.trace = trace
     try:
-        with in_scope(axis):
-            outs = function(*inputs)
+        outs = mapped(trace, function, inputs)
     finally:
-        current.trace = before
         trace.closed = True
     mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
     values = [o.value if m else o for o, m in zip(outs, mine, strict=True)]

@@ -1,4 +1,4 @@
-"""Which values depend on which inputs; programs inside equations taken apart by it.
+"""Dependence of values on inputs; programs inside equations taken apart by it.
 
 Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
 """

@@ -10,14 +10,16 @@ from typing import Any
 
 from .. import dtypes, errors
 from ..compiler.dead_code import live_equations, without_dead_code
+from ..config import caches, thread
 from ..core.aval import Aval
+from ..core.bounded import remember_under
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.primitive import Primitive, remember
-from ..core.trace import current
+from ..core.primitive import Primitive
+from ..core.trace import under
 from ..primitives.structural import zeros
 from .dependence import dependents, partition_equations
-from .plan import Plan
+from .host_program import PreparedJaxpr
 from .stage import StageTrace
 from .transpose import transpose
 
@@ -25,7 +27,7 @@ Mask = tuple[bool, ...]
 
 
 class Derivative:
-    """What to run now, and the linear map that it leaves.
+    """A program to run now, and the linear map that it leaves.
 
     Attributes:
       forward: primals -> outputs, then residuals.
@@ -48,16 +50,23 @@ class Derivative:
     def __init__(
         self, mask: Mask, forward: Jaxpr, outs: int, out_mask: Mask, linear: Jaxpr
     ) -> None:
-        self.mask, self.forward, self.outs, self.out_mask = mask, Plan(forward), outs, out_mask
+        self.mask, self.forward, self.outs, self.out_mask = (
+            mask,
+            PreparedJaxpr(forward),
+            outs,
+            out_mask,
+        )
         self.linear = linear
         self.only_linear: Any = None
-        self._linear_plan: Plan | None = None
-        self._transposed: dict[Any, tuple[Plan, Mask | None]] = {}  # with the outputs, if not all
+        self._linear_plan: PreparedJaxpr | None = None
+        self._transposed: dict[
+            Any, tuple[PreparedJaxpr, Mask | None]
+        ] = {}  # with the outputs, if not all
 
     def push(self, residuals: Sequence[Any], tangents: Sequence[Any], trace: Any) -> list[Any]:
         """Tangents out, for `out_mask`."""
         if self._linear_plan is None:
-            self._linear_plan = Plan(self.linear)
+            self._linear_plan = PreparedJaxpr(self.linear)
         return self._linear_plan.run([*residuals, *tangents], trace)
 
     def pull(self, residuals: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
@@ -71,7 +80,7 @@ class Derivative:
         found = self._transposed.get(known)
         if found is None:
             jaxpr, nonzero = transpose(self.linear, len(residuals), known)
-            made = Plan(jaxpr), None if all(nonzero) else nonzero
+            made = PreparedJaxpr(jaxpr), None if all(nonzero) else nonzero
             found = self._transposed.setdefault(known, made)
         plan, partial = found
         results = plan.run([*residuals, *given], trace)
@@ -90,11 +99,14 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
     owner = primitive.keeps_derivatives_on(params)
     if owner is not None:
         return derivative_on(owner, primitive, params, mask, avals)
-    key = params, mask, *avals
+    signature = (params, mask, *avals)
     try:
-        return primitive.derivatives[key]
+        return caches.now[primitive.derivatives][signature]
     except KeyError:
-        return remember(primitive.derivatives, key, derive(primitive, avals, params, mask))
+        pass
+    state = thread.switches
+    found = derive(primitive, avals, params, mask)
+    return remember_under(state, primitive.derivatives, signature, found)
 
 
 @derived
@@ -125,10 +137,10 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask)
             return out, [None] * len(outs) if primitive.multiple else None
         return out, primitive.jvp_rule(primals, tangents, out, **dict(params))
 
-    return split(pushed, avals, mask, primitive.multiple, str(primitive))
+    return split_jvp(pushed, avals, mask, primitive.multiple, str(primitive))
 
 
-def split(
+def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
     """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
@@ -139,10 +151,8 @@ def split(
     trace = StageTrace("differentiation", name)
     primals = [trace.input(a) for a in avals]
     tangents = [trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)]
-    outside = current.trace
-    current.trace = trace
     try:
-        out, t_out = pushed(trace, primals, tangents)
+        out, t_out = under(trace, pushed, trace, primals, tangents)
         outs, t_outs = (list(out), list(t_out)) if multiple else ([out], [t_out])
         for o, t in zip(outs, t_outs, strict=True):
             if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
@@ -154,7 +164,6 @@ def split(
         whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
     finally:
         trace.close()
-        current.trace = outside
     if not any(out_mask):
         return None
     n = len(avals)
@@ -184,7 +193,7 @@ def cut(whole: Jaxpr, n: int, n_outs: int, mask: Mask, out_mask: Mask) -> Deriva
     return Derivative(mask, forward, n_outs, out_mask, linear_jaxpr)
 
 
-def residual_plan(d: Derivative, name: str) -> Plan:
+def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
     """From the other arguments to the outputs without a tangent and the residuals, for an operation
     whose active arguments are tangents: possible only if it is linear in them."""
     if d.only_linear is None:
@@ -203,16 +212,15 @@ def residual_plan(d: Derivative, name: str) -> Plan:
         trace = StageTrace("differentiation", name)
         known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
         inputs = dict(zip(known, [trace.input(v.aval) for v in known], strict=True))
-        outside = current.trace
-        current.trace = trace
-        try:
+        lean = Jaxpr(forward.constvars, forward.consts, forward.invars, forward.equations, wanted)
+
+        def at_zero() -> list[Any]:
             args = [inputs[v] if v in inputs else zeros(v.aval) for v in forward.invars]
-            lean = Jaxpr(
-                forward.constvars, forward.consts, forward.invars, forward.equations, wanted
-            )
-            whole = trace.finish(run(lean, args, trace))
+            return run(lean, args, trace)
+
+        try:
+            whole = trace.finish(under(trace, at_zero))
         finally:
             trace.close()
-            current.trace = outside
-        d.only_linear = Plan(without_dead_code(whole)[0])
+        d.only_linear = PreparedJaxpr(without_dead_code(whole)[0])
     return d.only_linear  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from ..core.primitive import Primitive
 
 
 class _Machine:
-    """What the policy knows of the machine, found at the first operation."""
+    """The properties of the machine that the policy asks for, found at the first operation."""
 
     accelerated: bool | None = None
     find_accelerator: Callable[[], bool] = staticmethod(lambda: False)
@@ -25,7 +25,7 @@ machine = _Machine()
 def runs_on_host(
     primitive: Primitive, params: Any, avals: Sequence[Aval], outs: Sequence[Aval]
 ) -> bool:
-    """Whether NumPy carries an operation out at once.
+    """True if NumPy carries an operation out at once.
 
     `host_limit` of the primitive is the number of elements (of the largest operand or output) up
     to which NumPy is the faster one: `None` means always, 0 never. Where elements don't tell the

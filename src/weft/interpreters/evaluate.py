@@ -5,18 +5,20 @@ Fills the first of the two hooks: the base trace.
 
 import contextvars
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import errors
 from ..compiler import placing
-from ..compiler.loaded import constrained, run
+from ..compiler.loaded import constrained, run_program
 from ..compiler.program import one_operation
-from ..config import config, thread
+from ..config import caches, thread
 from ..core.array import Array, Tracer
+from ..core.bounded import remember_under
 from ..core.messages import tell
-from ..core.primitive import Primitive, forget_all, remember
+from ..core.primitive import Primitive
 from ..core.trace import Trace, current, watch, watched
 from ..runtime import buffer as buffers, client
 from ..runtime.client import Device
@@ -24,15 +26,18 @@ from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
+T = TypeVar("T")
+
 
 class EvaluateTrace(Trace):
     """Carries every operation out at once, by NumPy or by XLA (see `eager_tiers`)."""
 
     __slots__ = ()
+    computes = True
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = primitive.kernels[(params, *[a.type for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *[a.type for a in args])]
         except KeyError:
             kernel, out = self.prepare(primitive, args, params)
         if kernel is None:
@@ -41,7 +46,10 @@ class EvaluateTrace(Trace):
         for a in args:
             host = a._host
             hosts.append(self.fetch(a) if host is None else host)
-        result = quietly()(kernel, *hosts)
+        try:
+            result = quietly()(kernel, *hosts)
+        except RuntimeError as error:
+            result = interrupting(error, kernel, *hosts)
         if primitive.multiple:
             return [Array(r, o) for r, o in zip(result, out, strict=True)]
         return Array(result, out)
@@ -49,6 +57,7 @@ class EvaluateTrace(Trace):
     def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
         """Finds, once for each signature, what to run and what comes out."""
         refuse_tracers(primitive, args)
+        state = thread.switches
         out = primitive.out(args, params)
         avals, types = [a.aval for a in args], [a.type for a in args]
         kernel = None
@@ -59,7 +68,7 @@ class EvaluateTrace(Trace):
             tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
         if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
             return kernel, out
-        return remember(primitive.kernels, (params, *types), (kernel, out))  # type: ignore[no-any-return]
+        return remember_under(state, primitive.kernels, (params, *types), (kernel, out))
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
@@ -69,7 +78,7 @@ class EvaluateTrace(Trace):
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
-        outs = run(one_operation(primitive, params, [a.aval for a in args], out), args)
+        outs = run_program(one_operation(primitive, params, [a.aval for a in args], out), args)
         return outs if primitive.multiple else outs[0]
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -105,7 +114,7 @@ class EvaluateTrace(Trace):
             self.fetch(array)
 
     def is_ready(self, array: Array) -> bool:
-        """Whether an array has been computed."""
+        """True if an array has been computed."""
         if array._host is None and array._buffer is None:
             self.fetch(array)  # says that it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
@@ -117,7 +126,7 @@ class EvaluateTrace(Trace):
         array._buffer = array._host = None
 
     def is_deleted(self, array: Array) -> bool:
-        """Whether an array's memory is gone."""
+        """True if an array's memory is gone."""
         if array._host is not None:
             return False
         return array._buffer is None or bool(buffers.is_deleted(array._buffer))
@@ -141,13 +150,13 @@ class EvaluateTrace(Trace):
 
 
 def refuse_tracers(primitive: Primitive, args: Any) -> None:
-    """What comes here is to be computed now: a tracer has outlived its trace."""
+    """Raises UnexpectedTracerError for a tracer: what comes here is to be computed now."""
     for a in args:
         if isinstance(a, Tracer):
             raise leaked(a._trace, primitive.name, a)
 
 
-def quietly() -> Any:
+def quietly() -> Callable[..., Any]:
     """A runner of NumPy kernels that gives no warnings of overflow or NaN, as XLA doesn't.
 
     NumPy's error state is a context variable: a context of our own costs 50 ns a call; entering
@@ -155,16 +164,32 @@ def quietly() -> Any:
     """
     run = current.quiet
     if run is None:
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        run = current.quiet = context.run
+        run = current.quiet = quiet_runner()
     return run
+
+
+def quiet_runner() -> Callable[..., Any]:
+    """A new runner of NumPy kernels."""
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore")
+    return context.run
+
+
+def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T:
+    """The result of a kernel that `quietly` could not begin, since this thread is in the midst of
+    another one: this is a signal handler, a finalizer, or Python code that a kernel called.
+
+    A context can be entered once at a time. To ask before each kernel would cost more than many of
+    them take; this costs nothing until it happens. Errors of the kernel's own are raised again.
+    """
+    if not str(error).startswith("cannot enter context"):
+        raise error
+    result: T = quiet_runner()(kernel, *args)
+    return result
 
 
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
-config.on_change(forget_all)
-# The environment said so, and nothing was turned; or a switch was, and its trace imports this.
-if watched() and "weft.interpreters.watch" not in sys.modules:
-    watch()
+if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it would load this one
+    watch()  # the environment said so, and nothing was turned

@@ -9,11 +9,11 @@ from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Jaxpr, run
-from ..core.place import here, placed, places_wanted
 from ..core.primitive import Primitive
-from ..core.trace import Trace, current
+from ..core.source_location import at_location, location_of, locations_wanted
+from ..core.trace import Trace, current, under
+from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative
-from .leaks import refuse_leaks
 from .stage import leaked
 
 
@@ -46,6 +46,7 @@ class JvpTracer(Tracer):
 class JvpTrace(Trace):
     """Runs primals and tangents under the trace outside it."""
 
+    outside: Trace
     __slots__ = ("closed", "function", "outside", "transform")
 
     def __init__(self, outside: Any, transform: str = "jvp", function: Any = None) -> None:
@@ -109,19 +110,15 @@ class JvpTrace(Trace):
                 "  fix: use custom_jvp, which serves both modes"
             )
         waiting = iter(tangents)
-        outside = current.trace
-        current.trace = self.outside
-        try:
-            outs, t_outs = rules.jvp(primals, [next(waiting) if m else None for m in mask])
-        finally:
-            current.trace = outside
+        given = [next(waiting) if m else None for m in mask]
+        outs, t_outs = under(self.outside, rules.jvp, primals, given)
         return [
             o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)
         ]
 
 
-class PlacedTrace(JvpTrace):
-    """Says which operation of the user's it is at: see `core/place.py`."""
+class LocatingJvpTrace(JvpTrace):
+    """Says which operation of the user's it is at: see `core/source_location.py`."""
 
     __slots__ = ("made",)
 
@@ -130,7 +127,7 @@ class PlacedTrace(JvpTrace):
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        with placed(place := here(primitive.name)):
+        with at_location(place := location_of(primitive.name)):
             result = super().bind(primitive, args, params, out)
         for x in result if primitive.multiple else [result]:
             self.made[id(x)] = f"by {place.operation} at {place.line}"
@@ -157,17 +154,14 @@ def jvp(
     about: Any = None,
 ) -> tuple[list[Any], list[Any]]:
     """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
-    kind = PlacedTrace if places_wanted() else JvpTrace
+    kind = LocatingJvpTrace if locations_wanted() else JvpTrace
     trace = kind(current.trace, "jvp", about)
     args = [
         p if t is None else JvpTracer(trace, p, t) for p, t in zip(primals, tangents, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = function(*args)
+        results = under(trace, function, *args)
     finally:
-        current.trace = outside
         trace.closed = True
     mine = [r.__class__ is JvpTracer and r._trace is trace for r in results]
     outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]

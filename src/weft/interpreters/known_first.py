@@ -6,13 +6,13 @@ Knows the base trace; knows nothing of which transformation is outside.
 from typing import Any
 
 from ..core.array import Tracer
-from ..core.trace import Trace, current, watched
-from .watch import watching
+from ..core.trace import Trace, current
 
 
 class KnownFirstTrace(Trace):
     """Computes operations on arrays; those on tracers mean what they mean outside."""
 
+    outside: Trace
     __slots__ = ("outside",)
 
     def __init__(self, outside: Any) -> None:
@@ -22,7 +22,7 @@ class KnownFirstTrace(Trace):
         """The trace that has to do with these arguments."""
         if any(isinstance(a, Tracer) for a in args):
             return self.outside
-        return watching if watched() else current.base
+        return current.bottom
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
         return self.for_(args).bind(primitive, args, params, out)

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..config import thread
+from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
-from ..core.place import Place, here, placed, places_wanted
-from ..core.trace import Trace, current
+from ..core.source_location import SourceLocation, at_location, location_of, locations_wanted
+from ..core.trace import Trace, current, under
 from ..primitives.structural import add, zeros
+from .debugging.leaks import refuse_leaks
 from .dependence import reached
 from .derivative import Mask, derivative, residual_plan
-from .leaks import refuse_leaks
 from .stage import closes_over, leaked
 from .transpose import no_tangents
 
@@ -73,6 +73,7 @@ _BOTH: Mask = (True, True)
 class LinearizeTrace(Trace):
     """Runs primals under the trace outside it, and writes down a tape."""
 
+    outside: Trace
     __slots__ = ("closed", "function", "outside", "tape", "transform")
 
     def __init__(self, outside: Any, transform: str = "grad", function: Any = None) -> None:
@@ -119,7 +120,7 @@ class LinearizeTrace(Trace):
         if self.closed:
             raise leaked(self, primitive.name)
         try:
-            d = primitive.derivatives[key]
+            d = caches.now[primitive.derivatives][key]
         except KeyError:
             d = derivative(primitive, args, params, mask)
         if pure:
@@ -209,12 +210,7 @@ class LinearizeTrace(Trace):
                 else o
                 for o, t in zip(outs, t_outs, strict=True)
             ]
-        outside = current.trace
-        current.trace = self.outside
-        try:
-            outs, residuals, tree = rules.forward(primals, mine)
-        finally:
-            current.trace = outside
+        outs, residuals, tree = under(self.outside, rules.forward, primals, mine)
         live = [i for i in inputs if i is not None]
         mask = [i is not None for i in inputs]
         out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
@@ -222,16 +218,18 @@ class LinearizeTrace(Trace):
         return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
 
 
-class PlacedTrace(LinearizeTrace):
-    """A tape whose nodes know which line of the user's they come from: see `core/place.py`."""
+class LocatingLinearizeTrace(LinearizeTrace):
+    """A tape whose nodes know the user's line that they come from (core/source_location.py)."""
 
     __slots__ = ()
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        return self.noting(here(primitive.name), super().bind, primitive, args, params, out)
+        return self.noting(location_of(primitive.name), super().bind, primitive, args, params, out)
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
-        return self.noting(here(rules.name), super().bind_custom, primitive, function, rules, args)
+        return self.noting(
+            location_of(rules.name), super().bind_custom, primitive, function, rules, args
+        )
 
     def origin(self, tracer: Any) -> str:
         linear = tracer.place[0].linear
@@ -239,31 +237,31 @@ class PlacedTrace(LinearizeTrace):
             return "as an argument"
         return f"by {linear.place.operation} at {linear.place.line}"
 
-    def noting(self, place: Place, method: Any, *args: Any) -> Any:
-        """What a method gives; the nodes that it put on the tape get the place."""
+    def noting(self, place: SourceLocation, method: Any, *args: Any) -> Any:
+        """The result of a method; the nodes that it put on the tape get the location."""
         count = len(self.tape)
-        with placed(place):
+        with at_location(place):
             result = method(*args)
         for node in self.tape[count:]:
-            if node.linear.__class__ is not InPlace:
-                node.linear = InPlace(node.linear, place)
+            if node.linear.__class__ is not LocatedMap:
+                node.linear = LocatedMap(node.linear, place)
         return result
 
 
-class InPlace:
+class LocatedMap:
     """The linear map of a node; it says where it comes from when it is run."""
 
     __slots__ = ("linear", "place")
 
-    def __init__(self, linear: Any, place: Place) -> None:
+    def __init__(self, linear: Any, place: SourceLocation) -> None:
         self.linear, self.place = linear, place
 
     def push(self, *args: Any) -> Any:
-        with placed(self.place):
+        with at_location(self.place):
             return self.linear.push(*args)
 
     def pull(self, *args: Any) -> Any:
-        with placed(self.place, backward=True):
+        with at_location(self.place, backward=True):
             return self.linear.pull(*args)
 
 
@@ -353,19 +351,16 @@ def linearize(
     about: Any = None,
 ) -> tuple[list[Any], LinearMap]:
     """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
-    kind = PlacedTrace if places_wanted() else LinearizeTrace
+    kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace
     trace = kind(current.trace, transform, about)
     nodes = [Node(None, (), (), (p.aval.strong(),)) for p in primals]
     args = [
         LinearizeTracer(trace, p, (n, 0), p.aval) if dtypes.is_inexact(p.aval.dtype) else p
         for p, n in zip(primals, nodes, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = function(*args)
+        results = under(trace, function, *args)
     finally:
-        current.trace = outside
         trace.closed = True
     mine = [r.__class__ is LinearizeTracer and r._trace is trace for r in results]
     outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]

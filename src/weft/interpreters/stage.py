@@ -3,7 +3,6 @@
 Knows how to record; knows nothing of what the equations mean.
 """
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.place import here, places_wanted
 from ..core.source import function_line, noted, user_line
-from ..core.trace import Trace, current
-from .leaks import refuse_leaks
+from ..core.source_location import location_of, locations_wanted
+from ..core.trace import Trace, current, under
+from .debugging.leaks import refuse_leaks
 
 
 class StageTracer(Tracer):
@@ -31,7 +30,7 @@ class StageTracer(Tracer):
         return self._trace.value_of(self)
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
-        if not is_open(self._trace):
+        if self._trace.closed:
             return leaked(self._trace, operation, self)
         return error(self._trace.why_unknown(self, operation))
 
@@ -41,12 +40,13 @@ class StageTrace(Trace):
 
     __slots__ = (
         "captured",
+        "closed",
         "equations",
         "function",
         "inputs",
+        "locating",
         "names",
         "outside",
-        "placing",
         "record",
         "transform",
     )
@@ -57,9 +57,10 @@ class StageTrace(Trace):
         self.inputs: list[StageTracer] = []
         self.names: Any = ()
         self.transform, self.function = transform, function
-        self.outside: Any = None  # the trace that this one is made in
+        self.outside: Trace | None = None  # the trace that this one is made in
+        self.closed = False
         self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
-        self.placing = False  # whether equations get the user's line; rules' own programs never do
+        self.locating = False  # whether equations get the user's line; rules' own programs never do
 
     def input(self, aval: Aval) -> StageTracer:
         """A new input of the program."""
@@ -81,7 +82,7 @@ class StageTrace(Trace):
                 inputs.append(self.capture(a, primitive.name)._var)
         if out is None:
             out = primitive.out(args, params)
-        source = here(primitive.name) if self.placing else None
+        source = location_of(primitive.name) if self.locating else None
         if primitive.multiple:
             outvars = [Var(o) for o in out]
             equations.append(Equation(primitive, inputs, params, outvars, source))
@@ -90,25 +91,25 @@ class StageTrace(Trace):
         equations.append(Equation(primitive, inputs, params, (var,), source))
         return StageTracer(self, out, var)
 
-    def replay(self, score: "Score", args: Any) -> list[Any]:
+    def inline(self, template: "InlineTemplate", args: Any) -> list[Any]:
         """Copies a program's equations into this one: what interpreting it would record, faster."""
         equations = self.equations
         if equations is None:
-            raise leaked(self, score.name)
+            raise leaked(self, template.name)
         env: list[Any] = [
             a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a)
             for a in args
         ]
-        if score.fixed:
-            env += [self.atom(c) for c in score.fixed]
-        source = here(score.name) if self.placing else None
-        for primitive, params, places, avals in score.steps:
+        if template.fixed:
+            env += [self.atom(c) for c in template.fixed]
+        source = location_of(template.name) if self.locating else None
+        for primitive, params, places, avals in template.steps:
             outvars = [Var(a) for a in avals]
             equations.append(Equation(primitive, [env[i] for i in places], params, outvars, source))
             env += outvars
-        count = score.inputs
+        count = template.inputs
         results: list[Any] = []
-        for i in score.outputs:
+        for i in template.outputs:
             if i < count:
                 results.append(args[i])
             else:
@@ -123,7 +124,7 @@ class StageTrace(Trace):
         return primitive.stage_custom_rule(self, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
-        """What a traced value is, if that is known: see `known_stage.py`."""
+        """The array that a tracer stands for, if that is known: see `concrete_stage.py`."""
         return None
 
     def capture(self, x: Any, operation: str = "return") -> StageTracer:
@@ -166,9 +167,10 @@ class StageTrace(Trace):
         if self.equations is not None:
             self.record = self.equations, [t._var for t in self.inputs]
             self.equations, self.inputs = None, []  # no cycle of references: freed at once
+            self.closed = True
 
     def origin(self, tracer: StageTracer) -> str:
-        """Where a tracer came from, for the message when it is used too late."""
+        """The origin of a tracer, for the message when it is used too late."""
         equations, inputs = self.record
         for e in equations:
             if tracer._var in e.outvars:
@@ -184,7 +186,7 @@ class StageTrace(Trace):
         )
 
     def why_unknown(self, tracer: StageTracer, operation: str) -> str:
-        """What to say to a use of a traced value that needs its elements."""
+        """The message for a use of a traced value that needs its elements."""
         lines = [
             f"{operation}: the elements of a traced {tracer.aval} are not known while "
             f"{function_line(self.function)} is traced by {self.transform}"
@@ -218,13 +220,8 @@ class StageTrace(Trace):
         ]
 
 
-def is_open(trace: Any) -> bool:
-    """Whether a trace is still being made."""
-    return getattr(trace, "equations", ()) is not None and not getattr(trace, "closed", False)
-
-
-class Score:
-    """A jaxpr written for `StageTrace.replay`: variables are places in a list.
+class InlineTemplate:
+    """A jaxpr written for `StageTrace.inline`: variables are places in a list.
 
     First the inputs, then constants and literals, then the results in their order.
     """
@@ -256,10 +253,10 @@ def check_open(x: Any, user: Any, operation: str) -> None:
     """Refuses a tracer whose trace has ended, or is made inside the trace that is to use it."""
     if isinstance(x, Tracer):
         trace = x._trace
-        if not is_open(trace):
+        if trace.has_ended():
             raise leaked(trace, operation, x)
         while trace is not None:
-            trace = getattr(trace, "outside", None)
+            trace = trace.outside
             if trace is user:
                 raise leaked(x._trace, operation, x)
 
@@ -270,10 +267,10 @@ def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
 
 
 def leak_text(trace: Any, operation: str, tracer: Any) -> str:
-    """What to say of a tracer that is used where its trace isn't being made."""
+    """The message for a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
-    if is_open(trace):
+    if not trace.closed:
         return (
             f"{operation}: {what} from {trace.transform} of {where} is used where that "
             "transformation can't follow it: in a derivative rule, callback or thread that closes "
@@ -318,15 +315,11 @@ def stage(
     if trace is None:
         trace = StageTrace(transform, about if about is not None else function)
     trace.names = names
-    trace.placing = places_wanted()
+    trace.locating = locations_wanted()
     args = [trace.input(a) for a in avals]
-    trace.outside = outside = current.trace
-    current.trace = trace
-    collecting = gc.isenabled()
-    if collecting:
-        gc.disable()  # nothing recorded is garbage: 10-15 % of tracing time
+    trace.outside = current.trace
     try:
-        outputs = function(*args)
+        outputs = under(trace, function, *args)
         jaxpr = trace.finish(outputs, name)
         if thread.check_tracer_leaks and about is not None:  # about: the user's function
             del args, outputs
@@ -334,6 +327,3 @@ def stage(
         return jaxpr
     finally:
         trace.close()
-        current.trace = outside
-        if collecting:
-            gc.enable()

@@ -11,8 +11,8 @@ from .. import errors
 from ..config import thread
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..core.place import placed
-from ..core.trace import current
+from ..core.source_location import at_location
+from ..core.trace import under
 from ..primitives.structural import add
 from .dependence import partition_equations
 from .stage import StageTrace
@@ -45,15 +45,12 @@ def transpose(
         trace.input(v.aval.strong()) if there else None
         for v, there in zip(jaxpr.outvars, ct_mask, strict=True)
     ]
-    outside = current.trace
-    current.trace = trace
     try:
-        results = backward(jaxpr, known, cts, trace)
+        results = under(trace, backward, jaxpr, known, cts, trace)
         nonzero = tuple(r is not None for r in results)
         return trace.finish([r for r in results if r is not None], jaxpr.name + "_t"), nonzero
     finally:
         trace.close()
-        current.trace = outside
 
 
 def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
@@ -94,7 +91,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
                 "linear (or has no transpose rule)"
             )
         args = [v if type(v) is not Var else v.aval if v in linear else env[v] for v in e.inputs]
-        with placed(e.source, backward=True) if e.source is not None else _NOWHERE:
+        with at_location(e.source, backward=True) if e.source is not None else _NOWHERE:
             ct_in = primitive.transpose_rule(
                 cts_out if primitive.multiple else cts_out[0], *args, **dict(e.params)
             )
@@ -111,7 +108,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
 
 def _forward(e: Equation, env: dict[Var, Any], trace: Any) -> None:
     values = [env[v] if type(v) is Var else v for v in e.inputs]
-    with placed(e.source) if e.source is not None else _NOWHERE:
+    with at_location(e.source) if e.source is not None else _NOWHERE:
         if e.primitive.multiple:
             outs = trace.bind(e.primitive, values, e.params, tuple(v.aval for v in e.outvars))
             env.update(zip(e.outvars, outs, strict=True))

@@ -19,7 +19,7 @@ from ..core.primitive import Primitive
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.evaluate import quietly
-from ..interpreters.plan import Plan
+from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
 from ..lax.operands import uncommitted
 from .promotion import value
@@ -283,7 +283,7 @@ def composite(
 
 def plan_of(
     function: Callable[..., Any], avals: Sequence[Aval], options: Mapping[str, Any]
-) -> tuple[Kernel | None, Aval | None, Plan]:
+) -> tuple[Kernel | None, Aval | None, PreparedJaxpr]:
     """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that returns
     the output, or `None` if there are several outputs or XLA has to do a part of it; the aval is
     that of the output, or `None` if there are several.
@@ -296,7 +296,7 @@ def plan_of(
         one = not isinstance(result, tuple)
         return [result] if one else result
 
-    plan = Plan(stage(listed, avals, name=function.__name__, about=function))
+    plan = PreparedJaxpr(stage(listed, avals, name=function.__name__, about=function))
     if not one:
         return None, None, plan
     out: Aval = plan.jaxpr.outvars[0].aval

@@ -15,7 +15,7 @@ from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.derived import derived
 from ..core.primitive import Primitive
-from ..core.trace import current
+from ..core.trace import current, under
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, DType, Tangents, Values
@@ -83,12 +83,12 @@ class HostFunction:
 
     def __call__(self, args: Sequence[Any], device: Any = None) -> list[Any]:
         """Calls the function; returns NumPy arrays of the declared types."""
-        outside, current.trace = current.trace, current.base
-        try:
-            results = self.function(list(args), device)
-            return [self.checked(i, r) for i, r in enumerate(results)]
-        finally:
-            current.trace = outside
+        return under(current.base, self.results, list(args), device)
+
+    def results(self, args: list[Any], device: Any) -> list[Any]:
+        """The same, under the current trace."""
+        results = self.function(args, device)
+        return [self.checked(i, r) for i, r in enumerate(results)]
 
     def checked(self, number: int, result: Any) -> Any:
         """A result as a NumPy array; raises TypeError if it isn't of the declared type."""

@@ -19,9 +19,9 @@ from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..interpreters.dependence import dependents, zero_atom
+from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import LinearMap, linearize
-from ..interpreters.plan import Plan
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 
@@ -310,9 +310,9 @@ def without_repeats(atoms: Sequence[Any]) -> tuple[list[Any], list[int]]:
 
 
 @derived
-def plan_of(jaxpr: Jaxpr) -> Plan:
+def plan_of(jaxpr: Jaxpr) -> PreparedJaxpr:
     """The plan of a program: how it runs on the host."""
-    return Plan(jaxpr)
+    return PreparedJaxpr(jaxpr)
 
 
 def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from ..config import thread
 from ..core.array import Array
+from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr
-from ..core.primitive import remember
 from ..core.source import located
 from ..core.trace import current
 from ..higher_order.checkpoint import apply_checkpoint
-from ..interpreters.known_stage import KnownTrace
+from ..interpreters.concrete_stage import ConcreteStageTrace
 from ..interpreters.stage import stage
 from ..programs.hash_consing import hash_consed
 from ..tree_util import tree_flatten
@@ -115,7 +115,7 @@ def checkpoint(
         if known is None:
             trace = None
             if concrete:
-                trace = KnownTrace([v.concrete() for v in values], "checkpoint", function)
+                trace = ConcreteStageTrace([v.concrete() for v in values], "checkpoint", function)
             jaxpr = stage(
                 flat,
                 avals,

@@ -3,17 +3,15 @@
 Knows traces; knows nothing of what they mean.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 
-from ..core.trace import current, is_bottom
+from ..core.trace import Trace, current
 from ..interpreters.known_first import KnownFirstTrace
 
 __all__ = ["ensure_compile_time_eval"]
 
 
-@contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
+def ensure_compile_time_eval() -> ContextDecorator:
     """Has operations on known values done at once, even while a function is traced.
 
     Under `jit` every operation is written down, on known values too, so that their results have no
@@ -35,10 +33,28 @@ def ensure_compile_time_eval() -> Iterator[None]:
       (6,)
     Source: the interface document of JAX, `jax.ensure_compile_time_eval`.
     """
-    outside = current.trace
-    if not is_bottom(outside):
-        current.trace = KnownFirstTrace(outside)
-    try:
-        yield
-    finally:
-        current.trace = outside
+    return _KnownFirst()
+
+
+class _KnownFirst(ContextDecorator):
+    """The block: `core.trace.under` for a `with` statement of the user's, which can't be a call.
+
+    Between its methods' beginning and what they do an interrupt may come, as for any context
+    manager in Python; the transformation around it restores its own trace all the same.
+    """
+
+    def __init__(self) -> None:
+        self._outside: list[Trace] = []
+
+    def _recreate_cm(self) -> "_KnownFirst":  # ContextDecorator's hook: each call has its own
+        return _KnownFirst()
+
+    def __enter__(self) -> None:
+        outside = current.trace
+        self._outside.append(outside)
+        if not outside.computes:
+            current.trace = KnownFirstTrace(outside)
+
+    def __exit__(self, *error: object) -> None:
+        outside = self._outside.pop()
+        current.trace = current.bottom if outside.computes else outside

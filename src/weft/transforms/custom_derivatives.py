@@ -10,8 +10,8 @@ from typing import Any
 from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
+from ..core.bounded import remember
 from ..core.jaxpr import run
-from ..core.primitive import remember
 from ..core.source import function_line, located, noted
 from ..core.trace import current
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call

@@ -109,8 +109,8 @@ def named_scope(name: str) -> Iterator[None]:
     """
     label = checked_name("named_scope", name)
     trace = current.trace
-    while trace is not current.base and not isinstance(trace, StageTrace):
-        trace = getattr(trace, "outside", current.base)
+    while not trace.computes and not isinstance(trace, StageTrace):
+        trace = trace.outside
     if not isinstance(trace, StageTrace):
         yield
         return

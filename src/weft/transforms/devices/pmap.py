@@ -21,7 +21,7 @@ from ...core.jaxpr import Jaxpr, subjaxprs
 from ...core.placement import ArrayType
 from ...core.primitive import Axis
 from ...core.source import function_line, located
-from ...core.trace import current, is_bottom, looked_at
+from ...core.trace import current, looked_at
 from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
@@ -109,7 +109,7 @@ def pmap(
         call = Call(options, args, kwargs)
         entry = programs.entry(call.key, lambda: MapEntry(call))
         trace = current.trace
-        if entry.open or not (trace is current.base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
         result = entry.run(call.values)
         if not kwargs and not options.static and entry.is_simple and trace is current.base:

@@ -11,13 +11,12 @@ from ... import errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
 from ...core.array import Array, Tracer
+from ...core.bounded import remember
 from ...core.jaxpr import Jaxpr
 from ...core.placement import ArrayType
-from ...core.primitive import remember
 from ...core.source import function_line
 from ...core.trace import Trace
 from ...core.value import Value
-from ...interpreters.stage import is_open
 from ...runtime import buffer as buffers
 from ...tree_util import PyTreeDef
 from .dispatch import HotCache
@@ -44,7 +43,7 @@ class Entry(ABC):
     def alive(self) -> bool:
         """True if the program can be used: not if it closes over a tracer whose trace has ended."""
         return not self.open or all(
-            is_open(c._trace) for c in self.jaxpr.consts if isinstance(c, Tracer)
+            not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)
         )
 
     @property

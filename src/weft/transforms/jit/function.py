@@ -20,10 +20,10 @@ from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, Labels, run
-from ...core.place import places_wanted
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
-from ...core.trace import Trace, current, is_bottom, looked_at
+from ...core.source_location import locations_wanted
+from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
 from ...higher_order.call import call_jaxpr
 from ...primitives.placement import constrain
@@ -160,7 +160,7 @@ class JitEntry(Entry):
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
         if self.inputs is not None:
-            values = constrained(values, self.inputs)
+            values = constrain_all(values, self.inputs)
         if self.inline and not is_eager(trace):
             outs = run(self.jaxpr, values, trace)
         else:
@@ -168,11 +168,11 @@ class JitEntry(Entry):
             where = {"device": self.named.device} if one_device and self.named else {}
             outs = call_jaxpr(self.jaxpr, values, trace, **where)
         if self.outs is not None:
-            outs = constrained(outs, self.outs)
+            outs = constrain_all(outs, self.outs)
         return self.out_tree.unflatten(outs)
 
 
-def constrained(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
+def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
     """Traced values that are to be divided as said."""
     return [
         x if s is None else constrain(x, sharding=s) for x, s in zip(values, shardings, strict=True)
@@ -234,7 +234,7 @@ class JittedFunction:
         signature = flat.in_tree, flat.avals, flat.statics
         self.programs.history.note(self.function, [*flat.positions], signature, flat.paths)
         jaxpr = flat.stage()
-        if places_wanted():
+        if locations_wanted():
             note_names(jaxpr, flat.paths(), flat.out_tree)
         inputs = outs = None
         if options.in_shardings is not None:
@@ -260,7 +260,7 @@ class JittedFunction:
         entry = self.entry(flat)
         values: Any = flat.values
         trace = current.trace
-        if entry.open or not (trace is _base or (is_bottom(trace) and not looked_at())):
+        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
             return entry.apply(values, trace)
         try:
             result = entry.run(values)

@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity came from: the search, and what is said of what it finds.
+"""The search for the operation that made a NaN or an infinity, and the message about it.
 
 A compiled program is gone through again equation by equation, and so are the programs inside the
 equation that made it, down to one operation. Knows `run` of programs; knows no transformation.
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
-from ..compiler.dead_code import quiet_params
-from ..config import thread
-from ..core.array import Array
-from ..core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
-from ..core.place import Place, here, placed
-from ..core.source import noted
-from ..core.trace import current
-from ..primitives.structural import broadcast_in_dim, convert_element_type, reshape
+from ... import dtypes
+from ...compiler.dead_code import quiet_params
+from ...config import thread
+from ...core.array import Array
+from ...core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
+from ...core.source import noted
+from ...core.source_location import SourceLocation, at_location, location_of
+from ...core.trace import current
+from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
 
 MOST_SHOWN = 5  # elements of an array that a message lists
 
@@ -26,7 +26,7 @@ _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
 def bad_elements(x: Any) -> Any:
-    """Where an array has what the switches forbid, as a mask; `None` if it can't have any."""
+    """A mask of the elements that the switches forbid; `None` if there can't be any."""
     if not isinstance(x, Array) or not dtypes.is_inexact(x.aval.dtype):
         return None
     host = float_of(x)
@@ -43,7 +43,7 @@ def float_of(x: Array) -> Any:
 
 
 def is_bad(x: Any) -> bool:
-    """Whether an array has a NaN or infinity that a switch forbids."""
+    """True if an array has a NaN or infinity that a switch forbids."""
     mask = bad_elements(x)
     return mask is not None and bool(mask.any())
 
@@ -54,12 +54,12 @@ class Operation(NamedTuple):
     primitive: Any
     inputs: Sequence[Any]
     outs: Sequence[Any]
-    place: Place
+    place: SourceLocation
     inside: tuple[str, ...] = ()  # "step 3 of scan", the innermost last
 
     @property
     def makes(self) -> bool:
-        """Whether no input was bad already."""
+        """True if no input was bad already."""
         return not any(map(is_bad, self.inputs))
 
 
@@ -77,22 +77,22 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
     """
     if primitive in _SPREAD and args[0].aval.ndim == 0 and is_bad(args[0]):
         return
-    applied = Operation(primitive, args, outs, here(primitive.name))
+    applied = Operation(primitive, args, outs, location_of(primitive.name))
     if primitive.unfold_rule is None:
         raise noted(FloatingPointError(told(applied)))
-    found = inside(primitive, args, quiet_params(params), ())  # what it has done, it has done
+    found = culprit_inside(primitive, args, quiet_params(params), ())  # effects are over
     if isinstance(found, Operation):
         raise noted(FloatingPointError(told(found)))
     if found is not None:
         raise noted(FloatingPointError(came_in(applied, found, params)))
-    raise noted(FloatingPointError(compiled(applied, params)))
+    raise noted(FloatingPointError(compiled_only(applied, params)))
 
 
 # --- the search ---
 
 
-def inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
-    """What made the bad results of an operation with programs inside.
+def culprit_inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
+    """The operation that made the bad results, inside one with programs inside.
 
     Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
       no bad results when the programs are run operation by operation.
@@ -118,8 +118,8 @@ def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[l
     made_by: dict[Any, Any] = {}
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
-        with placed(e.source):
-            place = here(e.primitive.name)
+        with at_location(e.source):
+            place = location_of(e.primitive.name)
             outs = current.base.bind(e.primitive, inputs, e.params)
         outs = outs if e.primitive.multiple else [outs]
         env.update(zip(e.outvars, outs, strict=True))
@@ -150,7 +150,7 @@ def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any
         e, place = min(makers, key=lambda pair: order[id(pair[0])])
         inputs = [env[u] if type(u) is Var else u for u in e.inputs]
         if e.primitive.unfold_rule is not None:
-            return inside(e.primitive, inputs, e.params, steps)
+            return culprit_inside(e.primitive, inputs, e.params, steps)
         return Operation(e.primitive, inputs, [env[v] for v in e.outvars], place, steps)
     for v in sources:
         number = jaxpr.invars.index(v) if v in jaxpr.invars else None
@@ -171,7 +171,7 @@ def told(operation: Operation) -> str:
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
         lines.append(f"  it came in: {', '.join(where)} has it already")
-    lines.append(f"  operation: {primitive} in the {phase(place)} pass of {place.line}")
+    lines.append(f"  operation: {primitive} in the {pass_over(place)} pass of {place.line}")
     if place.operation != str(primitive):
         lines[-1] += f", for {place.operation} and its derivative"
     lines += [f"  inside: {step}" for step in steps]
@@ -200,7 +200,7 @@ def came_in(applied: Operation, found: Input, params: Any) -> str:
     )
 
 
-def compiled(applied: Operation, params: Any) -> str:
+def compiled_only(applied: Operation, params: Any) -> str:
     """The message for a value that only the compiled program makes."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
     names = labels(params).results
@@ -221,13 +221,13 @@ def switches() -> str:
     return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
 
 
-def phase(place: Place) -> str:
+def pass_over(place: SourceLocation) -> str:
     """Of which pass over a line an operation is a part."""
     return "backward" if place.backward else "forward"
 
 
 def kinds(x: Any) -> str:
-    """What is bad in an array, in words."""
+    """The bad elements of an array, in words."""
     host = float_of(x)
     found = [("a NaN", bool(np.isnan(host).any()) and thread.debug_nans)]
     found.append(("an infinity", bool(np.isinf(host).any()) and thread.debug_infs))
@@ -294,7 +294,7 @@ def cure(operation: Operation) -> str:
 
 
 def title(applied: Operation, params: Any) -> str:
-    """What an operation is called: a call by the name of its program."""
+    """The name of an operation: that of the program for a call."""
     inner: Any = params[0][1] if params else None
     return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
 

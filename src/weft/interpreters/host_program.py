@@ -11,42 +11,51 @@ from typing import Any
 from ..compiler.common_subexpressions import without_repetition
 from ..config import thread
 from ..core.array import Array
+from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.trace import current
+from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
-from .evaluate import quietly
-from .stage import Score, StageTrace
+from .evaluate import interrupting, quietly
+from .stage import InlineTemplate, StageTrace
 
+_MOST_OTHERS = 8
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
 
 
-class Plan:
+class PreparedJaxpr:
     """Runs a jaxpr: `plan.run(args, trace)` gives the list of outputs."""
 
-    __slots__ = ("jaxpr", "kernels", "score")
+    __slots__ = ("jaxpr", "kernels", "others", "template")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.jaxpr = without_repetition(jaxpr)
         if thread.enable_checks:
             check_jaxpr(jaxpr)
-        self.kernels: Kernels | None = None
-        self.score: Score | None = None
+        self.kernels: HostProgram | None = (
+            None  # of the state of the switches that it ran under last
+        )
+        self.others: dict[SwitchState, HostProgram] = {}  # of the states before that
+        self.template: InlineTemplate | None = None
 
     def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
             if trace.__class__ is StageTrace:
-                score = self.score
-                if score is None:
-                    score = self.score = Score(self.jaxpr)
-                return trace.replay(score, args)
+                template = self.template
+                if template is None:
+                    template = self.template = InlineTemplate(self.jaxpr)
+                return trace.inline(template, args)
             return run(self.jaxpr, args, trace)
         kernels = self.kernels
-        if kernels is None or kernels.epoch is not thread.switches:
+        if kernels is None or kernels.state is not thread.switches:
             kernels = self.prepared()
         if kernels.function is not None:
-            results = (current.quiet or quietly())(kernels.function, args)
+            try:
+                results = (current.quiet or quietly())(kernels.function, args)
+            except RuntimeError as error:
+                results = interrupting(error, kernels.function, args)
             if results is not None:
                 return results  # type: ignore[no-any-return]
         elif kernels.steps is not None and all([a.type is a.aval for a in args]):
@@ -54,32 +63,39 @@ class Plan:
             if kernels.runs > _COMPILE_AFTER:
                 kernels.function = kernels.generate()
             hosts = [trace.fetch(a) if a._host is None else a._host for a in args]
-            results = quietly()(kernels.interpret, hosts)
+            try:
+                results = quietly()(kernels.interpret, hosts)
+            except RuntimeError as error:
+                results = interrupting(error, kernels.interpret, hosts)
             return [
                 args[place] if is_input else Array(results[place], known)
                 for is_input, place, known in kernels.outputs
             ]
         return run(self.jaxpr, args, trace)
 
-    def prepared(self) -> "Kernels":
+    def prepared(self) -> "HostProgram":
         """The kernels under this thread's switches."""
+        state = thread.switches
         kernels = self.kernels
-        if kernels is None or kernels.epoch is not thread.switches:
-            kernels = self.kernels = Kernels(self.jaxpr)
+        if kernels is None or kernels.state is not state:
+            kernels = self.others.pop(state, None) or HostProgram(self.jaxpr)
+            last, self.kernels = self.kernels, kernels
+            if last is not None:
+                remember(self.others, last.state, last, _MOST_OTHERS)
         return kernels
 
 
-class Kernels:
+class HostProgram:
     """The NumPy kernels of all equations; none of them, `steps` is `None`, if any needs tier 1.
 
     Every value has a slot: first the inputs, then constants and literals, then the results. It
     is what it is for one state of the switches: threads with other switches make others.
     """
 
-    __slots__ = ("epoch", "fixed", "function", "outputs", "runs", "steps")
+    __slots__ = ("fixed", "function", "outputs", "runs", "state", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
-        self.epoch = thread.switches
+        self.state = thread.switches
         self.steps: Any = None
         self.function: Any = None
         self.runs = 0

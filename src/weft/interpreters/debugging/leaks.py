@@ -9,11 +9,11 @@ import sys
 from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from .. import errors
-from ..core.array import Tracer
-from ..core.jaxpr import Jaxpr
-from ..core.source import HERE, function_line, noted
-from ..core.trace import Trace
+from ... import errors
+from ...core.array import Tracer
+from ...core.jaxpr import Jaxpr
+from ...core.source import HERE, function_line, noted
+from ...core.trace import Trace
 
 MOST_NAMED = 5  # tracers in a message
 _DEPTH = 4  # of containers in containers
@@ -73,13 +73,13 @@ def closed_over_by_rules(objects: list[Any]) -> set[int]:
 
 
 class Search:
-    """What refers to an object, in the user's words; not counting what looks for it."""
+    """The references to an object, in the user's words; not counting what looks for it."""
 
     def __init__(self) -> None:
         self.notes: list[Any] = []  # lists of the search itself, which refer to what they list
 
     def holders(self, x: Any, depth: int) -> list[str]:
-        """What keeps an object: a sentence each."""
+        """The owners that keep an object: a sentence each."""
         owners = gc.get_referrers(x)
         self.notes.append(owners)
         texts = set()
@@ -88,7 +88,7 @@ class Search:
         return sorted(texts - {""}) or ["an object that Python doesn't name"]
 
     def described(self, owner: Any, x: Any, depth: int) -> str:
-        """Where an owner keeps an object; nothing if it is weft's, or this search's."""
+        """The place in which an owner keeps an object; empty if it is weft's, or this search's."""
         if owner is self.notes:
             return ""
         for note in self.notes:
@@ -99,7 +99,7 @@ class Search:
             if owner.f_code.co_filename.startswith(HERE):
                 return ""
             where = f"{owner.f_code.co_name}, which is still running"
-            return f"{named(owner.f_locals, x, 'local variable')} of {where}"
+            return f"{variable_named(owner.f_locals, x, 'local variable')} of {where}"
         if isinstance(owner, CellType):
             return self.closed_over(owner)
         if isinstance(owner, dict):
@@ -131,10 +131,10 @@ class Search:
         """A global, an attribute, or an item of the user's dict."""
         module = owner.get("__name__")
         if isinstance(module, str) and vars(sys.modules.get(module, ModuleType(""))) is owner:
-            return f"{named(owner, x, 'global')} of module {module}"
+            return f"{variable_named(owner, x, 'global')} of module {module}"
         for instance in gc.get_referrers(owner):
             if getattr(instance, "__dict__", None) is owner:
-                return f"{named(owner, x, 'attribute')} of a {type(instance).__name__}"
+                return f"{variable_named(owner, x, 'attribute')} of a {type(instance).__name__}"
         keys = [key for key in owner if owner[key] is x]
         return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
 
@@ -144,7 +144,7 @@ class Search:
         return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text
 
 
-def named(names: Any, x: Any, kind: str) -> str:
+def variable_named(names: Any, x: Any, kind: str) -> str:
     """The variable that an object is, by its name."""
     for name in names:
         if names[name] is x:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..config import thread
-from ..core.array import Array
-from ..core.aval import aval
-from ..core.checking import check_results
-from ..core.primitive import Primitive
-from ..core.trace import current, watched
-from ..runtime import client
-from .evaluate import EvaluateTrace
+from ... import errors
+from ...config import thread
+from ...core.array import Array
+from ...core.aval import aval
+from ...core.checking import check_results
+from ...core.primitive import Primitive
+from ...core.trace import current, watch, watched
+from ...runtime import client
+from ..evaluate import EvaluateTrace
 from .nonfinite import is_bad, report
 
 
@@ -27,7 +27,6 @@ class WatchTrace(EvaluateTrace):
     """Has the base trace do everything, and looks at the results."""
 
     __slots__ = ()
-    watches = True
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         base = current.base
@@ -36,8 +35,7 @@ class WatchTrace(EvaluateTrace):
         else:  # results on the host would be on no device: `Program.run` knows where to
             result = base.execute(primitive, args, params, primitive.out(args, params))
         if not watched():  # turned off for all threads, by another one
-            if current.trace is self:
-                current.trace = base
+            watch()
             return result
         outs = result if primitive.multiple else [result]
         if thread.enable_checks:

@@ -9,11 +9,11 @@ from typing import Any
 
 from ..compiler.dead_code import has_effects, live_equations
 from ..core.jaxpr import Var
-from ..core.trace import current, tracing
+from ..core.trace import current, under
 from .stage import StageTrace, StageTracer
 
 
-class KnownTrace(StageTrace):
+class ConcreteStageTrace(StageTrace):
     """Records operations, and does those that a value follows from when Python asks for it.
 
     Args:
@@ -48,8 +48,7 @@ class KnownTrace(StageTrace):
                     "  fix: do it outside of the function"
                 )
             inputs = [known[v] if type(v) is Var else v for v in e.inputs]
-            with tracing(current.base) as base:
-                outs = base.bind(e.primitive, inputs, e.params)
+            outs = under(current.base, current.base.bind, e.primitive, inputs, e.params)
             known.update(zip(e.outvars, outs if e.primitive.multiple else [outs], strict=True))
         return known[tracer._var]
 

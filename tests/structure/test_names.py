@@ -1,0 +1,53 @@
+"""One name, one meaning: no function or class of the engine (rungs 1 to 6) is defined twice."""
+
+import ast
+import collections
+
+from tree import HEIGHT, modules, name_of, unit
+
+ENGINE = range(1, 7)  # rungs
+
+# A name: the modules that define it, and why they mean the same thing by it.
+_FORWARDS = "the public function forwards to the runtime's"
+_TRACES = "the public function, and the interpretation that it is"
+SAME = {
+    "block_until_ready": ({"runtime.buffer", "transforms.devices.placing"}, _FORWARDS),
+    "default_backend": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "device_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "local_device_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "local_devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "process_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "process_index": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "jvp": ({"interpreters.jvp", "transforms.linear_maps"}, _TRACES),
+    "linearize": ({"interpreters.linearize", "transforms.linear_maps"}, _TRACES),
+}
+
+
+def definitions() -> dict[str, set[str]]:
+    """The modules of the engine that define each public name of a function or class."""
+    found = collections.defaultdict(set)
+    for path in modules():
+        module = name_of(path)
+        if HEIGHT.get(unit(module)) not in ENGINE:
+            continue
+        for node in ast.parse(path.read_text()).body:
+            named = isinstance(node, ast.FunctionDef | ast.ClassDef)
+            if named and not node.name.startswith("_"):
+                found[node.name].add(module)
+    return found
+
+
+def test_no_name_has_two_meanings():
+    twice = {name: where for name, where in definitions().items() if len(where) > 1}
+    allowed = {name: where for name, (where, _) in SAME.items()}
+    assert {n: sorted(w) for n, w in twice.items() if allowed.get(n) != w} == {}
+
+
+def test_every_reason_is_needed():
+    found = definitions()
+    assert [name for name, (where, _) in SAME.items() if found[name] != where] == []
+
+
+def test_the_reader_sees_the_engine():
+    assert definitions()["Jaxpr"] == {"core.jaxpr"}

@@ -1,0 +1,89 @@
+"""What is kept for eager calls belongs to the state of the switches: blocks and threads that set
+other switches neither empty it nor use it."""
+
+import threading
+
+import pytest
+
+import weft
+import weft.numpy as np
+from weft import lax
+from weft.config import caches, config, default_matmul_precision, enable_x64, thread
+from weft.core.primitive import Primitive
+from weft.primitives.transcendental import sin as sin_p
+
+X = np.ones(3)
+
+
+def entries(number):
+    return dict(caches.here().caches[number])
+
+
+def test_a_block_leaves_the_caches_as_they_were():
+    lax.sin(X)
+    weft.grad(lambda x: lax.sin(x))(1.0)
+    before = [entries(n) for n in (sin_p.kernels, sin_p.types, sin_p.derivatives)]
+    assert all(before)
+    with default_matmul_precision("highest"):
+        assert not entries(sin_p.derivatives)
+        weft.grad(lambda x: lax.sin(x))(1.0)
+        inside = entries(sin_p.derivatives)
+        assert inside
+    assert [entries(n) for n in (sin_p.kernels, sin_p.types, sin_p.derivatives)] == before
+    with default_matmul_precision("highest"):
+        assert entries(sin_p.derivatives) == inside  # the block's own are there the next time
+
+
+def test_threads_with_other_switches_look_into_their_own_caches():
+    number = caches.add()
+    caches.here().caches[number]["key"] = "global"
+    seen, entered, done = [], threading.Event(), threading.Event()
+
+    def other():
+        with enable_x64(not thread.x64):
+            caches.here().caches[number]["key"] = "block"
+            entered.set()
+            done.wait(10)
+            seen.append(caches.now[number]["key"])
+
+    worker = threading.Thread(target=other)
+    worker.start()
+    entered.wait(10)
+    assert caches.now[number]["key"] == "global"
+    with pytest.raises(KeyError):
+        caches.now[number]["another"]
+    done.set()
+    worker.join()
+    assert seen == ["block"]
+    assert caches.now is thread.switches.caches  # one state again: look-ups ask no thread
+
+
+def test_a_thread_that_begins_while_another_is_in_a_block_has_the_global_caches():
+    number = caches.add()
+    caches.here().caches[number]["key"] = "global"
+    seen = []
+    with enable_x64(not thread.x64):
+        caches.here().caches[number]["key"] = "block"
+        worker = threading.Thread(
+            target=lambda: seen.append((thread.x64, caches.now[number]["key"]))
+        )
+        worker.start()
+        worker.join()
+        assert caches.now[number]["key"] == "block"
+    assert seen == [(thread.x64, "global")]
+
+
+def test_what_was_made_while_a_switch_was_turned_is_not_kept():
+    doubled = Primitive("doubled_for_switch_caches", "Twice; its type rule turns a switch.")
+
+    @doubled.type
+    def _(x):
+        config.update("default_matmul_precision", "highest")
+        return x
+
+    try:
+        weft.make_jaxpr(lambda x: doubled(x))(X)
+        assert not entries(doubled.types)
+    finally:
+        config.update("default_matmul_precision", None)
+    assert not entries(doubled.types)
