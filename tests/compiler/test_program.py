@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft.compiler.loaded import run_program
-from weft.compiler.program import Constant, Input, Program, Result, program_of
+from weft.compiler.program import Constant, PassedInput, Program, Result, program_of
 from weft.primitives.transcendental import sin
 
 
@@ -27,7 +27,7 @@ def test_outputs_of_every_kind():
     w = f32([5.0, 6.0])
     p = program(lambda x, y: (x, x + y, w, 3.0, x + y, sin(y)), f32([1.0, 2.0]), f32([1.0, 1.0]))
     assert [type(output) for output in p.outputs] == [
-        Input,
+        PassedInput,
         Result,
         Constant,
         Constant,

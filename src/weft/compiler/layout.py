@@ -29,7 +29,7 @@ def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout
     """
     next(sharding.indices(a.shape))  # refuses what can't be divided
     group = group or groups.group_of(sharding.devices)
-    tiling = tiling_of(sharding, a.ndim, group)
+    tiling = sharding_tiling(sharding, a.ndim, group)
     lengths = [n // parts for n, parts in zip(a.shape, tiling.parts, strict=True)]
     places = list(np.ndindex(*tiling.parts))
     indices = []
@@ -50,7 +50,7 @@ def type_with(a: Aval, sharding: Sharding | None) -> ArrayType:
     return layout_of(a, sharding)
 
 
-def tiling_of(sharding: Sharding, ndim: int, group: Group) -> Tiling:
+def sharding_tiling(sharding: Sharding, ndim: int, group: Group) -> Tiling:
     """The division that a sharding says, with devices counted as in a group."""
     parts, owners = sharding.division(ndim)
     if sharding.devices != group.devices:
@@ -64,7 +64,7 @@ def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Shardin
         if set(mesh.devices.flat) == set(group.devices):
             for spec in _specs(mesh, tiling.parts, 0, ()):
                 sharding = NamedSharding(mesh, PartitionSpec(*spec))
-                if tiling_of(sharding, len(tiling.parts), group) == tiling:
+                if sharding_tiling(sharding, len(tiling.parts), group) == tiling:
                     return sharding
     if len(group.devices) == 1:
         return SingleDeviceSharding(group.devices[0])

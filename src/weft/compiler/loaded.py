@@ -53,7 +53,7 @@ from .placing import (
     reorder,
     shard,
 )
-from .program import OPTIONS, Input, Program, Result, program_of
+from .program import OPTIONS, PassedInput, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
 """Of each argument or output; `None` where nothing is said."""
@@ -318,9 +318,7 @@ class Several(Loaded):
         program, meshes = self.program, Meshes(self.group.devices)
 
         def attributes(shardings: Shardings, avals: Sequence[Aval]) -> list[str]:
-            return [
-                sharding_attribute(meshes, s, a.ndim) for s, a in zip(shardings, avals, strict=True)
-            ]
+            return [mlir_sharding(meshes, s, a.ndim) for s, a in zip(shardings, avals, strict=True)]
 
         return program.text_for(
             self.group.platform,
@@ -366,7 +364,7 @@ class Several(Loaded):
         outs = []
         for output, sharding in zip(program.outputs, self.outs, strict=True):
             x = output.take(args, results)
-            if isinstance(output, Input):
+            if isinstance(output, PassedInput):
                 wanted = sharding or self.said[output.index]
                 if wanted is not None:
                     x = on_group(name, output.index, x, self.group, wanted)
@@ -425,13 +423,13 @@ class Several(Loaded):
         for output, sharding in zip(self.program.outputs, self.outs, strict=True):
             if isinstance(output, Result):
                 sharding = sharding or types[output.index].placement.sharding
-            elif isinstance(output, Input):
+            elif isinstance(output, PassedInput):
                 sharding = sharding or self.inputs[output.index]
             shardings.append(sharding or replicated(self.group))
         return shardings
 
 
-def sharding_attribute(meshes: Meshes, sharding: Sharding | None, ndim: int) -> str:
+def mlir_sharding(meshes: Meshes, sharding: Sharding | None, ndim: int) -> str:
     """The attribute that says how an argument or a result is divided."""
     if not isinstance(sharding, NamedSharding):  # XLA's choice, or one device
         return ""
@@ -441,7 +439,7 @@ def sharding_attribute(meshes: Meshes, sharding: Sharding | None, ndim: int) -> 
 # --- where a program runs ---
 
 
-def load(
+def load_program(
     program: Program,
     types: Sequence[ArrayType],
     named: Placement | None = None,
@@ -513,7 +511,7 @@ def run_program(
         else:
             return list(map(Array, nones, types, execute(inputs)))
     named = placement_inside(program.jaxpr) if device is None else on_device(device)
-    return load(program, [a.type for a in args], named).run(args)
+    return load_program(program, [a.type for a in args], named).run(args)
 
 
 def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:
@@ -549,7 +547,7 @@ def reshard(x: Array, sharding: Sharding) -> Array:
     transfers.copying(x.aval, x.sharding, sharding)
     program = _constraining(x.aval, sharding)
     outs = [None if sharding.is_open else sharding]
-    (result,) = load(program, [x.type], None, None, outs).run([x])
+    (result,) = load_program(program, [x.type], None, None, outs).run([x])
     return result
 
 

@@ -72,17 +72,17 @@ def with_default_device(x: Any) -> Any:
 # --- several devices ---
 
 
-def put(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) -> Array:
+def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) -> Array:
     """An array put on devices, each of which gets its part; the copying may go on afterwards.
 
     Args:
       alias: `host` will not be written to any more.
     """
-    return Array(None, to, put_parts(host, to, alias=alias))
+    return Array(None, to, sharded_buffer(host, to, alias=alias))
 
 
-def put_parts(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
-    """The buffer of an array put on devices; see `put`."""
+def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
+    """The buffer of an array put on devices; see `put_array`."""
     transfers.sending(to.aval, to.group)
     mine = [host[index] for index in to.local_indices]
     return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
@@ -94,12 +94,12 @@ LARGE = 1 << 16  # bytes
 def host_buffer(x: Any, to: Layout) -> RawBuffer:
     """The buffer of an argument that is on the host; the copying may go on afterwards."""
     if x.__class__ is not np.ndarray:
-        return put_parts(np.asarray(as_value(x).host()), to, alias=True)
+        return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
     # here, as a whole.
     host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
     large = x.nbytes >= LARGE
-    return put_parts(host if large or host is not x else x.copy(), to, alias=not large)
+    return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
 
 
 def shard(x: Array, to: Layout) -> Array:
@@ -109,7 +109,7 @@ def shard(x: Array, to: Layout) -> Array:
     # a literal stays on the host, even if it was once on a device
     if x._buffer is not None and (x._host is None or x.aval.ndim):
         transfers.copying(x.aval, x.sharding, to.sharding)
-    return put(np.asarray(x.host()), to, alias=True)
+    return put_array(np.asarray(x.host()), to, alias=True)
 
 
 def reorder(x: Array, group: Group) -> Array:
@@ -144,7 +144,7 @@ def live_buffer(x: Array) -> RawBuffer:
 # --- back ---
 
 
-def parts_of(x: Array) -> list[Array]:
+def shard_arrays(x: Array) -> list[Array]:
     """The parts that this process's devices have, in their order; all of it on one device."""
     placement = x.type.placement
     if placement.group is None:
@@ -182,7 +182,7 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
         )
     transfers.fetching(x.aval, group)
     if x.is_fully_replicated:
-        return np.asarray(parts_of(x)[0].host())
+        return np.asarray(shard_arrays(x)[0].host())
     host = np.empty(x.aval.shape, x.aval.dtype)
     for shard in x.addressable_shards:
         if not shard.replica_id:

@@ -43,7 +43,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class PassedInput:
     """An output that is an input, passed through without a copy."""
 
     index: int
@@ -64,7 +64,7 @@ class Constant:
         return self.value
 
 
-Output: TypeAlias = Result | Input | Constant
+Output: TypeAlias = Result | PassedInput | Constant
 
 
 class Program:
@@ -113,7 +113,7 @@ class Program:
             if type(v) is not Var:
                 self.outputs.append(Constant(v))
             elif v in position:
-                self.outputs.append(Input(position[v]))
+                self.outputs.append(PassedInput(position[v]))
             elif v in const_of:
                 self.outputs.append(Constant(const_of[v]))
             else:

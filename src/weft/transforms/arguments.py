@@ -19,13 +19,13 @@ from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
-from ..treedef import Kind, kind_of as node_kind
+from ..treedef import Kind, kind_of
 
 TreeFunction = Callable[..., Any]
 """A user's function: its arguments and results are trees."""
 
 _NO_KEYWORDS: dict[str, Any] = {}
-_TUPLE: Kind = node_kind(())  # type: ignore[assignment]
+_TUPLE: Kind = kind_of(())  # type: ignore[assignment]
 _NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
 
 
@@ -60,6 +60,8 @@ class FlatFunction:
         "positions", "transform", "values",
     )  # fmt: skip
 
+    fixed: list[Any]
+    is_traced: list[bool]
     out_tree: PyTreeDef
     aux_tree: PyTreeDef
     values: list[Value]
@@ -81,8 +83,8 @@ class FlatFunction:
         self.transform, self.function, self.has_aux = transform, function, has_aux
         count = len(args)
         self.positions = range(count)
-        self.fixed: list[Any] = []
-        self.is_traced: list[bool] = []
+        self.fixed = []
+        self.is_traced = []
         self.fixed_names: dict[str, Any] = {}
         if static:
             numbers = {n % count for n in static if -count <= n < count}
@@ -109,14 +111,14 @@ class FlatFunction:
         result = self.apply(leaves)
         if not self.has_aux:
             outs, self.out_tree = tree_flatten(result)
-            return output_values(self.transform, self.function, outs)
+            return self.result_values(outs)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
                 f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
-                f"pair (output, auxiliary data); got {kind_of(result)}"
+                f"pair (output, auxiliary data); got {described(result)}"
             )
         outs, self.out_tree = tree_flatten(result[0])
-        values = output_values(self.transform, self.function, outs)
+        values = self.result_values(outs)
         self.n_outs = len(values)
         # only what isn't a value stays here: a pullback may be kept for long
         aux, self.aux_tree = tree_flatten(result[1])
@@ -126,10 +128,18 @@ class FlatFunction:
 
     def apply(self, leaves: Sequence[Any]) -> Any:
         """The function's result, a tree, for leaves in the place of the arguments'."""
-        args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+        if self.kwargs_tree is None:
+            args, kwargs = self.args_tree.unflatten(leaves), self.fixed_names
+        else:
+            args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+            kwargs = {**kwargs, **self.fixed_names}
         if self.fixed:
             args = merge_lists(args, self.fixed, self.is_traced)
-        return self.function(*args, **kwargs, **self.fixed_names)
+        return self.function(*args, **kwargs)
+
+    def result_values(self, leaves: Sequence[Any]) -> list[Value]:
+        """The leaves of the result as values; anything else is an error."""
+        return output_values(self.transform, self.function, leaves)
 
     def unflatten(self, outs: Sequence[Any]) -> Any:
         """The function's output, without auxiliary data, for what a call returned."""
@@ -166,6 +176,10 @@ class FlatFunction:
     def in_tree(self) -> PyTreeDef:
         """The structure of the pair (positional arguments, keyword arguments)."""
         return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
+
+    def check_static(self) -> None:
+        """Refuses static arguments that have no hash."""
+        _ = self.statics
 
     @property
     def statics(self) -> tuple[Any, ...]:
@@ -236,8 +250,8 @@ def name_of(function: Any) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
-def kind_of(x: Any) -> str:
-    """What something is, for messages: an aval, or a type and how many items it has."""
+def described(x: Any) -> str:
+    """A short description for messages: an aval, or a type and its number of items."""
     if isinstance(x, Value):
         return str(x.aval)
     if isinstance(x, (tuple, list, dict)):
@@ -268,7 +282,7 @@ _REFUSED = (
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
-        raise TypeError(f"{transform}: expected a function; got {kind_of(function)}")
+        raise TypeError(f"{transform}: expected a function; got {described(function)}")
     for is_kind, kind, cure in _REFUSED:
         if is_kind(function):
             raise TypeError(
@@ -305,7 +319,7 @@ def static_arguments(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names of the static arguments; the one is inferred from the other.
 
-    If both are given, neither is inferred (seed 002, `jit`).
+    If both are passed, neither is inferred (JAX documentation, `jax.jit`).
     """
     nums = None if argnums is None else as_tuple(argnums, int, f"{transform}: {word}_argnums")
     names = None if argnames is None else as_tuple(argnames, str, f"{transform}: {word}_argnames")
@@ -342,7 +356,7 @@ def static_arguments(
 
 
 def argument_name(function: Any, which: int | str) -> str:
-    """What an argument, named by position or keyword, is called in messages."""
+    """The name of an argument in messages, for its position or keyword."""
     if isinstance(which, str):
         return repr(which)
     names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
@@ -369,7 +383,7 @@ def leaf_paths(
     kwargs: dict[str, Any],
     positions: Iterable[int] | None = None,
 ) -> list[str]:
-    """What each leaf of the arguments is called: `x`, `params['w'][0]`."""
+    """The name of each leaf of the arguments: `x`, `params['w'][0]`."""
     known = [p for p in parameters(function)]
     names = [p.name for p in known if p.kind in _POSITIONAL]
     rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "args")

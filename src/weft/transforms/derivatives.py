@@ -15,7 +15,6 @@ from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.masks import scatter_list
 from ..core.source import function_line, located
-from ..core.tracebacks import fold
 from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
@@ -139,20 +138,7 @@ def grad(
       0.961043
     Source: JAX documentation, `jax.grad`.
     """
-    value_and_grad_f = value_and_grad(
-        fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad"
-    )
-
-    @wraps(fun)
-    def grad_f(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        try:
-            value, g = value_and_grad_f(*args, **kwargs)
-        except Exception as error:
-            fold(error)
-            raise
-        return (g, value[1]) if has_aux else g
-
-    return grad_f
+    return gradient("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
 
 def value_and_grad(
@@ -162,7 +148,6 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: AxisNames = (),
-    _name: str = "value_and_grad",
 ) -> TreeFunction:
     """A scalar function's value and its gradient, together. Arguments as for `grad`.
 
@@ -175,24 +160,39 @@ def value_and_grad(
       9.0 6.0
     Source: JAX documentation, `jax.value_and_grad`.
     """
-    check_callable(fun, _name)
-    reduce_axes = names_of(_name, reduce_axes)
+    return gradient("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+
+def gradient(
+    transform: str,
+    fun: TreeFunction,
+    argnums: ArgNums,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    reduce_axes: AxisNames,
+) -> TreeFunction:
+    """`grad` and `value_and_grad` of a function."""
+    check_callable(fun, transform)
+    reduce_axes = names_of(transform, reduce_axes)
 
     @wraps(fun)
     @located
-    def value_and_grad_f(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        flat = Differentiated(_name, fun, argnums, args, kwargs, has_aux)
+    def differentiated(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
         check_inexact(flat, holomorphic, allow_int)
-        outs, linear = linearize_values(flat, flat.values, _name, fun)
+        outs, linear = linearize_values(flat, flat.values, transform, fun)
         check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
         one = literal(1, outs[0].aval.dtype)
         seed = Array(one._host, outs[0].aval.strong())
         reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
         g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
+        if transform == "grad":
+            return (g, flat.aux(outs)) if has_aux else g
         value = flat.unflatten(outs)
-        return ((value, flat.aux(outs)), g) if has_aux else (value, g)
+        return (value, flat.aux(outs)) if has_aux else value, g
 
-    return value_and_grad_f
+    return differentiated
 
 
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:

@@ -66,16 +66,14 @@ def tangent_value(
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
-        if value.shape == primal.shape and value.weak_type:
-            cast: Value = value.astype(primal.dtype)
-            return cast
-        raise TypeError(
-            f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got "
-            f"{value.aval}"
-        )
-    if value.aval.weak_type:
-        strong: Value = convert_element_type(value, dtype=primal.dtype)
-        return strong
+        if value.shape != primal.shape or not value.weak_type:
+            raise TypeError(
+                f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; "
+                f"got {value.aval}"
+            )
+        value = value.astype(primal.dtype)
+    elif value.aval.weak_type:
+        value = convert_element_type(value, dtype=primal.dtype)
     return value
 
 

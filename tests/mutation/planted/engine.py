@@ -93,8 +93,8 @@ MUTANTS = (
     ),
     Mutant(
         "T03", "several devices: the caller's memory is used", "compiler/placing.py",
-        "put_parts(host if large or host is not x else x.copy(), to, alias=not large)",
-        "put_parts(host, to, alias=not large)",
+        "sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)",
+        "sharded_buffer(host, to, alias=not large)",
         f"{REPEATED} -k written",
     ),
     Mutant(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compiler.layout import layout_of
 from ...compiler.loaded import commit
-from ...compiler.placing import move, put, with_default_device
+from ...compiler.placing import move, put_array, with_default_device
 from ...core.array import Array, Tracer, as_value
 from ...core.aval import aval
 from ...core.primitive import Primitive
@@ -302,7 +302,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
         with transfers.explicitly():
             if value is None:  # its parts are copied once
                 host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
-                outs.append(put(host, to))
+                outs.append(put_array(host, to))
             elif not isinstance(value, Tracer):
                 outs.append(commit(value, sharding))
             elif (source := committed_to(value)) is None:

@@ -6,13 +6,14 @@ maps over a further axis of that mesh. Knows arguments and devices; the mapping 
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...compiler.layout import group_placement, layout_of
-from ...compiler.loaded import Loaded, load, on_group
+from ...compiler.loaded import Loaded, load_program, on_group
 from ...compiler.placing import from_processes, shard, to_process
 from ...compiler.program import Program
 from ...config import thread
@@ -21,7 +22,8 @@ from ...core.jaxpr import Jaxpr, subjaxprs
 from ...core.placement import ArrayType
 from ...core.primitive import Axis
 from ...core.source import function_line, located
-from ...core.trace import current, looked_at
+from ...core.trace import Trace, current, looked_at
+from ...core.value import Value
 from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
@@ -30,35 +32,35 @@ from ...programs.transform import batch_partly
 from ...runtime import client
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
-from ..arguments import (
-    check_callable,
-    kind_of,
-    name_of,
-    output_values,
-)
+from ...tree_util import PyTreeDef, flatten_axes
+from ...typing import PyTree
+from ..arguments import TreeFunction, check_callable, described, name_of
 from ..jit.cache import programs_of
 from ..jit.dispatch import dispatcher
 from ..jit.entry import Entry
 from ..jit.stages import Lowered, Traced
-from .pmap_arguments import Call, Options
+from ..vmap import MapAxis
+from .pmap_arguments import Call, PmapOptions
 
 __all__ = ["pmap"]
 
+OUTERMOST = "pmap"
+"""The axis of a mesh that a map goes over which isn't inside another one."""
+
 
 def pmap(
-    fun: Callable[..., Any],
+    fun: TreeFunction,
     axis_name: Hashable | None = None,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
+    in_axes: PyTree = 0,
+    out_axes: PyTree = 0,
     static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[client.Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-    global_arg_shapes: Any = None,
-) -> Callable[..., Any]:
+    global_arg_shapes: PyTree = None,
+) -> TreeFunction:
     """Maps a function over an axis of its arguments: each element on a device of its own.
 
     The function is compiled once; all devices run it at the same time, each on its part.
@@ -94,57 +96,84 @@ def pmap(
       >>> total = weft.pmap(lambda x: weft.lax.psum(x, "i"), axis_name="i")(x)
       >>> bool((total == n).all())
       True
-    Source: seed 002, `jax.pmap`.
+    Source: JAX documentation, `jax.pmap`.
     """
     check_callable(fun, "pmap")
-    options = Options(
+    options = PmapOptions(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    programs = programs_of(fun, options.key)
+    return MappedFunction(options).call
 
-    def general(args: Any, kwargs: Any) -> Any:
+
+class MappedFunction:
+    """A function with the options of its map, and the programs made for it. `call` is what users
+    get: the hot path of calls, a function with the methods of this class as attributes."""
+
+    def __init__(self, options: PmapOptions) -> None:
+        self.options = options
+        self.programs = programs_of(options.fun, options.key)
+        call: Any = dispatcher(
+            options.fun, self.programs.hot, located(self.general), lambda error, *_: error
+        )
+        call.lower, call.clear_cache = located(self.lower), self.clear_cache
+        self.call: TreeFunction = call
+
+    def entry(self, call: Call) -> "PmapEntry":
+        """The program of a signature, traced at the first call."""
+        return self.programs.entry(call.key, lambda: PmapEntry(call))
+
+    def general(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
+        """The result for any arguments, under any trace."""
         if thread.disable_jit:
-            return options.on_one_device(args, kwargs)
-        call = Call(options, args, kwargs)
-        entry = programs.entry(call.key, lambda: MapEntry(call))
+            return self.options.on_one_device(args, kwargs)
+        call = Call(self.options, args, kwargs)
+        entry = self.entry(call)
         trace = current.trace
         if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
-        result = entry.run(call.values)
-        if not kwargs and not options.static and entry.is_simple and trace is current.base:
-            entry.remember(programs.hot, args, call.tree.children()[0], call.values)
+        values: Any = call.values  # no trace goes on: they are arrays
+        result = entry.run(values)
+        simple = entry.is_simple and not kwargs and not self.options.static
+        if simple and trace is current.base:
+            entry.remember(self.programs.hot, args, call.args_tree, values)
         return result
 
-    mapped = dispatcher(fun, programs.hot, located(general), lambda error, *_: error)
-
-    @located
-    def lower(*args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time.
 
-        Anything with a shape and a dtype does for an argument.
+        Anything with a shape and a dtype will do for an argument.
         """
-        call = Call(options, args, kwargs, abstract=True)
-        entry = programs.entry(call.key, lambda: MapEntry(call))
+        call = Call(self.options, args, kwargs, abstract=True)
+        entry, fun = self.entry(call), self.options.fun
         if entry.open or entry.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
                 "another map: it is no program of its own"
             )
-        traced = Traced(entry, call.tree, name_of(fun), entry.in_types(), options.donated)
+        traced = Traced(entry, call.in_tree, name_of(fun), entry.in_types(), self.options.donated)
         traced.jaxpr = entry.program.jaxpr
         return traced.lower()
 
-    def clear_cache() -> None:
+    def clear_cache(self) -> None:
         """Forgets all traced and compiled programs of this function."""
-        programs.clear()
-
-    mapped.lower = lower  # type: ignore[attr-defined]
-    mapped.clear_cache = clear_cache  # type: ignore[attr-defined]
-    return mapped
+        self.programs.clear()
 
 
-class MapEntry(Entry):
+@dataclass(frozen=True, order=True)
+class InnerAxis:
+    """The axis of a mesh that a map inside other maps goes over.
+
+    Attributes:
+      depth: how many maps are around it.
+      size: its length.
+    """
+
+    depth: int
+    size: int
+
+
+class PmapEntry(Entry):
     """One signature of a mapped function: the program of one device, and where it runs."""
 
     def __init__(self, call: Call) -> None:
@@ -153,11 +182,11 @@ class MapEntry(Entry):
         self.processes = 1 if self.depth else self.spanned()
         size = call.size * self.processes
         name = options.axis_name if options.axis_name is not None else Unnamed(self.depth)
-        axis = "pmap" if not self.depth else f"pmap_{self.depth}_{size}"
+        axis: Hashable = InnerAxis(self.depth, size) if self.depth else OUTERMOST
         self.axes = ((axis, name, size),)
         self.in_axes = call.axes
         self.in_specs = [
-            spec_of(v.ndim, at, axis) for v, at in zip(call.values, call.axes, strict=True)
+            spec_of(a.ndim, at, axis) for a, at in zip(call.avals, call.axes, strict=True)
         ]
         super().__init__(*self.trace(call, name, size))
         self.out_specs = [
@@ -171,49 +200,39 @@ class MapEntry(Entry):
         self._program: Program | None = None
 
     def alive(self) -> bool:
-        """Whether the program can be used: not if it closes over a value that was traced."""
+        """True if the program can be used: not if it closes over a value that was traced."""
         return not self.open
 
     # --- tracing ---
 
-    def trace(self, call: Call, name: Any, size: int) -> tuple[Jaxpr, PyTreeDef]:
+    def trace(self, call: Call, name: Hashable, size: int) -> tuple[Jaxpr, PyTreeDef]:
         """Traces the function on the part of one element; sets `out_axes`."""
-        fun = call.options.fun
-        count = len(call.positions) + len(call.fixed)
-        shapes = [one_shape(v.shape, at) for v, at in zip(call.values, call.axes, strict=True)]
 
-        out_tree: Any = None
-
-        def flat(*parts: Any) -> list[Any]:
-            nonlocal out_tree
+        def on_part(*parts: Value) -> list[Value]:
             leaves = [
                 p if at is None else reshape(p, shape=(*p.shape[:at], *p.shape[at + 1 :]))
                 for p, at in zip(parts, call.axes, strict=True)
             ]
-            traced, kwargs = call.tree.unflatten(leaves)
-            waiting = iter(traced)
-            full = [call.fixed[i] if i in call.fixed else next(waiting) for i in range(count)]
-            with on_devices([(name, size)]):
-                result = fun(*full, **kwargs)
-            results, out_tree = tree_flatten(result)
-            values = output_values("pmap", fun, results)
+            outs = on_devices([(name, size)], call, *leaves)
+            wanted = flatten_axes("pmap: out_axes", call.out_tree, call.options.out_axes)
             self.out_axes = [
-                checked_axis(fun, axis, v)
-                for axis, v in zip(
-                    flatten_axes("pmap: out_axes", out_tree, call.options.out_axes),
-                    values,
-                    strict=True,
-                )
+                checked_axis(call.function, axis, v) for axis, v in zip(wanted, outs, strict=True)
             ]
             return [
                 v if at is None else reshape(v, shape=(*v.shape[:at], 1, *v.shape[at:]))
-                for v, at in zip(values, self.out_axes, strict=True)
+                for v, at in zip(outs, self.out_axes, strict=True)
             ]
 
-        avals = [v.aval.update(shape=s) for v, s in zip(call.values, shapes, strict=True)]
-        jaxpr = stage(flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths)
+        avals = [
+            a.update(shape=one_shape(a.shape, at))
+            for a, at in zip(call.avals, call.axes, strict=True)
+        ]
+        fun = call.function
+        jaxpr = stage(
+            on_part, avals, name=name_of(fun), transform="pmap", about=fun, names=call.names
+        )
         varies = [at is not None for at in call.axes]
-        return resolve_axis(jaxpr, varies, Axis(size, name)), out_tree
+        return resolve_axis(jaxpr, varies, Axis(size, name)), call.out_tree
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -233,7 +252,7 @@ class MapEntry(Entry):
     # --- devices ---
 
     def spanned(self) -> int:
-        """How many processes the map goes over."""
+        """The number of processes that the map goes over."""
         options = self.options
         if options.devices is not None:
             return len({d.process_index for d in options.devices}) or 1
@@ -242,8 +261,8 @@ class MapEntry(Entry):
     def mesh_for(self, size: int) -> Mesh:
         """The devices: an axis for this map, and one for each kind of map inside."""
         options = self.options
-        inner = sorted(inner_axes(self.jaxpr))
-        count = math.prod(n for _, n in inner)
+        inner = sorted(inner_map_axes(self.jaxpr))
+        count = math.prod(axis.size for axis in inner)
         known = options.devices
         if known is not None and inner:
             raise ValueError(
@@ -269,8 +288,8 @@ class MapEntry(Entry):
                 "over the rest), or on the CPU set WEFT_CPU_DEVICES"
             )
         chosen = [d for part in by_process.values() for d in part[: size * count]]
-        names = ("pmap", *[f"pmap_{depth}_{n}" for depth, n in inner])
-        return mesh_of(tuple(chosen), (size * self.processes, *[n for _, n in inner]), names)
+        shape = size * self.processes, *[axis.size for axis in inner]
+        return mesh_of(tuple(chosen), shape, (OUTERMOST, *inner))
 
     # --- running ---
 
@@ -291,11 +310,11 @@ class MapEntry(Entry):
             self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
 
-    def sharding(self, spec: Any) -> NamedSharding:
+    def sharding(self, spec: Sequence[tuple[Hashable, ...]]) -> NamedSharding:
         """A spec on the mesh."""
         return NamedSharding(self.mesh, PartitionSpec(*[p[0] if p else None for p in spec]))  # type: ignore[arg-type]
 
-    def apply(self, values: Sequence[Any], trace: Any) -> Any:
+    def apply(self, values: Sequence[Value], trace: Trace) -> PyTree:
         """The result for values inside another transformation."""
         if self.processes > 1:
             raise ValueError(
@@ -311,7 +330,7 @@ class MapEntry(Entry):
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program
-        return load(program, types, self.where, self.inputs, self.outs)
+        return load_program(program, types, self.where, self.inputs, self.outs)
 
     def in_types(self) -> list[ArrayType]:
         """The types of the arguments of the program for all devices."""
@@ -355,43 +374,44 @@ class Unnamed:
         return "<no name>"
 
 
-def spec_of(ndim: int, axis: int | None, name: str) -> tuple[tuple[str, ...], ...]:
+def spec_of(ndim: int, axis: MapAxis, name: Hashable) -> tuple[tuple[Hashable, ...], ...]:
     """The spec of an array with one axis divided."""
     return tuple((name,) if i == axis else () for i in range(ndim))
 
 
-def one_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+def one_shape(shape: tuple[int, ...], axis: MapAxis) -> tuple[int, ...]:
     """The shape of the part of one element."""
     return shape if axis is None else (*shape[:axis], 1, *shape[axis + 1 :])
 
 
-def checked_axis(fun: Any, axis: Any, value: Any) -> int | None:
-    """Where the mapped axis of a result is to be."""
+def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
+    """The position of the mapped axis in a result, counted from the front."""
     if axis is None:
         return None
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
         raise ValueError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "
-            f"{kind_of(value)}, which has {value.ndim + 1} axes with the mapped one"
+            f"{described(value)}, which has {value.ndim + 1} axes with the mapped one"
         )
     return int(axis % (value.ndim + 1))
 
 
-def inner_axes(jaxpr: Jaxpr) -> set[tuple[int, int]]:
-    """The (depth, size) of all maps inside a mapped function."""
-    found: set[tuple[int, int]] = set()
+def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
+    """The axes of all maps inside a mapped function."""
+    found: set[InnerAxis] = set()
     for e in jaxpr.equations:
         if e.primitive.may_act:
             params = dict(e.params)
             if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
-                for name, _, size in params["axes"]:
-                    found.add((int(name.split("_")[1]), size))
+                found |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
-                found |= inner_axes(inner)
+                found |= inner_map_axes(inner)
     return found
 
 
-@functools.lru_cache(256)
-def mesh_of(devices: Any, shape: Any, names: Any) -> Mesh:
-    """The mesh of these devices."""
+@functools.cache
+def mesh_of(
+    devices: tuple[client.Device, ...], shape: tuple[int, ...], names: tuple[Hashable, ...]
+) -> Mesh:
+    """The mesh of these devices, made once."""
     return Mesh(np.array(devices, object).reshape(shape), names)

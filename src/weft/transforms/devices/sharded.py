@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.layout import layout_of
-from ...compiler.placing import put
+from ...compiler.placing import put_array
 from ...core.array import Array, Tracer, as_value
 from ...core.aval import aval
 from ...core.source import located
@@ -102,7 +102,7 @@ def stacked(values: Sequence[Array], devices: Sequence[Device]) -> Array:
     sharding = NamedSharding(Mesh(devices, ("shards",)), PartitionSpec("shards"))
     host = np.stack([np.asarray(v.host()) for v in values])
     with transfers.explicitly():
-        return put(host, layout_of(aval(host.shape, a.dtype), sharding), alias=True)
+        return put_array(host, layout_of(aval(host.shape, a.dtype), sharding), alias=True)
 
 
 def checked_devices(operation: str, devices: Any) -> list[Device]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import errors
 from ...compiler.layout import one_placement, placement_inside, type_with
-from ...compiler.loaded import Loaded, load
+from ...compiler.loaded import Loaded, load_program
 from ...compiler.program import Program, program_of
 from ...config import thread
 from ...core.array import Array
@@ -33,7 +33,7 @@ from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding
 from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
-from ..arguments import FlatFunction, check_callable, kind_of, name_of, static_arguments
+from ..arguments import FlatFunction, check_callable, described, name_of, static_arguments
 from .cache import programs_of
 from .dispatch import dispatcher
 from .entry import Entry, deleted
@@ -116,9 +116,9 @@ def checked_options(
 def check_target(device: Any, backend: Any) -> None:
     """Refuses what names no device."""
     if device is not None and not isinstance(device, client.Device):
-        raise TypeError(f"jit: device must be one of devices(); got {kind_of(device)}")
+        raise TypeError(f"jit: device must be one of devices(); got {described(device)}")
     if backend is not None and not isinstance(backend, str):
-        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {kind_of(backend)}")
+        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {described(backend)}")
     if device is not None and backend is not None:
         raise ValueError(
             f"jit: got both device={device!r} and backend={backend!r}\n  fix: a device says which "
@@ -156,7 +156,7 @@ class JitEntry(Entry):
         return program_of(self.jaxpr, self.donated, self.keep_unused)
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
-        return load(program or self.program, types, self.named, self.inputs, self.outs)
+        return load_program(program or self.program, types, self.named, self.inputs, self.outs)
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
         if self.inputs is not None:
@@ -179,8 +179,8 @@ def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None])
     ]
 
 
-def note_names(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Lets `interpreters/watch.py` name a program's inputs and results by their paths."""
+def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
+    """Makes messages call a program's inputs and results by their paths (`debugging/watch.py`)."""
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
     results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
@@ -235,7 +235,7 @@ class JittedFunction:
         self.programs.history.note(self.function, [*flat.positions], signature, flat.paths)
         jaxpr = flat.stage()
         if locations_wanted():
-            note_names(jaxpr, flat.paths(), flat.out_tree)
+            name_parts(jaxpr, flat.paths(), flat.out_tree)
         inputs = outs = None
         if options.in_shardings is not None:
             if flat.kwargs_tree is not None:
