@@ -8,6 +8,7 @@ import numpy as np
 import weft
 from weft.core.jaxpr import run, subjaxprs
 from weft.core.trace import current
+from weft.primitives.families import unary
 from weft.primitives.transcendental import sin
 
 
@@ -78,3 +79,34 @@ def test_tracing_leaves_no_cycles_that_hold_arrays():
     reference = make()
     gc.collect()
     assert reference() is None
+
+
+def test_a_value_is_freed_after_its_last_use():
+    """A chain of twenty steps holds two values at a time, as the same loop in Python does."""
+    alive, most = [], 0
+
+    def evaluate(x):
+        nonlocal most
+        out = x + 1
+        alive.append(weakref.ref(out))
+        most = max(most, sum(r() is not None for r in alive))
+        return out
+
+    step = unary("counted_step", "x + 1", evaluate=evaluate, stablehlo="none", host_limit=None)
+
+    def chain(x):
+        for _ in range(20):
+            x = step(x)
+        return x
+
+    x = f32(np.zeros(8))
+    jaxpr = weft.make_jaxpr(chain)(x)
+    alive.clear()
+    most = 0
+    (y,) = run(jaxpr, [x], current.base)
+    np.testing.assert_array_equal(np.asarray(y), np.full(8, 20))
+    assert len(alive) == 20
+    in_run, most = most, 0
+    alive.clear()
+    chain(x)
+    assert in_run == most == 2

@@ -14,7 +14,7 @@ from ..core.array import Array
 from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
-from ..core.trace import current
+from ..core.trace import Trace, current
 from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
 from .evaluate import interrupting, quietly
@@ -39,7 +39,7 @@ class PreparedJaxpr:
         self.others: dict[SwitchState, HostProgram] = {}  # of the states before that
         self.template: InlineTemplate | None = None
 
-    def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
+    def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
             if trace.__class__ is StageTrace:
