@@ -187,14 +187,6 @@ def everywhere(*names: str) -> bool:
     return any(getattr(_Thread, _switches[name].attribute) for name in names)
 
 
-def anywhere(name: str, usual: Any) -> bool:
-    """True if a switch has another value than the usual one in any thread."""
-    attribute = _switches[name].attribute
-    with _lock:
-        values = [own.get(attribute, usual) for own in _overriding]
-    return any(v != usual for v in [getattr(_Thread, attribute), *values])
-
-
 class Config:
     """The switches by name: `config.update(name, value)`, `config.<name>`, `config.describe()`.
 

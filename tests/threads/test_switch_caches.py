@@ -8,7 +8,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
-from weft.config import caches, config, default_matmul_precision, enable_x64, thread
+from weft.config import caches, config, default_matmul_precision, eager_tier, enable_x64, thread
 from weft.core.primitive import Primitive
 from weft.primitives.transcendental import sin as sin_p
 
@@ -87,3 +87,44 @@ def test_what_was_made_while_a_switch_was_turned_is_not_kept():
     finally:
         config.update("default_matmul_precision", None)
     assert not entries(doubled.types)
+
+
+def plans_here():
+    """The entries of all caches of this thread's state."""
+    return [dict(cache) for cache in caches.here().caches]
+
+
+def numpy_calls():
+    for _ in range(3):
+        X + X, X * 2.0, X**2, np.sum(X), np.reshape(X, (3, 1)), np.sin(X), np.zeros(3)
+
+
+def test_an_empty_block_leaves_the_plans_of_numpy_functions():
+    numpy_calls()
+    before = plans_here()
+    with enable_x64(thread.x64):
+        pass
+    with enable_x64(not thread.x64):
+        pass
+    assert plans_here() == before
+
+
+def test_a_numpy_function_uses_the_plans_of_its_own_state():
+    numpy_calls()
+    tiers = []
+    plain = X + X
+    before = plans_here()
+
+    def other():
+        with eager_tier("xla"):
+            tiers.extend(
+                y._host is None for y in (X + X, X * 2.0, np.sin(X), np.reshape(X, (3, 1)))
+            )
+
+    worker = threading.Thread(target=other)
+    worker.start()
+    worker.join()
+    assert plain._host is not None
+    assert tiers == [True] * 4  # XLA's results are in its buffers
+    assert plans_here() == before
+    assert (X + X)._host is not None

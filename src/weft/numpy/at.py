@@ -11,7 +11,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.source import note_user_line
 from ..core.trace import current
-from ..interpreters.evaluate import quietly
+from ..interpreters.evaluate import interrupting, quietly
 from ..primitives import structural
 from ..primitives.dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
@@ -296,9 +296,11 @@ def change(
         if host is None:
             host = host_of(x)
         if host.__class__ is np.ndarray:
-            new = (current.quiet or quietly())(
-                changed_copy, host, ref.index, values, operation.ufunc
-            )
+            arguments = host, ref.index, values, operation.ufunc
+            try:
+                new = (current.quiet or quietly())(changed_copy, *arguments)
+            except RuntimeError as error:
+                new = interrupting(error, changed_copy, *arguments)
             if new is not None:
                 return Array(new, x.aval)
     try:

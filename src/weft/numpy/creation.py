@@ -7,9 +7,10 @@ import numpy as np
 
 from .. import dtypes
 from ..compiler.placing import with_default_device
-from ..config import thread
+from ..config import caches, thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
+from ..core.bounded import remember_under
 from ..core.trace import current
 from ..core.value import Value
 from ..lax.operands import uncommitted
@@ -17,7 +18,7 @@ from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_tuple
-from .plans import keep, plan_cache, whole
+from .plans import whole
 from .promotion import SCALARS, cast, noted, value
 
 __all__ = [
@@ -39,8 +40,7 @@ __all__ = [
 
 _base = current.base
 _SMALL = 1024  # elements of a constant that is copied from a template
-_wanted = plan_cache()
-_OPEN = (int, float, complex)
+_wanted = caches.add()  # what a user wrote -> dtype
 
 
 def wanted_dtype(name: str, dtype: Any) -> Any:
@@ -48,13 +48,13 @@ def wanted_dtype(name: str, dtype: Any) -> Any:
     if dtype is None:
         return None
     try:
-        return _wanted[dtype, thread.x64]
+        return caches.now[_wanted][dtype]
     except (KeyError, TypeError):
         pass
     try:
-        found = dtypes.requested_dtype(dtype, name)
-        if dtype in _OPEN or dtypes.named_dtype(dtype) == found:  # else it warns each time
-            keep(_wanted, (dtype, thread.x64), found)
+        state, found = thread.switches, dtypes.requested_dtype(dtype, name)
+        if dtype in (int, float, complex) or dtypes.named_dtype(dtype) == found:  # no warning
+            remember_under(state, _wanted, dtype, found)
         return found
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
@@ -380,7 +380,7 @@ def astype(
 
 # --- constants ---
 
-_constants: dict[Any, Any] = plan_cache()
+_constants = caches.add()  # shape, dtype and number -> elements, aval and shape as written
 
 
 def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
@@ -432,13 +432,13 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> 
 def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> Any:
     if current.trace is _base and device is None:
         try:
-            template, known, like = _constants[shape, dtype, number, thread.x64]
+            template, known, like = caches.now[_constants][shape, dtype, number]
             if like is not shape:
                 whole(shape)
             return Array(template.copy(), known)
         except (KeyError, TypeError):
             pass
-    lengths = shape_tuple(name, shape)
+    state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
     if current.trace is not _base:
@@ -446,7 +446,7 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
     asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
     if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
-        keep(_constants, (shape, dtype, number, thread.x64), (host, known, shape))
+        remember_under(state, _constants, (shape, dtype, number), (host, known, shape))
         host = host.copy()
     return on_device(Array(host, known), device)
 

@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.array import Array, as_value, from_host, literal
 from ..core.aval import Aval, aval
+from ..core.bounded import remember
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators
@@ -37,7 +38,7 @@ from ..typing import ArrayLike
 from .axes import one_axis, whole_number
 from .index_arrays import place_array, with_inserted
 from .index_plans import Index, IntegerAt, New, Sliced, parse
-from .plans import computing, keep, plan_cache
+from .plans import computing
 from .promotion import cast, noted, value
 
 __all__ = ["argwhere", "flatnonzero", "nonzero", "unstack"]
@@ -48,8 +49,8 @@ FILL, PROMISE = GatherScatterMode.FILL_OR_DROP, GatherScatterMode.PROMISE_IN_BOU
 # --- on the host ---
 
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
-_rows: dict[Aval, Aval] = plan_cache()  # aval of an array -> that of its rows
-_parts: dict[tuple[Aval, tuple[int, ...]], Aval] = plan_cache()  # … and the shape of a part
+_rows: dict[Aval, Aval] = {}  # aval of an array -> that of its rows
+_parts: dict[tuple[Aval, tuple[int, ...]], Aval] = {}  # … and the shape of a part
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -67,7 +68,7 @@ def getitem(x: Any, index: Any) -> Any:
                     return Array(result, _rows[x.aval])
                 except KeyError:
                     a = x.aval
-                    row = keep(_rows, a, aval(a.shape[1:], a.dtype, a.weak_type))
+                    row = remember(_rows, a, aval(a.shape[1:], a.dtype, a.weak_type))
                     return Array(result, row)
             if kind is slice:
                 pass
@@ -84,7 +85,7 @@ def getitem(x: Any, index: Any) -> Any:
                 return Array(result, _parts[key])
             except KeyError:
                 a = x.aval
-                part = keep(_parts, key, aval(result.shape, a.dtype, a.weak_type))
+                part = remember(_parts, key, aval(result.shape, a.dtype, a.weak_type))
                 return Array(result, part)
         except (IndexError, TypeError, ValueError):
             pass  # out of range, or not an index: the long way moves it inside, or explains

@@ -7,15 +7,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..config import anywhere, thread
+from ..config import caches, thread
 from ..core.array import Array, as_value, literal, literals_of
+from ..core.bounded import remember_under
 from ..core.primitive import Primitive
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import Value
-from ..interpreters.evaluate import quietly
+from ..interpreters.evaluate import interrupting, quietly
 from ..lax.operands import uncommitted
-from .plans import composite, computing, host_kernel, keep, plan_cache
+from ..switch_state import SwitchState
+from .plans import composite, computing, host_kernel
 from .promotion import SCALARS, check_ranks, is_operand, promote_values, strong, value
 
 _base = current.base
@@ -33,39 +35,37 @@ def binary(
 ) -> Callable[..., Any]:
     """A function of two operands with promotion, applying one primitive.
 
-    Its plans, kept for each pair of operand types, hold the NumPy kernel, if the operation is done
-    at once on the host, and the output's aval: 0.1 µs a look-up. `pairs` has them for two values of
-    one dtype, `rights` and `lefts` for a Python scalar on that side which takes the dtype of the
-    other operand; `mixed` has the pairs of types that need a cast.
+    Eager calls run a plan, found in 0.1 µs: see `_BinaryPlans`.
 
     Args:
       to_inexact, to_number: as in `promote_values`.
       operator: return `NotImplemented` for an operand that is no array, as Python's operators do.
       of_complex: does the work for complex numbers, if the primitive can't.
     """
-    pairs, rights, lefts, mixed = plan_cache(), plan_cache(), plan_cache(), plan_cache()
+    plans = _BinaryPlans(primitive, name, to_inexact, to_number, operator, of_complex)
+    pairs, rights, lefts, planning = plans.pairs, plans.rights, plans.lefts, plans.planning
 
     def function(x1: Any, x2: Any, /) -> Any:
         x, y = x1, x2
         try:
             if x1.__class__ is Array and x2.__class__ is Array:
-                kernel, out = pairs[x1.type, x2.type]
+                kernel, out = caches.now[pairs][x1.type, x2.type]
             elif x2.__class__ in SCALARS:
-                kernel, out, dtype, known = rights[x1.aval, x2.__class__]
+                kernel, out, dtype, known = caches.now[rights][x1.aval, x2.__class__]
                 y = known.get(x2)
                 if y is None:
                     y = literal(x2, dtype)
                 if x1.type is not x1.aval:
                     kernel = None
             elif x1.__class__ in SCALARS:
-                kernel, out, dtype, known = lefts[x1.__class__, x2.aval]
+                kernel, out, dtype, known = caches.now[lefts][x1.__class__, x2.aval]
                 x = known.get(x1)
                 if x is None:
                     x = literal(x1, dtype)
                 if x2.type is not x2.aval:
                     kernel = None
             else:
-                _, out = pairs[x1.aval, x2.aval]
+                _, out = caches.now[pairs][x1.aval, x2.aval]
                 kernel = None
         except (AttributeError, KeyError):
             return planning(x1, x2)
@@ -78,65 +78,107 @@ def binary(
                 hx = _base.fetch(x)
             if hy is None:
                 hy = _base.fetch(y)
-            return Array((current.quiet or quietly())(kernel, hx, hy), out)
+            try:
+                result = (current.quiet or quietly())(kernel, hx, hy)
+            except RuntimeError as error:
+                result = interrupting(error, kernel, hx, hy)
+            return Array(result, out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 
-    def planning(x: Any, y: Any) -> Any:
-        """The general way, which leaves a plan."""
-        if (
-            uncommitted(x)
-            and uncommitted(y)
-            and computing()
-            and (x.aval, y.aval, thread.x64) in mixed
-        ):
-            return promoted(x, y)
-        if operator and not (is_operand(x) and is_operand(y)):
+    return described(function, name, doc)
+
+
+class _BinaryPlans:
+    """The plans of a function that `binary` made, kept for each pair of operand types.
+
+    A plan holds the NumPy kernel, if the operation is done at once on the host, and the output's
+    aval.
+
+    Attributes:
+      pairs: the cache of plans for two values of one dtype.
+      rights, lefts: of plans for a Python scalar on that side which takes the dtype of the other
+        operand.
+      mixed: of the pairs of types that need a cast; `promoted` has their plans.
+    """
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        name: str,
+        to_inexact: bool,
+        to_number: bool,
+        operator: bool,
+        of_complex: Callable[[Value, Value], Value] | None,
+    ) -> None:
+        self.primitive, self.name, self.of_complex = primitive, name, of_complex
+        self.to_inexact, self.to_number, self.operator = to_inexact, to_number, operator
+        self.pairs, self.rights, self.lefts = caches.add(), caches.add(), caches.add()
+        self.mixed = caches.add()
+
+        @composite
+        def promoted(x: Any, y: Any) -> Any:
+            return current.trace.bind(primitive, self.promote(x, y), ())
+
+        self.promoted = promoted
+
+    def promote(self, x: Any, y: Any) -> Any:
+        """The operands as values of one dtype."""
+        return promote_values(self.name, x, y, to_inexact=self.to_inexact, to_number=self.to_number)
+
+    def planning(self, x: Any, y: Any) -> Any:
+        """The function's result in the general way, which leaves a plan."""
+        at_once = uncommitted(x) and uncommitted(y) and computing()
+        if at_once and (x.aval, y.aval) in thread.switches.caches[self.mixed]:
+            return self.promoted(x, y)
+        if self.operator and not (is_operand(x) and is_operand(y)):
             return NotImplemented
         try:
-            x = x if x.__class__ in SCALARS else value(name, x, "x1")
-            y = y if y.__class__ in SCALARS else value(name, y, "x2")
-            if thread.numpy_rank_promotion != "allow":
-                check_ranks(name, x, y)
-            vx, vy = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
-            if of_complex is not None and vx.aval.dtype.kind == "c":
-                return of_complex(vx, vy)
-            out = primitive.out((vx, vy), ())
-            # plans are all threads'
-            keeps = not anywhere("numpy_rank_promotion", "allow")
-            if keeps and remember(x, y, vx, vy, out):
-                return promoted(as_value(x), as_value(y))  # with the casts in its plan
-            return current.trace.bind(primitive, (vx, vy), (), out)
+            return self.apply(x, y)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
 
-    def remember(x: Any, y: Any, vx: Value, vy: Value, out: Any) -> bool:
+    def apply(self, x: Any, y: Any) -> Any:
+        """The primitive applied to two operands after promotion."""
+        state = thread.switches
+        x = x if x.__class__ in SCALARS else value(self.name, x, "x1")
+        y = y if y.__class__ in SCALARS else value(self.name, y, "x2")
+        may_differ = thread.numpy_rank_promotion == "allow"
+        if not may_differ:
+            check_ranks(self.name, x, y)
+        vx, vy = self.promote(x, y)
+        if self.of_complex is not None and vx.aval.dtype.kind == "c":
+            return self.of_complex(vx, vy)
+        out = self.primitive.out((vx, vy), ())
+        if may_differ and self.keep(state, x, y, vx, vy, out):  # a plan checks no ranks
+            return self.promoted(as_value(x), as_value(y))  # with the casts in its plan
+        return current.trace.bind(self.primitive, (vx, vy), (), out)
+
+    def keep(self, state: SwitchState, x: Any, y: Any, vx: Value, vy: Value, out: Any) -> bool:
         """Keeps a plan for operands `x` and `y`, promoted to `vx` and `vy`; True if they needed a
         cast, and are computed with at once."""
-        dtype = vx.aval.dtype
         if vx is x and vy is y:
             arrays = x.__class__ is y.__class__ is Array
             key = (x.type, y.type) if arrays else (x.aval, y.aval)
-            keep(pairs, key, (host_kernel(primitive, (x, y)), out))
+            plan = host_kernel(self.primitive, (x, y)), out
+            remember_under(state, self.pairs, key, plan)
         elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
-            plan = host_kernel(primitive, (vx, vy)), out, dtype, literals_of(y.__class__, dtype)
-            keep(rights, (x.aval, y.__class__), plan)
+            plan = self.scalar_plan(vx, vy, out, y.__class__)
+            remember_under(state, self.rights, (x.aval, y.__class__), plan)
         elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
-            plan = host_kernel(primitive, (vx, vy)), out, dtype, literals_of(x.__class__, dtype)
-            keep(lefts, (x.__class__, y.aval), plan)
+            plan = self.scalar_plan(vx, vy, out, x.__class__)
+            remember_under(state, self.lefts, (x.__class__, y.aval), plan)
         elif uncommitted(vx) and uncommitted(vy) and computing():
-            keep(mixed, (as_value(x).aval, as_value(y).aval, thread.x64), True)
+            remember_under(state, self.mixed, (as_value(x).aval, as_value(y).aval), True)
             return True
         return False
 
-    @composite
-    def promoted(x: Any, y: Any) -> Any:
-        values = promote_values(name, x, y, to_inexact=to_inexact, to_number=to_number)
-        return current.trace.bind(primitive, values, ())
-
-    return described(function, name, doc)
+    def scalar_plan(self, vx: Value, vy: Value, out: Any, kind: type) -> tuple[Any, ...]:
+        """The plan for an operand and a Python scalar of class `kind`; it has the literals too."""
+        dtype = vx.aval.dtype
+        return host_kernel(self.primitive, (vx, vy)), out, dtype, literals_of(kind, dtype)
 
 
 def unary(
@@ -148,11 +190,11 @@ def unary(
     params: tuple[tuple[str, Any], ...] = (),
 ) -> Callable[..., Any]:
     """A function of one operand applying one primitive; planned as in `binary`."""
-    plans = plan_cache()
+    plans = caches.add()
 
     def function(x: Any, /) -> Any:
         try:
-            kernel, out = plans[x.aval]
+            kernel, out = caches.now[plans][x.aval]
         except (AttributeError, KeyError):
             return planning(x)
         trace = current.trace
@@ -160,16 +202,22 @@ def unary(
             host = x._host
             if host is None:
                 host = _base.fetch(x)
-            return Array((current.quiet or quietly())(kernel, host), out)
+            try:
+                result = (current.quiet or quietly())(kernel, host)
+            except RuntimeError as error:
+                result = interrupting(error, kernel, host)
+            return Array(result, out)
         return trace.bind(primitive, (x,), params, out)
 
     def planning(x: Any) -> Any:
+        state = thread.switches
         try:
             x = value(name, x)
             (v,) = promote_values(name, x, to_inexact=to_inexact)
             out = primitive.out((v,), params)
             if v is x:
-                keep(plans, x.aval, (host_kernel(primitive, (x,), params), out))
+                plan = host_kernel(primitive, (x,), params), out
+                remember_under(state, plans, x.aval, plan)
             return current.trace.bind(primitive, (v,), params, out)
         except (TypeError, ValueError) as error:
             note_user_line(error)
@@ -195,21 +243,25 @@ def derived(
         `None`.
     """
     call = composite(function, host)
-    rights = plan_cache()
+    rights = caches.add()
 
     def public(x1: Any, x2: Any, /) -> Any:
         if x2.__class__ in SCALARS and isinstance(x1, Value):
-            dtype = rights.get((x1.aval, x2.__class__))
-            if dtype is not None:
+            try:
+                dtype = caches.now[rights][x1.aval, x2.__class__]
+            except KeyError:
+                pass
+            else:
                 return call(x1, strong(literal(x2, dtype)))
         if operator and not (is_operand(x1) and is_operand(x2)):
             return NotImplemented
+        state = thread.switches
         try:
             if thread.numpy_rank_promotion != "allow":
                 check_ranks(name, x1, x2)
             x, y = promote_values(name, x1, x2, to_inexact=to_inexact, to_number=to_number)
             if x is x1 and x2.__class__ in SCALARS and not x.aval.weak_type:
-                keep(rights, (x.aval, x2.__class__), x.aval.dtype)
+                remember_under(state, rights, (x.aval, x2.__class__), x.aval.dtype)
             if x.aval.weak_type is not y.aval.weak_type:  # else a weak operand may decide
                 x, y = strong(x), strong(y)
             return call(x, y)

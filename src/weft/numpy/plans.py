@@ -3,55 +3,33 @@
 A plan is a NumPy kernel, or `None` if XLA has to do some of the work, and the aval of the output.
 On the host an eager call is then a look-up, the kernel, and an `Array` around its result. This is
 the only module, with `makers.py`, that takes elements out of arrays and runs kernels on them.
+
+A cache of plans is one of `config.caches`, and is read as `caches.now[plans][key]`. So the plans
+made under one state of the switches serve under that state only; no key has a switch in it.
 """
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 from operator import index
-from typing import Any, TypeVar
+from typing import Any
 
 from ..compiler.loaded import run_jaxpr
-from ..config import config, thread
+from ..config import caches, thread
 from ..core.array import Array
 from ..core.aval import Aval
+from ..core.bounded import remember_under
 from ..core.primitive import Primitive
 from ..core.trace import current
 from ..core.value import Value
-from ..interpreters.evaluate import quietly
+from ..interpreters.evaluate import interrupting, quietly
 from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
 from ..lax.operands import uncommitted
 from .promotion import value
 
 Kernel = Callable[..., Any]
-P = TypeVar("P")
 _base = current.base
-
-# --- caches ---
-
-_plan_caches: list[dict[Any, Any]] = []
-
-
-@config.on_change
-def _forget() -> None:
-    for cache in _plan_caches:
-        cache.clear()
-
-
-def plan_cache() -> dict[Any, Any]:
-    """A cache that is emptied when a switch that changes programs is turned."""
-    cache: dict[Any, Any] = {}
-    _plan_caches.append(cache)
-    return cache
-
-
-def keep(cache: dict[Any, Any], key: Hashable, plan: P) -> P:
-    """Puts a plan into a bounded cache, and returns it."""
-    if len(cache) >= 4096:
-        cache.clear()
-    cache[key] = plan
-    return plan
 
 
 def whole(argument: Any) -> None:
@@ -64,9 +42,6 @@ def whole(argument: Any) -> None:
         gcd(*argument)
     else:
         index(argument)
-
-
-# --- arrays and their elements ---
 
 
 def computing() -> bool:
@@ -105,39 +80,44 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
     exponent, or `None`: what is equal to an integer and isn't one is not taken for it. The classes
     of the other arguments, which are flags and numbers, don't matter.
     """
-    plans = plan_cache()
+    plans, seen = caches.add(), caches.add()
 
     def call(a: Any, first: Any, *rest: Any) -> Array:
         try:
-            kernel, out, known = plans[a.type, first, rest, thread.x64]
+            kernel, out, known = caches.now[plans][a.type, first, rest]
             if known is not first:
                 whole(first)
-        except (AttributeError, KeyError, TypeError, ValueError):  # ValueError: seen only once
+        except (AttributeError, KeyError, TypeError):
             return planning(value(name, a, argument), first, rest)
         if kernel is not None and current.trace is _base:
             host = a._host
             if host is None:
                 host = _base.fetch(a)
-            return Array((current.quiet or quietly())(kernel, host), out)
+            try:
+                result = (current.quiet or quietly())(kernel, host)
+            except RuntimeError as error:
+                result = interrupting(error, kernel, host)
+            return Array(result, out)
         return planning(value(name, a, argument), first, rest)
 
     def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Array:
+        state = thread.switches
         result = function(x, first, *rest)  # refuses bad arguments, which so have no plan
         if uncommitted(x) and computing():
-            key = x.aval, first, rest, thread.x64
+            key = x.aval, first, rest
             try:
-                seen = plans.get(key)
+                again = key in state.caches[seen]
             except TypeError:  # a list of axes
                 return result
-            if seen is None:
-                keep(plans, key, ())
-            elif not seen:
+            if not again:
+                remember_under(state, seen, key, True)
+            elif key not in state.caches[plans]:
 
                 def compute(x: Array) -> Array:
                     return function(x, first, *rest)
 
                 kernel, out, _ = plan_of(compute, [x.aval], {})
-                keep(plans, key, (kernel, out, first))
+                remember_under(state, plans, key, (kernel, out, first))
         return result
 
     return call
@@ -154,11 +134,11 @@ def rearranged(
       target: returns the primitive's parameters for a value and the argument; `None` if the value
         is as wanted.
     """
-    plans = plan_cache()
+    plans = caches.add()
 
     def call(a: Any, argument: Any) -> Any:
         try:
-            kernel, out, params, known = plans[a.aval, argument]
+            kernel, out, params, known = caches.now[plans][a.aval, argument]
             if known is not argument:  # as `whole`, without the call
                 if argument.__class__ is tuple:
                     gcd(*argument)
@@ -175,17 +155,15 @@ def rearranged(
         return trace.bind(primitive, (a,), params, out)
 
     def planning(a: Any, argument: Any) -> Any:
+        state = thread.switches
         x = value(name, a, "a")
         params = target(x, argument)
         if params is None:
             return x
         out = primitive.out((x,), params)
         if uncommitted(x) and (argument is None or isinstance(argument, (tuple, int))):
-            keep(
-                plans,
-                (x.aval, argument),
-                (host_kernel(primitive, (x,), params), out, params, argument),
-            )
+            plan = host_kernel(primitive, (x,), params), out, params, argument
+            remember_under(state, plans, (x.aval, argument), plan)
         return current.trace.bind(primitive, (x,), params, out)
 
     return call
@@ -196,12 +174,12 @@ class Products:
 
     def __init__(self, primitive: Primitive) -> None:
         self.primitive = primitive
-        self.plans = plan_cache()
+        self.plans = caches.add()
 
     def run(self, a: Any, b: Any) -> Array | None:
         """The product by a kept kernel, or `None`."""
         try:
-            kernel, out = self.plans[a.type, b.type]
+            kernel, out = caches.now[self.plans][a.type, b.type]
         except (AttributeError, KeyError):
             return None
         if current.trace is _base:
@@ -210,14 +188,20 @@ class Products:
                 x = _base.fetch(a)
             if y is None:
                 y = _base.fetch(b)
-            return Array((current.quiet or quietly())(kernel, x, y), out)
+            try:
+                result = (current.quiet or quietly())(kernel, x, y)
+            except RuntimeError as error:
+                result = interrupting(error, kernel, x, y)
+            return Array(result, out)
         return None
 
     def add(self, x: Any, y: Any, params: tuple[tuple[str, Any], ...]) -> None:
         """Keeps the kernel of the product of two values, if it has one."""
+        state = thread.switches
         kernel = host_kernel(self.primitive, (x, y), params)
         if kernel is not None:
-            keep(self.plans, (x.aval, y.aval), (kernel, self.primitive.out((x, y), params)))
+            plan = kernel, self.primitive.out((x, y), params)
+            remember_under(state, self.plans, (x.aval, y.aval), plan)
 
 
 # --- several primitives ---
@@ -237,30 +221,32 @@ def composite(
     Args:
       direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
     """
-    plans = plan_cache()
+    plans, seen = caches.add(), caches.add()
 
     @functools.wraps(function)
     def call(*xs: Any, **options: Any) -> Any:
         if current.trace is not _base:
             return function(*xs, **options)
+        key: Any = tuple([x.aval for x in xs])
+        if options:
+            key = (tuple(options.items()), *key)
         try:
-            if options:
-                key: Any = (thread.x64, tuple(options.items()), *[x.aval for x in xs])
-            else:
-                key = (thread.x64, *[x.aval for x in xs])
-            found: Any = plans.get(key)
+            found: Any = caches.now[plans][key]
+        except KeyError:
+            found = None
         except TypeError:  # an option that has no hash
             return function(*xs, **options)
         if found is None:
-            result = function(*xs, **options)  # refuses bad options, which so have no plan
-            keep(plans, key, ())
-            return result
-        if not found:
+            state = thread.switches
+            if key not in state.caches[seen]:
+                result = function(*xs, **options)  # refuses bad options, which so have no plan
+                remember_under(state, seen, key, True)
+                return result
             avals = [x.aval for x in xs]
             kernel, out, plan = plan_of(function, avals, options)
             if direct is not None and kernel is not None:
                 kernel = direct(*avals) or kernel
-            found = keep(plans, key, (kernel, out, plan))
+            found = remember_under(state, plans, key, (kernel, out, plan))
         kernel, out, plan = found
         hosts = []
         for x in xs:
@@ -271,7 +257,11 @@ def composite(
             hosts.append(_base.fetch(x) if host is None and kernel is not None else host)
         else:
             if kernel is not None:
-                return Array((current.quiet or quietly())(kernel, *hosts), out)
+                try:
+                    result = (current.quiet or quietly())(kernel, *hosts)
+                except RuntimeError as error:
+                    result = interrupting(error, kernel, *hosts)
+                return Array(result, out)
             if plan.prepared().steps is None and plan.jaxpr.equations and not thread.disable_jit:
                 outs = run_jaxpr(plan.jaxpr, xs)  # XLA does it, as one program
             else:
