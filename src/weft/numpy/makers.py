@@ -162,8 +162,7 @@ class _BinaryPlans:
         if vx is x and vy is y:
             arrays = x.__class__ is y.__class__ is Array
             key = (x.type, y.type) if arrays else (x.aval, y.aval)
-            plan = host_kernel(self.primitive, (x, y)), out
-            remember_under(state, self.pairs, key, plan)
+            remember_under(state, self.pairs, key, (host_kernel(self.primitive, (x, y)), out))
         elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
             plan = self.scalar_plan(vx, vy, out, y.__class__)
             remember_under(state, self.rights, (x.aval, y.__class__), plan)
