@@ -14,6 +14,7 @@ from .. import dtypes, errors
 from ..lazy import Deferred
 from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
+from .placement import ArrayType
 from .source import located, noted
 
 
@@ -23,6 +24,8 @@ class Value:
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
     aval: Aval
+    type: ArrayType | None = None
+    """Of an array, its aval and placement: `x.type is x.aval` if it may be anywhere."""
 
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
     __hash__ = None  # type: ignore[assignment]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
-from ..core.array import Array, Tracer
+from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
@@ -82,7 +82,7 @@ class StageTrace(Trace):
         for a in args:
             if a.__class__ is StageTracer and a._trace is self:
                 inputs.append(a._var)
-            elif a.__class__ is Array and not a.aval.ndim:
+            elif a.type is a.aval and not a.aval.ndim:
                 inputs.append(a)
             else:
                 inputs.append(self.capture(a, primitive.name)._var)
@@ -152,7 +152,7 @@ class StageTrace(Trace):
         """The variable or literal for a value."""
         if x.__class__ is StageTracer and x._trace is self:
             return x._var
-        if x.__class__ is Array and not x.aval.ndim:
+        if x.type is x.aval and not x.aval.ndim:
             return x
         return self.capture(x)._var
 
