@@ -127,7 +127,7 @@ traced_attributes: list[str] = []  # of `thread`: the switches that change progr
 
 
 def _register(own: dict[str, Any]) -> None:
-    """After a change of a thread's attributes: notes in `_overriding` if it overrides any switch."""
+    """After a change of a thread's attributes: notes in `_overriding` if it overrides any."""
     overrides = any(name not in _KEYS for name in own)
     known = any(each is own for each in _overriding)
     if overrides and not known:
