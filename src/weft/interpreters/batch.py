@@ -202,7 +202,7 @@ class ReopenedTrace(BatchTrace):
 
 
 class CheckingBatchTrace(BatchTrace):
-    """Knows where its tracers were made, and looks at what batch rules give: under
+    """Knows where its tracers were made, and looks at the results of batch rules: under
     `check_tracer_leaks` and `enable_checks`."""
 
     __slots__ = ("made",)

@@ -15,7 +15,7 @@ from ..primitives.structural import broadcast_in_dim
 
 
 def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
-    """Which results of an equation depend on the inputs in `touched`."""
+    """The results of an equation that depend on the inputs in `touched`."""
     rule = e.primitive.depends_rule
     if rule is None:
         return [True] * len(e.outvars)

@@ -153,7 +153,7 @@ def split_jvp(
     """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
 
     Args:
-      pushed: called as (trace, primals, tangents), gives outputs and their tangents.
+      pushed: called as (trace, primals, tangents), returns outputs and their tangents.
     """
     trace = StageTrace("differentiation", name)
     primals = [trace.input(a) for a in avals]

@@ -145,7 +145,7 @@ class LinearizeTrace(Trace):
         return self.wrap(node, outs, d.out_mask)
 
     def wrap(self, node: Node, outs: Sequence[Any], out_mask: Sequence[bool]) -> list[Any]:
-        """Puts a node on the tape and gives its outputs as tracers, where they have a tangent."""
+        """Puts a node on the tape and returns its outputs as tracers, where they have a tangent."""
         self.tape.append(node)
         avals: list[Aval] = []
         wrapped = []

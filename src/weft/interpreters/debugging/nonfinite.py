@@ -50,7 +50,7 @@ def is_bad(x: Any) -> bool:
 
 
 class Operation(NamedTuple):
-    """An operation that was applied to arrays, and gave bad ones."""
+    """An operation that was applied to arrays, with bad results."""
 
     primitive: Primitive
     inputs: Sequence[Any]
@@ -116,7 +116,7 @@ def culprit_inside(
 
 
 def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
-    """A program's results, and what made bad ones, as `inside` gives it."""
+    """A program's results, and what made bad ones, as `culprit_inside` returns it."""
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     made_by: dict[Any, Any] = {}
@@ -133,7 +133,7 @@ def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[l
 
 
 def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any:
-    """The first equation that gives a bad value without getting one, of those on the way to the
+    """The first equation with a bad result and no bad input, of those on the way to the
     program's bad results: a bad value that is thrown away later does no harm."""
     waiting = [v for v in jaxpr.outvars if type(v) is Var and is_bad(env[v])]
     seen, makers, sources = set(waiting), [], []

@@ -46,7 +46,7 @@ class WatchTrace(EvaluateTrace):
 
 
 def compiles(primitive: Primitive) -> bool:
-    """Whether an operation can be a program."""
+    """True if an operation can be a program."""
     return primitive.lower_rule is not None or primitive.execute_rule is not None
 
 
