@@ -6,8 +6,11 @@ import weakref
 import numpy as np
 
 import weft
+from weft.core.aval import aval
 from weft.core.jaxpr import run, subjaxprs
 from weft.core.trace import current
+from weft.interpreters.stage import stage
+from weft.primitives.families import unary
 from weft.primitives.transcendental import sin
 
 
@@ -78,3 +81,19 @@ def test_tracing_leaves_no_cycles_that_hold_arrays():
     reference = make()
     gc.collect()
     assert reference() is None
+
+
+def test_a_value_is_freed_after_its_last_use():
+    alive, made = [], []
+
+    def evaluate(x):
+        alive.append([r() is not None for r in made])
+        out = x + 1
+        made.append(weakref.ref(out))
+        return out
+
+    step = unary("step_for_last_uses", "x + 1", evaluate=evaluate, stablehlo=None, accepts="float")
+    jaxpr = stage(lambda x: [step(step(step(step(x))))], [aval((3,), np.dtype(np.float32))])
+    with weft.config.temporarily(eager_tier="host"):
+        run(jaxpr, [f32([1.0, 2.0, 3.0])], current.trace)
+    assert alive == [[], [True], [False, True], [False, False, True]]

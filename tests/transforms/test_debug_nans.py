@@ -375,3 +375,18 @@ def test_the_line_within_a_map_over_devices(way):
     assert text.startswith("log: made a NaN")
     assert f"log in the forward pass of {marked(f)}" in text
     assert "] is -3.0, [1" in text
+
+
+@pytest.mark.parametrize("transform", [weft.vmap, weft.jit, weft.grad], ids=["vmap", "jit", "grad"])
+def test_turned_on_within_a_traced_function_it_holds_after_it(transform):
+    def f(x):
+        weft.config.update("debug_nans", True)
+        return x * 2
+
+    try:
+        transform(f)(np.ones(3) if transform is weft.vmap else 1.0)
+        with pytest.raises(FloatingPointError, match="log: made a NaN"):
+            np.log(np.float32(-1))
+    finally:
+        weft.config.update("debug_nans", False)
+    assert np.isnan(np.log(np.float32(-1)))

@@ -1,0 +1,43 @@
+"""Short programs that run often: on the host as one Python function, and where their arguments are."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.core.jaxpr import run
+from weft.core.trace import current
+from weft.interpreters.host_program import _COMPILE_AFTER
+
+RUNS = _COMPILE_AFTER + 20
+
+
+@pytest.mark.devices(2)
+def test_a_program_that_ran_often_stays_on_the_device_of_its_arguments():
+    cube = weft.grad(lambda x: x * x * x)
+    here, there = np.float32(2), weft.device_put(np.float32(3), weft.devices()[1])
+    for _ in range(RUNS):
+        assert float(cube(here)) == 12
+    for _ in range(2):
+        result = cube(there)
+        assert float(result) == 27
+        assert result.devices() == {weft.devices()[1]}
+        assert float(cube(here)) == 12
+
+
+def test_a_program_that_ran_often_takes_arrays_that_are_in_no_host_memory():
+    double = weft.grad(lambda x: x * x)
+    for _ in range(RUNS):
+        assert float(double(np.float32(2))) == 4
+    compiled = weft.jit(lambda x: x + 1)
+    for i in range(3):
+        assert float(double(compiled(np.float32(i)))) == 2 * (i + 1)
+
+
+def test_results_of_a_program_that_ran_often_are_its_own():
+    """A result that is an argument, one that comes twice, and a constant."""
+    f = lambda x, y: (y, x * y, x * y, 3.0)  # noqa: E731
+    jaxpr = weft.make_jaxpr(f)(1.0, 1.0)
+    for i in range(RUNS):
+        x, y = weft.numpy.float32(i), weft.numpy.float32(2)
+        found = [float(r) for r in run(jaxpr, [x, y], current.trace)]
+        assert found == [2, 2 * i, 2 * i, 3]
