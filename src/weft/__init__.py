@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         dtypes,
         errors,
         experimental,
+        extend,
         flatten_util,
         lax,
         numpy,
@@ -49,9 +50,7 @@ if TYPE_CHECKING:
     from .core.array import Array
     from .runtime.client import Device
     from .transforms.callbacks import pure_callback
-    from .transforms.checkpoint import checkpoint, remat
-    from .transforms.checkpoint_policies import checkpoint_policies
-    from .transforms.compile_time import ensure_compile_time_eval
+    from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
     from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
         closure_convert,
@@ -81,10 +80,16 @@ if TYPE_CHECKING:
     from .transforms.devices.pmap import pmap
     from .transforms.devices.shard_map import shard_map
     from .transforms.devices.sharded import device_put_replicated, device_put_sharded
-    from .transforms.inspect import ShapeDtypeStruct, eval_shape, make_jaxpr
     from .transforms.jit.function import jit
     from .transforms.linear_maps import jvp, linear_transpose, linearize, vjp
-    from .transforms.naming import named_call, named_scope
+    from .transforms.tracing import (
+        ShapeDtypeStruct,
+        ensure_compile_time_eval,
+        eval_shape,
+        make_jaxpr,
+        named_call,
+        named_scope,
+    )
     from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
@@ -129,6 +134,7 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "extend",
     "flatten_util",
     "grad",
     "hessian",
@@ -177,13 +183,12 @@ __getattr__, __dir__ = exports(
         "core.array": ("Array",),
         "runtime.client": ("Device",),
         "transforms.callbacks": ("pure_callback",),
-        "transforms.checkpoint": (
+        "transforms.checkpointing": (
             "checkpoint",
+            "checkpoint_policies",
             "remat",
         ),
-        "transforms.checkpoint_policies": ("checkpoint_policies",),
         "transforms.computation": ("xla_computation",),
-        "transforms.compile_time": ("ensure_compile_time_eval",),
         "transforms.custom_derivatives": (
             "closure_convert",
             "custom_gradient",
@@ -209,10 +214,13 @@ __getattr__, __dir__ = exports(
             "process_count",
             "process_index",
         ),
-        "transforms.inspect": (
+        "transforms.tracing": (
             "ShapeDtypeStruct",
+            "ensure_compile_time_eval",
             "eval_shape",
             "make_jaxpr",
+            "named_call",
+            "named_scope",
         ),
         "transforms.jit.function": ("jit",),
         "transforms.linear_maps": (
@@ -220,10 +228,6 @@ __getattr__, __dir__ = exports(
             "linear_transpose",
             "linearize",
             "vjp",
-        ),
-        "transforms.naming": (
-            "named_call",
-            "named_scope",
         ),
         "transforms.devices.sharded": ("device_put_replicated", "device_put_sharded"),
         "transforms.devices.meshes": ("make_mesh",),
@@ -245,6 +249,7 @@ __getattr__, __dir__ = exports(
         "dtypes",
         "errors",
         "experimental",
+        "extend",
         "flatten_util",
         "lax",
         "numpy",

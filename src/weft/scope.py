@@ -3,8 +3,9 @@
 Named axes, which `vmap(axis_name=…)` and others bring in; and what `Mark`s stand for.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from .config import set_axes, thread
@@ -78,11 +79,14 @@ def named_axis(name: Any, size: Any) -> Iterator[None]:
         set_axes(before)
 
 
-@contextmanager
-def on_devices(axes: Sequence[tuple[Any, int]]) -> Iterator[None]:
-    """Traces, within a block, what each device of a map runs; `axes` are names and sizes."""
-    with ExitStack() as scopes:
-        scopes.enter_context(named_axis(DEVICES, in_scope(DEVICES, 0) + 1))
-        for name, size in axes:
-            scopes.enter_context(named_axis(name, size))
-        yield
+def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *args: Any) -> T:
+    """As `within_axis`, for several axes: names and sizes."""
+    inside = functools.partial(function, *args)
+    for name, size in reversed(axes):
+        inside = functools.partial(within_axis, name, size, inside)
+    return inside()
+
+
+def on_devices(axes: Sequence[tuple[Any, int]], function: Callable[..., T], *args: Any) -> T:
+    """As `within_axes`, inside one more map over devices."""
+    return within_axes([(DEVICES, in_scope(DEVICES, 0) + 1), *axes], function, *args)

@@ -247,9 +247,14 @@ class NamedSharding(Sharding):
         self.mesh, self.spec = mesh, spec
         self._hash = hash((mesh, _trimmed(spec)))
 
-    def of_batch(self) -> "NamedSharding":
-        """The same for batches of such arrays; their new first axis may be divided freely."""
-        return NamedSharding(self.mesh, PartitionSpec(UNCONSTRAINED, *self.spec))
+    def of_batch(self, mesh_axes: Sequence[Hashable] = ()) -> "NamedSharding":
+        """The same for batches of such arrays.
+
+        Args:
+          mesh_axes: the axes of the mesh that divide their new first axis; none leaves it to XLA.
+        """
+        first = tuple(mesh_axes) if mesh_axes else UNCONSTRAINED
+        return NamedSharding(self.mesh, PartitionSpec(first, *self.spec))
 
     @property
     def is_open(self) -> bool:

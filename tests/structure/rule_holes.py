@@ -12,6 +12,7 @@ HOLES: dict[str, dict[str, str]] = {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "runs any program of scalars: XLA only": "reduce reduce_window",
         "is about devices: XLA, or a transfer": "sharding_constraint",
+        "runs native code, which XLA calls": "ffi_call",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
         "is between the elements of an axis: vmap turns it into other operations": (
             "all_gather all_to_all axis_index pmax pmin ppermute psum psum_scatter psum_shared "
@@ -22,6 +23,7 @@ HOLES: dict[str, dict[str, str]] = {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
         "makes numbers from none": "iota",
+        "runs native code, of which nothing is known": "ffi_call",
         "a step between neighbouring floats has no derivative": "nextafter",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
     },
@@ -50,6 +52,7 @@ HOLES: dict[str, dict[str, str]] = {
         "differentiation stops here": "stop_gradient",
         "not linear; its jvp combines elements pairwise": "reduce reduce_window",
         "runs Python code, of which nothing is known": "pure_callback io_callback",
+        "runs native code, of which nothing is known": "ffi_call",
         "has no operand": "iota axis_index",
         "its rules replace it before anything is transposed: a linear program is left": (
             "custom_jvp_call custom_vjp_call"

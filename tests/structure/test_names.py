@@ -5,7 +5,7 @@ import collections
 
 from tree import HEIGHT, modules, name_of, unit
 
-ENGINE = range(1, 7)  # rungs
+ENGINE = range(HEIGHT["core"], HEIGHT["transforms"] + 1)
 
 # A name: the modules that define it, and why they mean the same thing by it.
 _FORWARDS = "the public function forwards to the runtime's"

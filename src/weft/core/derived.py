@@ -40,14 +40,7 @@ class Derivation(Generic[P, *Ts, T]):
             return owner.derivations[self][args]  # type: ignore[no-any-return]
         except KeyError:
             pass
-        return self.remember(owner, self.__wrapped__(owner, *args), *args)
-
-    def known(self, owner: P, *args: *Ts) -> T | None:
-        """The result, if it has been computed already."""
-        return owner.derivations.get(self, _NOTHING).get(args)
-
-    def remember(self, owner: P, result: T, *args: *Ts) -> T:
-        """Keeps a result unless there is one already; returns the one that is kept."""
+        result = self.__wrapped__(owner, *args)
         results = owner.derivations.get(self)
         if results is None:
             results = owner.derivations.setdefault(self, {})
@@ -55,6 +48,10 @@ class Derivation(Generic[P, *Ts, T]):
             for oldest in list(results)[: self.limit // 2]:
                 results.pop(oldest, None)
         return results.setdefault(args, result)  # type: ignore[no-any-return]
+
+    def known(self, owner: P, *args: *Ts) -> T | None:
+        """The result, if it has been computed already."""
+        return owner.derivations.get(self, _NOTHING).get(args)
 
 
 _NOTHING: dict[Any, Any] = {}

@@ -164,7 +164,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:
-            outs = bind(equation.primitive, inputs, equation.params, tuple(v.aval for v in outvars))
+            avals = tuple([v.aval for v in outvars])
+            outs = bind(equation.primitive, inputs, equation.params, avals)
             env.update(zip(outvars, outs, strict=True))
             del outs
         else:

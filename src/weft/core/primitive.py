@@ -62,10 +62,21 @@ registry: dict[str, "Primitive"] = {}
 
 
 class Axis(NamedTuple):
-    """A mapped axis: how long it is, and what it is called if collectives may refer to it."""
+    """A mapped axis.
+
+    Attributes:
+      size: its length.
+      name: by which collectives refer to it; `None` if they can't.
+      mesh_axes: the axes of a mesh that it is divided over, where arrays have shardings.
+    """
 
     size: int
     name: Any = None
+    mesh_axes: tuple[Any, ...] = ()
+
+    def unnamed(self) -> "Axis":
+        """The same axis, to which no collective refers."""
+        return self._replace(name=None)
 
 
 class Shared:

@@ -12,8 +12,7 @@ the devices equally, and those of such an argument are summed.
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ..compiler.program import program_of
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.derived import derived
-from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
@@ -56,6 +55,9 @@ from .applying import Unfolding
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
 shard_map.communicates = True
+
+
+T = TypeVar("T")
 
 
 class Mapping(NamedTuple):
@@ -315,17 +317,16 @@ def _(
 # --- derivatives ---
 
 
-def on_mapped_devices(axes: MappedAxes) -> AbstractContextManager[Any]:
-    """The block in which derivatives of a device's program are found: a rule of the user's may
-    refer to the axes, and map over further devices."""
-    return on_devices([(name, size) for _, name, size in axes])
+def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: Any) -> T:
+    """A derivative of a device's program, in scope of the axes: a rule of the user's may refer to
+    them, and map over further devices."""
+    return on_devices([(name, size) for _, name, size in axes], derive, *args)
 
 
 @shard_map.pushforward
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple[Jaxpr, Mask]:
     mapping = Mapping(**named)
-    with on_mapped_devices(mapping.axes):
-        pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+    pushed, out_mask = on_mapped_devices(mapping.axes, jvp_jaxpr, jaxpr, mask)
     ins = (*mapping.in_specs, *active(mapping.in_specs, mask))
     outs = (*mapping.out_specs, *active(mapping.out_specs, out_mask))
     whole = map_program(pushed, [*avals, *active(avals, mask)], mapping.specs(ins, outs))
@@ -335,8 +336,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> tuple
 @shard_map.linearize
 def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **named: Any) -> Derivative | None:
     mapping = Mapping(**named)
-    with on_mapped_devices(mapping.axes):
-        forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+    forward, linear, out_mask = on_mapped_devices(mapping.axes, linearize_jaxpr, jaxpr, mask)
     if not any(out_mask):
         return None
     n_outs = len(jaxpr.outvars)
@@ -454,8 +454,7 @@ def transposed_on_devices(
     jaxpr: Jaxpr, mapping: Mapping, linear: Mask, known: Mask
 ) -> tuple[Jaxpr, Mask]:
     """The transposed program of one device, and which inputs get a cotangent."""
-    with on_mapped_devices(mapping.axes):
-        transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    transposed, there = on_mapped_devices(mapping.axes, transpose_jaxpr, jaxpr, linear, known)
     ct_specs = tuple(active(mapping.out_specs, known))
     sum_specs = tuple(active(mapping.in_specs, there))
     return sharing_cotangents(transposed, mapping.axes, ct_specs, sum_specs), there
@@ -499,12 +498,39 @@ def _(
 ) -> list[Value | Shared]:
     mapping = Mapping(**named)
     if any(axis.name == own for _, own, _ in mapping.axes):
-        axis = Axis(axis.size)  # inside, the name is that of another axis
+        axis = axis.unnamed()  # inside, the name is that of another axis
+    axis, first = divided_batch(axis, jaxpr, mapping)
     batched_jaxpr, out_batched = batch_partly(jaxpr, batched, axis)
-    ins = [((), *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]
-    outs = [((), *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)]
+    ins = [(first, *s) if b else s for s, b in zip(mapping.in_specs, batched, strict=True)]
+    outs = [(first, *s) if b else s for s, b in zip(mapping.out_specs, out_batched, strict=True)]
     results = apply_map(batched_jaxpr, args, mapping.specs(ins, outs))
     return [o if b else Shared(o) for o, b in zip(results, out_batched, strict=True)]
+
+
+def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tuple[Any, ...]]:
+    """The part of a batch that each device has, and the axes of the mesh that divide it.
+
+    Where the program communicates along those axes, each device has all of the batch.
+    """
+    names = axis.mesh_axes
+    known = {name: (own, size) for name, own, size in mapping.axes}
+    if not names or not all(name in known for name in names):
+        return axis, ()
+    for spec in (*mapping.in_specs, *mapping.out_specs):
+        if both := [n for part in spec for n in part if n in names]:
+            raise ValueError(
+                f"vmap: spmd_axis_name={names} divides the batch over {both[0]!r}, and a spec of "
+                "the shard_map inside divides another axis\n  fix: another axis of the mesh"
+            )
+    if {axis.name, *[known[name][0] for name in names]} & named_axes(jaxpr):
+        return axis, ()
+    count = math.prod(known[name][1] for name in names)
+    if axis.size % count:
+        raise ValueError(
+            f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "
+            f"{count} parts: it must be a multiple"
+        )
+    return axis._replace(size=axis.size // count), names
 
 
 @shard_map.depends

@@ -59,7 +59,7 @@ class BatchTrace(Trace):
 
     def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
         self.outside, self.axis = outside, axis
-        self.size, self.name = axis
+        self.size, self.name = axis.size, axis.name
         self.closed, self.transform, self.function = False, "vmap", function
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
@@ -211,10 +211,9 @@ class CheckingBatchTrace(BatchTrace):
 
 def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:
     """The results of a function under a trace; collectives in it may refer to the axis by name."""
-    size, name = trace.axis
-    if name is None:
+    if trace.name is None:
         return under(trace, function, *inputs)
-    return within_axis(name, size, under, trace, function, *inputs)
+    return within_axis(trace.name, trace.size, under, trace, function, *inputs)
 
 
 def batch(

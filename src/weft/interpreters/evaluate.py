@@ -38,6 +38,8 @@ class EvaluateTrace(Trace):
         try:
             kernel, out = caches.now[primitive.kernels][(params, *[a.aval for a in args])]
         except KeyError:
+            if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
+                return self.execute(primitive, args, params, out)
             kernel, out = self.prepare(primitive, args, params)
         if kernel is None:
             return self.execute(primitive, args, params, out)
@@ -63,10 +65,7 @@ class EvaluateTrace(Trace):
         avals = [a.aval for a in args]
         kernel = eager_tiers.host_kernel(primitive, params, avals, out)
         if "tier" in thread.debug:
-            tier = "NumPy" if kernel is not None else "XLA"
-            tell(f"{primitive} on {', '.join(map(str, avals))}: {tier}")
-        if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
-            return kernel, out
+            tell_tier(primitive, args, "XLA" if kernel is None else "NumPy")
         return remember_under(state, primitive.kernels, (params, *avals), (kernel, out))
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
@@ -74,6 +73,8 @@ class EvaluateTrace(Trace):
         refuse_tracers(primitive, args)
         rule = primitive.execute_rule
         if rule is not None:
+            if "tier" in thread.debug:
+                tell_tier(primitive, args, "XLA")
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
@@ -165,6 +166,11 @@ class EvaluateTrace(Trace):
     def dlpack_device(self, array: Array) -> tuple[int, int]:
         """DLPack's name of the device: (1, 0) is the CPU."""
         return (1, 0)
+
+
+def tell_tier(primitive: Primitive, args: Any, tier: str) -> None:
+    """Logs the tier that carries an operation out."""
+    tell(f"{primitive} on {', '.join([str(a.aval) for a in args])}: {tier}")
 
 
 def refuse_tracers(primitive: Primitive, args: Any) -> None:

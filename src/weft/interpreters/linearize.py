@@ -291,13 +291,15 @@ class CustomPullback:
 class LinearMap:
     """The derivative at a point: a tape, with its inputs and outputs."""
 
-    __slots__ = ("in_avals", "inputs", "out_avals", "outputs", "tape")
+    __slots__ = ("inputs", "outputs", "tape")
 
     def __init__(
-        self, tape: list[Node], inputs: list[Node], in_avals: Any, outputs: Any, out_avals: Any
+        self,
+        tape: list[Node],
+        inputs: list[Node],
+        outputs: Sequence[tuple[Node, int] | None],
     ) -> None:
-        self.tape, self.inputs, self.in_avals = tape, inputs, in_avals
-        self.outputs, self.out_avals = outputs, out_avals
+        self.tape, self.inputs, self.outputs = tape, inputs, outputs
 
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """Output tangents (`None` for zero) for input tangents, under the current trace."""
@@ -353,20 +355,27 @@ def linearize(
     """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
     kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace
     trace = kind(current.trace, transform, about)
-    nodes = [Node(None, (), (), (p.aval.strong(),)) for p in primals]
-    args = [
-        LinearizeTracer(trace, p, (n, 0), p.aval) if dtypes.is_inexact(p.aval.dtype) else p
-        for p, n in zip(primals, nodes, strict=True)
-    ]
+    nodes: list[Node] = []
+    args: list[Any] = []
+    for p in primals:
+        aval = p.aval
+        node = Node(None, (), (), (aval.strong(),))
+        nodes.append(node)
+        active = dtypes.is_inexact(aval.dtype)
+        args.append(LinearizeTracer(trace, p, (node, 0), aval) if active else p)
     try:
         results = under(trace, function, *args)
     finally:
         trace.closed = True
-    mine = [r.__class__ is LinearizeTracer and r._trace is trace for r in results]
-    outs = [r.primal if m else r for r, m in zip(results, mine, strict=True)]
-    places = [r.place if m else None for r, m in zip(results, mine, strict=True)]
+    outs: list[Any] = []
+    places: list[tuple[Node, int] | None] = []
+    for r in results:
+        mine = r.__class__ is LinearizeTracer and r._trace is trace
+        outs.append(r.primal if mine else r)
+        places.append(r.place if mine else None)
     tape, trace.tape = trace.tape, []
     if thread.check_tracer_leaks and about is not None:
+        r = None  # nothing here refers to tracers any more
         del args, results
         refuse_leaks(trace)
-    return outs, LinearMap(tape, nodes, [p.aval for p in primals], places, [o.aval for o in outs])
+    return outs, LinearMap(tape, nodes, places)

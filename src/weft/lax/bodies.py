@@ -1,25 +1,26 @@
-"""The functions that control flow is given, traced, and what is said if they don't fit.
+"""The functions passed to control flow, traced; and the errors for those that don't fit.
 
 Knows trees and avals; knows no higher-order primitive.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
+from ..core.masks import groups_of
 from ..core.source import function_line
 from ..core.value import Value
-from ..interpreters.stage import stage
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
-from ..transforms.arguments import name_of
+from ..transforms.arguments import FlatFunction, TreeFunction
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..typing import PyTree
 
 
-def values_of(operation: str, what: str, tree: Any) -> tuple[list[Any], PyTreeDef]:
+def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
     """The leaves of an argument as values, and its structure."""
     leaves, treedef = tree_flatten(tree)
     values = []
@@ -38,17 +39,17 @@ def values_of(operation: str, what: str, tree: Any) -> tuple[list[Any], PyTreeDe
     return values, treedef
 
 
-def paths_of(what: str, tree: Any) -> list[str]:
-    """What each leaf is called: `carry['a'][0]`."""
+def paths_of(what: str, tree: PyTree) -> list[str]:
+    """The name of each leaf: `carry['a'][0]`."""
     return [what + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
 
 
 def leaf_names(what: str, treedef: PyTreeDef) -> list[str]:
-    """What each leaf of a structure is called."""
+    """The name of each leaf of a structure."""
     return paths_of(what, treedef.unflatten(range(treedef.num_leaves)))
 
 
-def integer_scalar(operation: str, what: str, x: Any) -> Any:
+def integer_scalar(operation: str, what: str, x: Any) -> Value:
     """An integer scalar as a value; anything else is an error."""
     try:
         value = as_value(x)
@@ -66,7 +67,7 @@ class Body:
 
     __slots__ = ("consts", "jaxpr", "result_tree")
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], result_tree: PyTreeDef) -> None:
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Value], result_tree: PyTreeDef) -> None:
         self.jaxpr, self.consts, self.result_tree = jaxpr, list(consts), result_tree
 
     @property
@@ -75,55 +76,73 @@ class Body:
         return self.jaxpr.out_avals
 
 
-def traced(
-    operation: str,
-    role: str,
-    function: Any,
-    trees: dict[str, PyTreeDef],
-    avals: Sequence[Aval],
-    lift_numbers: bool = True,
-) -> Body:
-    """Traces a function of several trees.
+class BodyFunction(FlatFunction):
+    """A function of several trees as one of all their leaves.
 
     Args:
       role: what the function is to the operation: "body".
       trees: the structures of its arguments, by what they are called: "carry", "x".
-      lift_numbers: whether numbers that change from call to call may become inputs.
     """
-    counts = [t.num_leaves for t in trees.values()]
-    result_tree: Any = None
 
-    def flat(*leaves: Any) -> list[Any]:
-        nonlocal result_tree
-        args, at = [], 0
-        for tree, count in zip(trees.values(), counts, strict=True):
-            args.append(tree.unflatten(leaves[at : at + count]))
-            at += count
-        result = function(*args)
-        found, result_tree = tree_flatten(result)
+    __slots__ = ("role", "trees")
+
+    def __init__(
+        self,
+        operation: str,
+        role: str,
+        function: TreeFunction,
+        trees: dict[str, PyTreeDef],
+        avals: Sequence[Aval],
+    ) -> None:
+        self.transform, self.function, self.has_aux = operation, function, False
+        self.role, self.trees, self.avals, self.n_outs = role, trees, tuple(avals), None
+
+    def apply(self, leaves: Sequence[Any]) -> PyTree:
+        *groups, _ = groups_of(leaves, *[tree.num_leaves for tree in self.trees.values()])
+        trees = zip(self.trees.values(), groups, strict=True)
+        return self.function(*[tree.unflatten(group) for tree, group in trees])
+
+    def result_values(self, leaves: Sequence[Any]) -> list[Value]:
         values = []
-        for i, leaf in enumerate(found):
+        for i, leaf in enumerate(leaves):
             try:
                 values.append(as_value(leaf))
             except (TypeError, ValueError):
                 raise TypeError(
-                    f"{operation}: the {role} {function_line(function)} must return arrays, "
-                    f"scalars or containers of them; got a {type(leaf).__name__}, {leaf!r:.60}, at "
-                    f"{paths_of('result', result)[i]}"
+                    f"{self.transform}: the {self.role} {function_line(self.function)} must return "
+                    f"arrays, scalars or containers of them; got a {type(leaf).__name__}, "
+                    f"{leaf!r:.60}, at {leaf_names('result', self.out_tree)[i]}"
                 ) from None
         return values
 
-    def names() -> list[str]:
-        return [name for what, tree in trees.items() for name in leaf_names(what, tree)]
+    def paths(self) -> list[str]:
+        return [name for what, tree in self.trees.items() for name in leaf_names(what, tree)]
 
-    jaxpr = stage(
-        flat, avals, name=name_of(function), transform=operation, about=function, names=names
-    )
+    @property
+    def names(self) -> Callable[[], list[str]]:
+        return self.paths
+
+
+def traced(
+    operation: str,
+    role: str,
+    function: TreeFunction,
+    trees: dict[str, PyTreeDef],
+    avals: Sequence[Aval],
+    lift_numbers: bool = True,
+) -> Body:
+    """Traces a function of several trees; see `BodyFunction`.
+
+    Args:
+      lift_numbers: if True, numbers that change from call to call may become inputs.
+    """
+    flat = BodyFunction(operation, role, function, trees, avals)
+    jaxpr = flat.stage()
     program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
-    return Body(program, [*numbers, *jaxpr.consts], result_tree)
+    return Body(program, [*numbers, *jaxpr.consts], flat.out_tree)
 
 
-def check_function(operation: str, role: str, function: Any) -> None:
+def check_function(operation: str, role: str, function: object) -> None:
     """Refuses what can't be called."""
     if not callable(function):
         raise TypeError(
@@ -132,8 +151,8 @@ def check_function(operation: str, role: str, function: Any) -> None:
         )
 
 
-def widened_carry(carry: Sequence[Any], outs: Sequence[Aval]) -> list[Any] | None:
-    """A carry whose weak types have given way to what the body makes of them; `None` if none did.
+def widened_carry(carry: Sequence[Value], outs: Sequence[Aval]) -> list[Value] | None:
+    """A carry with its weak types promoted as the body promotes them; `None` if none was.
 
     A loop that begins with the number 0 and adds float32 has a float32 carry.
     """
@@ -152,14 +171,14 @@ def widened_carry(carry: Sequence[Any], outs: Sequence[Aval]) -> list[Any] | Non
 
 def check_carry(
     operation: str,
-    function: Any,
+    function: TreeFunction,
     tree: PyTreeDef,
     avals: Sequence[Aval],
     out_tree: PyTreeDef,
     outs: Sequence[Aval],
     what: str = "carry",
 ) -> None:
-    """Refuses a body that gives a carry of another structure or type than it takes."""
+    """Refuses a body that returns a carry of another structure or type than it takes."""
     line = function_line(function)
     if out_tree != tree:
         raise TypeError(

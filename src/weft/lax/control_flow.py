@@ -63,7 +63,7 @@ def cond(
       >>> print(lax.cond(True, lambda x: x + 1, lambda x: x - 1, 3))
       4
 
-    Source: seed 002, `lax.cond`; StableHLO `case`.
+    Source: JAX documentation, `jax.lax.cond`; StableHLO `case`.
     """
     if len(operands) == 2 and callable(operands[1]) and callable(false_fun):
         true_operand, true_fun, false_operand, false_fun = true_fun, false_fun, *operands
@@ -114,7 +114,7 @@ def switch(
       >>> print(lax.switch(2, [lambda x: x, lambda x: -x, lambda x: x * x], 5))
       25
 
-    Source: seed 002, `lax.switch`; StableHLO `case`.
+    Source: JAX documentation, `jax.lax.switch`; StableHLO `case`.
     """
     branches = list(branches)
     if not branches:

@@ -67,7 +67,7 @@ def scan(
       unroll: how many steps to write out for each turn of the compiled loop; True is all of them.
     Returns: the last carry, and the ys stacked along a new first axis.
     Raises:
-      TypeError: f gives another carry than it takes; something isn't an array.
+      TypeError: f returns another carry than it takes; something isn't an array.
       ValueError: the leaves of xs have different lengths, or another one than `length`.
     Example:
       >>> import weft.numpy as np
@@ -76,7 +76,7 @@ def scan(
       >>> print(total, sums)
       10 [ 0  1  3  6 10]
 
-    Source: seed 002, `lax.scan`; StableHLO `while`.
+    Source: JAX documentation, `jax.lax.scan`; StableHLO `while`.
     """
     check_function("scan", "body", f)
     carry, carry_tree = values_of("scan", "init", init)
@@ -145,7 +145,7 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
 
 
 def unrolling(operation: str, unroll: Any, length: int) -> int:
-    """How many steps to write out."""
+    """The number of steps to write out."""
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if not hasattr(unroll, "__index__") or unroll < 0:
@@ -197,7 +197,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
       >>> print(lax.map(lambda x: x * x, np.arange(4)))
       [0 1 4 9]
 
-    Source: seed 002, `lax.map`.
+    Source: JAX documentation, `jax.lax.map`.
     """
     check_function("map", "function", f)
     if batch_size is None:
@@ -242,8 +242,8 @@ def while_loop(
     keep what they have.
 
     Args:
-      cond_fun: of the value, gives a boolean scalar.
-      body_fun: of the value, gives a value of the same structure, shapes and dtypes.
+      cond_fun: of the value, returns a boolean scalar.
+      body_fun: of the value, returns a value of the same structure, shapes and dtypes.
       init_val: arrays, scalars or containers of them.
     Returns: the first value for which the condition doesn't hold.
     Raises: TypeError: the condition isn't a boolean scalar, or the body changes structure or type.
@@ -252,7 +252,7 @@ def while_loop(
       >>> print(lax.while_loop(lambda n: n < 100, lambda n: n * 2, 1))
       128
 
-    Source: seed 002, `lax.while_loop`; StableHLO `while`.
+    Source: JAX documentation, `jax.lax.while_loop`; StableHLO `while`.
     """
     check_function("while_loop", "condition", cond_fun)
     check_function("while_loop", "body", body_fun)
@@ -336,7 +336,7 @@ def fori_loop(
       >>> print(lax.fori_loop(1, 6, lambda i, x: x * i, 1))
       120
 
-    Source: seed 002, `lax.fori_loop`.
+    Source: JAX documentation, `jax.lax.fori_loop`.
     """
     check_function("fori_loop", "body", body_fun)
     low = integer_scalar("fori_loop", "lower", lower)

@@ -4,6 +4,7 @@ How an equation is solved is the caller's; the derivative of its solution follow
 and costs one linear system more. Knows trees; knows no method of solving.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +14,17 @@ from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.source import function_line, located
 from ..core.trace import current
+from ..core.value import Value
 from ..higher_order.linear_solve import Side, apply_solve
-from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
 from ..programs.hash_consing import hash_consed
 from ..programs.transform import transpose_jaxpr
-from ..transforms.arguments import check_callable, output_values
+from ..transforms.arguments import FlatFunction, TreeFunction, check_callable
 from ..transforms.custom_derivatives import closure_convert, custom_jvp
 from ..transforms.linear_maps import float0_zeros, jvp, linearize
-from ..tree_util import PyTreeDef, tree_flatten, tree_map
+from ..tree_util import PyTreeDef, tree_map
+from ..typing import PyTree
 from .bodies import values_of
 
 __all__ = ["custom_linear_solve", "custom_root"]
@@ -44,11 +46,11 @@ def custom_root(
     Args:
       f: from x to a value of x's structure, shapes and dtypes, which is to be zero.
       initial_guess: where to begin; the root doesn't depend on it.
-      solve: `solve(f, initial_guess)` gives the root.
+      solve: `solve(f, initial_guess)` returns the root.
       tangent_solve: `tangent_solve(g, y)` solves g(x) = y for a linear g; for scalars it is
         `lambda g, y: y / g(1.0)`. In reverse mode it must be linear in y by its operations.
-      has_aux: whether `solve` gives a pair (root, auxiliary data).
-    Returns: what `solve` gives.
+      has_aux: if True, `solve` returns a pair (root, auxiliary data).
+    Returns: the result of `solve`.
     Raises: TypeError: f's value isn't like its argument.
     Example:
       >>> from weft import grad, lax
@@ -58,14 +60,14 @@ def custom_root(
       ...     return lax.custom_root(lambda x: x * x - p, 1.0, newton, lambda g, y: y / g(1.0))
       >>> print(square_root(4.0), grad(square_root)(4.0))
       2.0 0.25
-    Source: `jax.lax.custom_root`.
+    Source: JAX documentation, `jax.lax.custom_root`.
     """
     for what, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         check_callable(function, f"custom_root: {what}")
     leaves, tree = values_of("custom_root", "initial_guess", initial_guess)
     converted, constants = closure_convert(f, tree.unflatten(leaves))
     avals = [x.aval for x in leaves]
-    jaxpr, out_tree = staged(lambda *xs: f(tree.unflatten(xs)), f, avals, "f")
+    jaxpr, out_tree = staged("custom_root", f, (tree.unflatten(leaves),), "f")
     like = "its argument"
     check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, like, avals, tree)
 
@@ -112,12 +114,12 @@ def custom_linear_solve(
     Args:
       matvec: the linear function x -> A x; what it closes over may be differentiated.
       b: the right-hand side: arrays or containers of them.
-      solve: `solve(matvec, b)` gives x, like b.
+      solve: `solve(matvec, b)` returns x, like b.
       transpose_solve: `transpose_solve(vecmat, b)` solves Aᵀ x = b; `vecmat` is x -> Aᵀ x. Needed
         for reverse mode, unless A is symmetric.
       symmetric: whether A equals its transpose (not conjugated): then `solve` does for both.
-      has_aux: whether the solvers give pairs (x, auxiliary data).
-    Returns: what `solve` gives.
+      has_aux: if True, the solvers return pairs (x, auxiliary data).
+    Returns: the result of `solve`.
     Raises: TypeError: A x or x isn't like b; a derivative needs the transpose and there is none.
     Example:
       >>> import weft, weft.numpy as np
@@ -127,7 +129,7 @@ def custom_linear_solve(
       ...     return lax.custom_linear_solve(lambda x: a * x, b, solver, symmetric=True)
       >>> print(ratio(2.0, 6.0), weft.grad(ratio, (0, 1))(2.0, 6.0))
       3.0 (Array(-1.5, dtype=float32), Array(0.5, dtype=float32))
-    Source: `jax.lax.custom_linear_solve`.
+    Source: JAX documentation, `jax.lax.custom_linear_solve`.
     """
     for what, function in (("matvec", matvec), ("solve", solve)):
         check_callable(function, f"custom_linear_solve: {what}")
@@ -140,25 +142,27 @@ def custom_linear_solve(
     rhs = [convert_element_type(x, dtype=x.dtype) if x.weak_type else x for x in leaves]
     avals = [x.aval for x in rhs]
 
-    product, out_tree = staged(lambda *xs: matvec(tree.unflatten(xs)), matvec, avals, "matvec")
+    product, out_tree = staged("custom_linear_solve", matvec, (tree.unflatten(rhs),), "matvec")
     check_like("custom_linear_solve: A x", matvec, product.out_avals, out_tree, "b", avals, tree)
     parameters = list(product.consts)
     product, _ = hash_consed(product.without_consts(), matvec)
     own = range(len(parameters))
 
-    def solver(program: Jaxpr, function: Callable[..., Any]) -> tuple[Jaxpr, list[int], PyTreeDef]:
+    def solver(program: Jaxpr, function: TreeFunction) -> tuple[Jaxpr, list[int], PyTreeDef]:
         """A solver's program, where its parameters are among all, and its result's structure."""
         count = len(own)
 
-        def solved(*xs: Any) -> Any:
-            def multiply(x: Any) -> Any:
-                given, _ = values_of("custom_linear_solve", "x", x)
-                return tree.unflatten(run(program, [*xs[:count], *given], current.trace))
+        @functools.wraps(function)
+        def solved(parameters: list[Value], b: PyTree) -> PyTree:
+            def multiply(x: PyTree) -> PyTree:
+                values, _ = values_of("custom_linear_solve", "x", x)
+                return tree.unflatten(run(program, [*parameters, *values], current.trace))
 
-            return function(multiply, tree.unflatten(xs[count:]))
+            return function(multiply, b)
 
         inputs = [v.aval for v in program.invars[:count]]
-        made, out_tree = staged(solved, function, [*inputs, *avals], "solve")
+        example = inputs, tree.unflatten(rhs)
+        made, out_tree = staged("custom_linear_solve", solved, example, "solve")
         found = out_tree
         if has_aux:
             kind = out_tree.node_data()
@@ -190,18 +194,12 @@ def custom_linear_solve(
 
 
 def staged(
-    function: Callable[..., Any], about: Any, inputs: list[Aval], name: str
+    operation: str, function: TreeFunction, args: tuple[PyTree, ...], name: str
 ) -> tuple[Jaxpr, PyTreeDef]:
-    """The program of a function of leaves, and the structure of its result."""
-    found: list[PyTreeDef] = []
-
-    def flat(*xs: Any) -> list[Any]:
-        out_leaves, out_tree = tree_flatten(function(*xs))
-        found[:] = [out_tree]
-        return output_values("custom_linear_solve", about, out_leaves)
-
-    jaxpr = stage(flat, inputs, name=name, transform="custom_linear_solve", about=about)
-    return jaxpr, found[0]
+    """The program of a function of arrays, or of avals, and the structure of its result."""
+    flat = FlatFunction(operation, function, args, abstract=True)
+    jaxpr = flat.stage(name=name)
+    return jaxpr, flat.out_tree
 
 
 def over(about: Callable[..., Any], shared: list[Aval], jaxpr: Jaxpr, places: list[int]) -> Jaxpr:

@@ -1,11 +1,12 @@
 """sharding_constraint: the sharding of a value within a compiled program."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.primitive import Primitive
+from ..core.primitive import Axis, Primitive
 from ..core.trace import current
 from ..core.value import Value
 from ..stablehlo import Block, Operand
@@ -50,6 +51,20 @@ def _(ct: Value, x: Argument, *, sharding: Any) -> Tangents:
     return (constrain(ct, sharding=sharding),)
 
 
+constrain.takes_axis = True
+
+
 @constrain.batch
-def _(args: Values, batched: Batched, size: int, *, sharding: Any) -> Value:
-    return constrain(args[0], sharding=sharding.of_batch())
+def _(args: Values, batched: Batched, axis: Axis, *, sharding: Any) -> Value:
+    names = axis.mesh_axes
+    try:
+        divided = sharding.of_batch(names)
+    except ValueError as error:
+        raise ValueError(f"vmap: spmd_axis_name={names} can't divide {sharding}: {error}") from None
+    count = math.prod(sharding.mesh.shape[name] for name in names)
+    if axis.size % count:
+        raise ValueError(
+            f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "
+            f"{count} parts: it must be a multiple"
+        )
+    return constrain(args[0], sharding=divided)

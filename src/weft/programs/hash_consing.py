@@ -220,8 +220,8 @@ latest_rules_inside = derived(latest_rules)  # of programs that equations refer 
 
 def is_eager(trace: Trace) -> bool:
     """True if operations under a trace are computed in the end, none of them written down."""
-    while trace is not current.base:
-        if isinstance(trace, StageTrace):
-            return False
-        trace = getattr(trace, "outside", current.base)
-    return True
+    while not isinstance(trace, StageTrace):
+        if trace.outside is None:
+            return True
+        trace = trace.outside
+    return False

@@ -159,7 +159,7 @@ def batch_partly(
     Returns: the program, and which outputs are batched.
     """
     if axis.name is not None and axis.name not in named_axes(jaxpr):
-        axis = Axis(axis.size)
+        axis = axis.unnamed()
     return _batch_jaxpr(jaxpr, tuple(batched), axis, tuple(wanted))
 
 

@@ -1,21 +1,66 @@
-"""Registers the native functions that a program calls by name, when a program first mentions them.
+"""Registers the native functions that programs call by name.
 
-They must be known to XLA before the program is compiled or loaded.
+XLA must know them before a program is compiled or loaded: LAPACK's when a program first mentions
+one, those of the user when they are registered.
 """
 
 import functools
+import threading
 
 from . import versions
 
+_registered: dict[str, object] = {}  # the user's; XLA refers to them for ever
+_lock = threading.Lock()
+
+
+def register_target(name: str, handlers: object) -> None:
+    """Registers a user's function; the same one again is ignored.
+
+    Args:
+      handlers: a PyCapsule, or a dict of them by stage.
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"register_ffi_target: name must be a string; got {name!r}")
+    with _lock:
+        known = _registered.get(name)
+        if known is not None:
+            if known is handlers or known == handlers:
+                return
+            raise ValueError(
+                f"register_ffi_target: the name {name!r} is that of another function already"
+            )
+        try:
+            versions.load().register_handler(name, handlers)
+        except (RuntimeError, TypeError) as error:
+            raise TypeError(
+                f"register_ffi_target: {name!r}: expected a PyCapsule of an XLA FFI handler; got "
+                f"{type(handlers).__name__} ({error})"
+            ) from None
+        _registered[name] = handlers
+
+
+def is_registered(name: str) -> bool:
+    """True if programs on the CPU can call a function of this name."""
+    return name in _registered or (name.startswith("lapack_") and name in _lapack())
+
 
 def register_mentioned(program: str | bytes) -> None:
-    """Registers what `program` (a text, or a serialized executable) refers to."""
-    if (b"lapack_" if isinstance(program, bytes) else "@lapack_") in program:  # type: ignore[operator]
+    """Registers the functions of LAPACK that `program` (a text, or machine code) refers to."""
+    if isinstance(program, bytes):
+        mentioned = b"lapack_" in program
+    else:
+        mentioned = "@lapack_" in program or '"lapack_' in program
+    if mentioned:
         _register_lapack()
 
 
 @functools.cache
-def _register_lapack() -> None:
+def _lapack() -> dict[str, object]:
     """jaxlib's LAPACK kernels. Takes 0.4 s, because it imports scipy.linalg."""
-    for target, handlers in versions.lapack_kernels().items():
+    return versions.lapack_kernels()
+
+
+@functools.cache
+def _register_lapack() -> None:
+    for target, handlers in _lapack().items():
         versions.load().register_handler(target, handlers)

@@ -18,6 +18,45 @@ def location(name: str) -> str:
     return f' loc("{plain}")'
 
 
+def string(text: str) -> str:
+    """A string in quotes, what isn't plain in it as hexadecimal bytes."""
+    plain = [chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode()]
+    return f'"{"".join(plain)}"'
+
+
+_SCALARS = {
+    **{f"int{n}": f"i{n}" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": f"ui{n}" for n in (8, 16, 32, 64)},
+    **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
+}
+
+
+def value_attribute(x: Any) -> str:
+    """A number, string, array of one axis, or dict of them, as an attribute.
+
+    Python's numbers are of 64 bits. Raises: TypeError: anything else.
+    """
+    if isinstance(x, str):
+        return string(x)
+    if isinstance(x, dict):
+        return f"{{{', '.join(f'{k} = {value_attribute(v)}' for k, v in sorted(x.items()))}}}"
+    if isinstance(x, (bool, int, float, np.generic, np.ndarray)):
+        array = np.asarray(x)
+        if array.dtype == np.bool_ and not array.ndim:
+            return "true" if array else "false"
+        name = _SCALARS.get(array.dtype.name)
+        if name is not None and not array.ndim:
+            return f"{_element(array[()])} : {name}"
+        kind = "i1" if array.dtype == np.bool_ else name
+        if array.ndim == 1 and kind is not None and not kind.startswith("ui"):
+            inside = ", ".join(map(_element, array))
+            return f"array<{kind}: {inside}>" if inside else f"array<{kind}>"
+    raise TypeError(
+        "attributes must be numbers, strings, arrays of one axis, or dicts of them; got "
+        f"{type(x).__name__} {x!r:.60}"
+    )
+
+
 def matrix(rows: Any) -> str:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`: a table of integers."""
     table = np.asarray(rows, np.int64)

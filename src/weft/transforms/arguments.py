@@ -1,18 +1,245 @@
-"""The arguments of a transformed function: positions, names, static ones, paths for messages.
+"""The arguments of a transformed function: flattened, static ones apart, named for messages.
 
-Knows Python signatures and pytrees; knows nothing of what a transformation does.
+`FlatFunction` is what the transformations share: a function of trees as one of leaves. Knows Python
+signatures, pytrees and tracing; knows nothing of what a transformation does.
 """
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
+from ..core.jaxpr import Jaxpr
+from ..core.masks import merge_lists, partition_list
 from ..core.source import function_line, located, noted
 from ..core.value import Value
-from ..tree_util import keystr, tree_flatten_with_path
+from ..interpreters.stage import stage
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..treedef import Kind, kind_of
+
+TreeFunction = Callable[..., Any]
+"""A user's function: its arguments and results are trees."""
+
+_NO_KEYWORDS: dict[str, Any] = {}
+_TUPLE: Kind = kind_of(())  # type: ignore[assignment]
+_NO_KEYWORDS_TREE = tree_flatten(_NO_KEYWORDS)[1]
+
+
+class FlatFunction:
+    """A function of trees as a function of leaves, at the arguments of one call.
+
+    Called with values in the place of `leaves` it returns the list of values that the result's
+    leaves are; from then on it has an `out_tree`, and `unflatten` makes results of such lists.
+
+    Args:
+      transform: the name of the transformation, for messages.
+      function: the user's function.
+      args, kwargs: the arguments.
+      static, static_names: positions (negative ones count from the end) and keywords of arguments
+        that stay as they are; those that aren't in the call are ignored.
+      has_aux: whether the function returns a pair (output, auxiliary data). The list of values then
+        goes on with those of the auxiliary data.
+      abstract: whether anything with a shape and a dtype will do for an array.
+    Attributes:
+      leaves: of the arguments that aren't static: positional ones, then those by keyword, sorted.
+      values: the leaves as values; empty if `abstract`.
+      avals: their avals.
+      args_tree: the structure of the tuple of positional arguments that aren't static.
+      kwargs_tree: the structure of the dict of the others; None if there are none.
+      positions: of the positional arguments that aren't static.
+      out_tree: the structure of the result, or of the output without the auxiliary data.
+    """
+
+    __slots__ = (
+        "args_tree", "aux_mask", "aux_rest", "aux_tree", "avals", "fixed", "fixed_names",
+        "function", "has_aux", "is_traced", "kwargs_tree", "leaves", "n_outs", "out_tree",
+        "positions", "transform", "values",
+    )  # fmt: skip
+
+    fixed: list[Any]
+    is_traced: list[bool]
+    out_tree: PyTreeDef
+    aux_tree: PyTreeDef
+    values: list[Value]
+    avals: tuple[Aval, ...]
+    positions: Sequence[int]
+
+    def __init__(
+        self,
+        transform: str,
+        function: TreeFunction,
+        args: Sequence[Any],
+        kwargs: dict[str, Any] = _NO_KEYWORDS,
+        static: Collection[int] = (),
+        static_names: Collection[str] = (),
+        *,
+        has_aux: bool = False,
+        abstract: bool = False,
+    ) -> None:
+        self.transform, self.function, self.has_aux = transform, function, has_aux
+        count = len(args)
+        self.positions = range(count)
+        self.fixed = []
+        self.is_traced = []
+        self.fixed_names: dict[str, Any] = {}
+        if static:
+            numbers = {n % count for n in static if -count <= n < count}
+            self.is_traced = [i not in numbers for i in range(count)]
+            args, self.fixed = partition_list(args, self.is_traced)
+            self.positions = [i for i, traced in enumerate(self.is_traced) if traced]
+        if static_names and kwargs:
+            self.fixed_names = {k: kwargs[k] for k in static_names if k in kwargs}
+            kwargs = {k: x for k, x in kwargs.items() if k not in self.fixed_names}
+        self.leaves, self.args_tree = tree_flatten(tuple(args))
+        self.kwargs_tree: PyTreeDef | None = None
+        if kwargs:
+            named, self.kwargs_tree = tree_flatten(kwargs)
+            self.leaves = self.leaves + named
+        self.n_outs: int | None = None
+        if abstract:
+            self.values = []
+            self.avals = tuple(argument_avals(transform, function, self.leaves, self.paths))
+        else:
+            self.values = argument_values(transform, function, self.leaves, self.paths)
+            self.avals = tuple([v.aval for v in self.values])
+
+    def __call__(self, *leaves: Any) -> list[Value]:
+        result = self.apply(leaves)
+        if not self.has_aux:
+            outs, self.out_tree = tree_flatten(result)
+            return self.result_values(outs)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
+                f"pair (output, auxiliary data); got {described(result)}"
+            )
+        outs, self.out_tree = tree_flatten(result[0])
+        values = self.result_values(outs)
+        self.n_outs = len(values)
+        # only what isn't a value stays here: a pullback may be kept for long
+        aux, self.aux_tree = tree_flatten(result[1])
+        self.aux_mask = [isinstance(x, Value) for x in aux]
+        aux_values, self.aux_rest = partition_list(aux, self.aux_mask)
+        return values + aux_values
+
+    def apply(self, leaves: Sequence[Any]) -> Any:
+        """The function's result, a tree, for leaves in the place of the arguments'."""
+        if self.kwargs_tree is None:
+            args, kwargs = self.args_tree.unflatten(leaves), self.fixed_names
+        else:
+            args, kwargs = unflattened(self.args_tree, self.kwargs_tree, leaves)
+            kwargs = {**kwargs, **self.fixed_names}
+        if self.fixed:
+            args = merge_lists(args, self.fixed, self.is_traced)
+        return self.function(*args, **kwargs)
+
+    def result_values(self, leaves: Sequence[Any]) -> list[Value]:
+        """The leaves of the result as values; anything else is an error."""
+        return output_values(self.transform, self.function, leaves)
+
+    def unflatten(self, outs: Sequence[Any]) -> Any:
+        """The function's output, without auxiliary data, for what a call returned."""
+        return self.out_tree.unflatten(outs if self.n_outs is None else outs[: self.n_outs])
+
+    def aux(self, outs: Sequence[Any]) -> Any:
+        """The auxiliary data for what a call returned."""
+        leaves = merge_lists(outs[self.n_outs :], self.aux_rest, self.aux_mask)
+        return self.aux_tree.unflatten(leaves)
+
+    def stage(self, **options: Any) -> Jaxpr:
+        """The function traced on the arguments' avals; `options` are those of `stage`."""
+        known: dict[str, Any] = {
+            "name": name_of(self.function),
+            "transform": self.transform,
+            "about": self.function,
+            "names": self.names,
+        }
+        return stage(self, self.avals, **(known | options))
+
+    def paths(self) -> list[str]:
+        """The name of each leaf, for messages: `x`, `params['w'][0]`."""
+        args, kwargs = unflattened(self.args_tree, self.kwargs_tree, self.leaves)
+        return leaf_paths(self.function, args, kwargs, self.positions)
+
+    @property
+    def names(self) -> Callable[[], list[str]]:
+        """A function that returns the paths and refers to no argument: a trace may keep it."""
+        return functools.partial(
+            tree_paths, self.function, self.args_tree, self.kwargs_tree, self.avals, self.positions
+        )
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of the pair (positional arguments, keyword arguments)."""
+        return pair_of(self.args_tree, self.kwargs_tree or _NO_KEYWORDS_TREE)
+
+    def check_static(self) -> None:
+        """Refuses static arguments that have no hash."""
+        _ = self.statics
+
+    @property
+    def statics(self) -> tuple[Any, ...]:
+        """The static arguments as a part of a key; what has no hash is refused."""
+        if not self.fixed and not self.fixed_names:
+            return ()
+        count = len(self.positions) + len(self.fixed)
+        numbers = [i for i, traced in enumerate(self.is_traced) if not traced]
+        named: list[tuple[int | str, Any]] = [*zip(numbers, self.fixed, strict=True)]
+        named += sorted(self.fixed_names.items())
+        for which, value in named:
+            check_hashable(self.transform, self.function, which, value)
+        return ("n", count), *[(which, x.__class__, x) for which, x in named]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All that a trace of the function at these arguments depends on."""
+        return self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key
+
+    def leaves_of(self, argnums: Iterable[int], argnames: Iterable[str] = ()) -> list[int]:
+        """The numbers of the leaves of some arguments, by position and by keyword.
+
+        Negative positions count from the end; what isn't in the call, or is static, has no leaves.
+        """
+        count = len(self.positions) + len(self.fixed)
+        chosen = {n % count for n in argnums if -count <= n < count} | set(argnames)
+        names: list[int | str] = [*self.positions]
+        trees = self.args_tree.children()
+        if self.kwargs_tree is not None:
+            names += self.kwargs_tree.data
+            trees += self.kwargs_tree.children()
+        owners = [n for n, tree in zip(names, trees, strict=True) for _ in range(tree.num_leaves)]
+        return [leaf for leaf, owner in enumerate(owners) if owner in chosen]
+
+
+def pair_of(first: PyTreeDef, second: PyTreeDef) -> PyTreeDef:
+    """The structure of a pair of trees of these structures."""
+    return _TUPLE.node(None, (first, second))
+
+
+def unflattened(
+    args_tree: PyTreeDef, kwargs_tree: PyTreeDef | None, leaves: Sequence[Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Positional and keyword arguments of these structures."""
+    if kwargs_tree is None:
+        return args_tree.unflatten(leaves), _NO_KEYWORDS
+    count = args_tree.num_leaves
+    return args_tree.unflatten(leaves[:count]), kwargs_tree.unflatten(leaves[count:])
+
+
+def tree_paths(
+    function: TreeFunction,
+    args_tree: PyTreeDef,
+    kwargs_tree: PyTreeDef | None,
+    leaves: Sequence[Any],
+    positions: Iterable[int],
+) -> list[str]:
+    """The names of the leaves of arguments of these structures."""
+    args, kwargs = unflattened(args_tree, kwargs_tree, leaves)
+    return leaf_paths(function, args, kwargs, positions)
 
 
 def name_of(function: Any) -> str:
@@ -23,8 +250,8 @@ def name_of(function: Any) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
-def kind_of(x: Any) -> str:
-    """What something is, for messages: an aval, or a type and how many items it has."""
+def described(x: Any) -> str:
+    """A short description for messages: an aval, or a type and its number of items."""
     if isinstance(x, Value):
         return str(x.aval)
     if isinstance(x, (tuple, list, dict)):
@@ -55,7 +282,7 @@ _REFUSED = (
 def check_callable(function: Any, transform: str) -> None:
     """Refuses what can't be called."""
     if not callable(function):
-        raise TypeError(f"{transform}: expected a function; got {kind_of(function)}")
+        raise TypeError(f"{transform}: expected a function; got {described(function)}")
     for is_kind, kind, cure in _REFUSED:
         if is_kind(function):
             raise TypeError(
@@ -92,7 +319,7 @@ def static_arguments(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Positions and names of the static arguments; the one is inferred from the other.
 
-    If both are given, neither is inferred (seed 002, `jit`).
+    If both are passed, neither is inferred (JAX documentation, `jax.jit`).
     """
     nums = None if argnums is None else as_tuple(argnums, int, f"{transform}: {word}_argnums")
     names = None if argnames is None else as_tuple(argnames, str, f"{transform}: {word}_argnames")
@@ -129,7 +356,7 @@ def static_arguments(
 
 
 def argument_name(function: Any, which: int | str) -> str:
-    """What an argument, named by position or keyword, is called in messages."""
+    """The name of an argument in messages, for its position or keyword."""
     if isinstance(which, str):
         return repr(which)
     names = [p.name for p in parameters(function) if p.kind in _POSITIONAL]
@@ -156,7 +383,7 @@ def leaf_paths(
     kwargs: dict[str, Any],
     positions: Iterable[int] | None = None,
 ) -> list[str]:
-    """What each leaf of the arguments is called: `x`, `params['w'][0]`."""
+    """The name of each leaf of the arguments: `x`, `params['w'][0]`."""
     known = [p for p in parameters(function)]
     names = [p.name for p in known if p.kind in _POSITIONAL]
     rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "args")

@@ -4,13 +4,15 @@ others (weft.debug, weft.experimental) are made of.
 Knows trees; `primitives/callbacks.py` knows how Python is called.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..core.aval import Aval
+from ..core.masks import merge_lists, partition_list
+from ..core.primitive import Primitive
 from ..core.source import function_line, located
 from ..core.value import Value
 from ..primitives.callbacks import (
@@ -26,13 +28,21 @@ from ..primitives.callbacks import (
 from ..runtime import client
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
-from .arguments import argument_avals, check_callable, kind_of, leaf_paths, name_of
+from ..typing import PyTree
+from .arguments import (
+    TreeFunction,
+    argument_avals,
+    check_callable,
+    described,
+    leaf_paths,
+    name_of,
+)
 
 __all__ = ["pure_callback"]
 
 
 def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
-    """What `vmap` does to a pure_callback that doesn't say what to do."""
+    """Refuses a `vmap` of a pure_callback that has no `vmap_method`."""
     raise errors.MissingRuleError(
         f"pure_callback: {base} is under vmap, which has to know how to call it for {size} elements"
         "\n  fix: pass vmap_method='sequential' (one call an element), 'expand_dims' or "
@@ -53,22 +63,22 @@ METHODS: dict[str | None, Batching] = {
 
 @located
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    *args: Any,
+    callback: TreeFunction,
+    result_shape_dtypes: PyTree,
+    *args: PyTree,
     sharding: Any = None,
     vmap_method: str | None = None,
     vectorized: bool | None = None,
-    **kwargs: Any,
-) -> Any:
+    **kwargs: PyTree,
+) -> PyTree:
     """Calls a Python function that only computes something, from compiled code too.
 
     The call may be dropped if nothing needs its result, and be made again where that saves memory.
 
     Args:
-      callback: called with arrays in the structure of `args` and `kwargs`; gives arrays (NumPy's
+      callback: called with arrays in the structure of `args` and `kwargs`; returns arrays (NumPy's
         will do) as announced. Its derivative isn't known: state it by custom_jvp or custom_vjp.
-      result_shape_dtypes: what it gives: a tree of objects with a shape and a dtype, such as
+      result_shape_dtypes: the results' tree, of objects with a shape and a dtype, such as
         `ShapeDtypeStruct`.
       args, kwargs: arrays, scalars and containers of them.
       sharding: must be None: the call is made where the program runs.
@@ -77,15 +87,15 @@ def pure_callback(
         'broadcast_all': the same, of full length in all arguments. 'legacy_vectorized': call it
         once, and leave arguments that aren't mapped as they are. Without it, `vmap` is an error.
       vectorized: an older spelling: True is 'legacy_vectorized', False is 'sequential'.
-    Returns: what the callback gives, as weft's arrays.
-    Raises: TypeError: the callback gives something else than announced. Exceptions in the callback
-      come out as they are.
+    Returns: the callback's results, as weft's arrays.
+    Raises: TypeError: the callback returns something else than announced. Exceptions in the
+      callback come out as they are.
     Example:
       >>> import numpy, weft
       >>> x = weft.numpy.array([3.0, 1.0, 2.0])
       >>> weft.jit(lambda x: weft.pure_callback(numpy.sort, x, x) * 10)(x)
       Array([10., 20., 30.], dtype=float32)
-    Source: JAX's documentation, `jax.pure_callback`.
+    Source: JAX documentation, `jax.pure_callback`.
     """
     if vectorized is not None:
         if vmap_method is not None:
@@ -103,25 +113,25 @@ def pure_callback(
 
 def call(
     operation: str,
-    primitive: Any,
-    callback: Any,
-    result_shape_dtypes: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    primitive: Primitive,
+    callback: TreeFunction,
+    result_shape_dtypes: PyTree,
+    args: tuple[PyTree, ...],
+    kwargs: dict[str, PyTree],
     sharding: Any = None,
     batching: Batching = one_by_one,
     with_device: bool = False,
 ) -> Any:
-    """Calls a function of trees of arrays that gives a tree of arrays.
+    """Calls a function of trees of arrays that returns a tree of arrays.
 
     Args:
-      with_device: whether it gets one more argument, `device`: where the program runs.
+      with_device: if True, it gets one more argument, `device`: where the program runs.
     """
     check_callable(callback, operation)
     if sharding is not None:
         raise ValueError(
             f"{operation}: sharding must be None: the callback is called where the program runs; "
-            f"got {kind_of(sharding)}"
+            f"got {described(sharding)}"
         )
     leaves, in_tree = tree_flatten((args, kwargs))
     check_arrays(operation, callback, args, kwargs)
@@ -134,8 +144,8 @@ def call(
         results, tree = tree_flatten(callback(*inner, **inner_kwargs))
         if tree != out_tree:
             raise TypeError(
-                f"{operation}: {function_line(callback)} must give what result_shape_dtypes "
-                f"announces, {shown(out_tree)}; it gave {shown(tree)}"
+                f"{operation}: {function_line(callback)} must return what result_shape_dtypes "
+                f"announces, {shown(out_tree)}; it returned {shown(tree)}"
             )
         return results
 
@@ -145,28 +155,28 @@ def call(
 
 
 def check_arrays(
-    operation: str, callback: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    operation: str, callback: TreeFunction, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
 ) -> None:
     """Refuses arguments that aren't arrays or numbers."""
     for i, leaf in enumerate(tree_leaves((args, kwargs))):
         if not is_array(leaf) and not isinstance(leaf, NUMBERS):
             raise TypeError(
                 f"{operation}: argument {leaf_paths(callback, args, kwargs)[i]} of "
-                f"{function_line(callback)} must be an array or a number; got {kind_of(leaf)}\n"
+                f"{function_line(callback)} must be an array or a number; got {described(leaf)}\n"
                 "  fix: what isn't an array can be closed over, or bound by functools.partial"
             )
 
 
 def announced(
-    operation: str, callback: Any, result_shape_dtypes: Any
+    operation: str, callback: TreeFunction, result_shape_dtypes: PyTree
 ) -> tuple[list[Aval], PyTreeDef]:
-    """The types of the results that a callback is said to give, and their structure."""
+    """The announced types of a callback's results, and their structure."""
     shapes, tree = tree_flatten(result_shape_dtypes)
     for shape in shapes:
         if not (hasattr(shape, "shape") and hasattr(shape, "dtype")):
             raise TypeError(
                 f"{operation}: result_shape_dtypes must be a tree of objects with a shape and a "
-                f"dtype (ShapeDtypeStruct(shape, dtype)); got {kind_of(shape)}, for "
+                f"dtype (ShapeDtypeStruct(shape, dtype)); got {described(shape)}, for "
                 f"{function_line(callback)}"
             )
     avals = argument_avals(operation, callback, shapes, list)
@@ -175,11 +185,11 @@ def announced(
 
 def tap(
     operation: str,
-    callback: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    callback: TreeFunction,
+    args: tuple[PyTree, ...],
+    kwargs: dict[str, PyTree],
     name: str = "",
-    key: Any = None,
+    key: Hashable = None,
 ) -> None:
     """Calls a function for what it does. What isn't an array among its arguments stays as it is.
 
@@ -190,13 +200,11 @@ def tap(
     check_callable(callback, operation)
     leaves, tree = tree_flatten((args, kwargs))
     traced = [is_array(leaf) for leaf in leaves]
-    values = [leaf for leaf, t in zip(leaves, traced, strict=True) if t]
-    statics = tuple((leaf.__class__, leaf) for leaf, t in zip(leaves, traced, strict=True) if not t)
+    values, rest = partition_list(leaves, traced)
+    statics = tuple((leaf.__class__, leaf) for leaf in rest)
 
     def function(arrays: list[Any], device: Any) -> Sequence[Any]:
-        waiting, rest = iter(arrays), iter(statics)
-        full = [next(waiting) if t else next(rest)[1] for t in traced]
-        inner, inner_kwargs = tree.unflatten(full)
+        inner, inner_kwargs = tree.unflatten(merge_lists(arrays, rest, traced))
         callback(*inner, **inner_kwargs)
         return ()
 
@@ -208,8 +216,8 @@ def tap(
 NUMBERS = (bool, int, float, complex)
 
 
-def is_array(x: Any) -> bool:
-    """Whether a leaf is an array of weft's or NumPy's, or a number of NumPy's."""
+def is_array(x: object) -> bool:
+    """True if a leaf is an array of weft's or NumPy's, or a number of NumPy's."""
     if isinstance(x, Value):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufcV"

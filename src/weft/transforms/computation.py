@@ -5,7 +5,7 @@ Knows tracing and lowering; compiles nothing.
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.dead_code import without_dead_code
@@ -15,9 +15,10 @@ from ..core.aval import Aval
 from ..core.source import function_line, located
 from ..interpreters.stage import check_open, leaked
 from ..runtime import HloComputation, client
-from ..tree_util import PyTreeDef, flatten_axes, tree_flatten, tree_map
-from .arguments import check_callable, name_of, static_arguments
-from .inspect import TracedFunction, axes_of, traced
+from ..tree_util import PyTreeDef, flatten_axes, tree_map
+from ..typing import PyTree
+from .arguments import TreeFunction, check_callable, name_of, static_arguments
+from .tracing import NamedAxes, TracedFunction, axes_of, traced
 
 __all__ = ["xla_computation"]
 
@@ -25,18 +26,18 @@ _MOST_ARGUMENTS = 100  # with tuple_args=None: some platforms have a limit
 
 
 def xla_computation(
-    fun: Callable[..., Any],
+    fun: TreeFunction,
     static_argnums: int | Sequence[int] = (),
-    axis_env: Sequence[tuple[Any, int]] | None = None,
-    in_parts: Any = None,
-    out_parts: Any = None,
+    axis_env: NamedAxes | None = None,
+    in_parts: PyTree = None,
+    out_parts: PyTree = None,
     backend: str | None = None,
     tuple_args: bool | None = False,
     instantiate_const_outputs: bool | None = None,
     return_shape: bool = False,
     donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
-    """A function that gives the XLA computation of `fun` for its arguments, before optimisation.
+) -> TreeFunction:
+    """A function that returns the XLA computation of `fun` for its arguments, before optimisation.
 
     Args:
       fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
@@ -49,11 +50,11 @@ def xla_computation(
       backend: 'cpu', 'gpu' or 'tpu', for which the program is; by default the default device's.
       tuple_args: whether the program has one argument, a tuple; None means if there are more than
         100.
-      instantiate_const_outputs: does nothing; older programs give it.
-      return_shape: whether to give a pair (computation, tree of ShapeDtypeStruct of the results).
+      instantiate_const_outputs: does nothing; older programs pass it.
+      return_shape: if True, returns a pair (computation, tree of ShapeDtypeStruct of the results).
       donate_argnums: positions of arguments whose memory may be used for results.
-    Returns: a function of the same arguments that gives an object with `as_hlo_text()`,
-      `as_serialized_hlo_module_proto()` and `as_hlo_dot_graph()`. The program gives a tuple.
+    Returns: a function of the same arguments that returns an object with `as_hlo_text()`,
+      `as_serialized_hlo_module_proto()` and `as_hlo_dot_graph()`. The program returns a tuple.
     Raises: TypeError: an argument or result isn't an array. ValueError: parts that don't fit.
     Example:
       >>> import weft
@@ -61,10 +62,10 @@ def xla_computation(
       >>> text = weft.xla_computation(f)(3.0).as_hlo_text()
       >>> "cosine(" in text and "sine(" in text
       True
-    Source: seed 002, `jax.xla_computation`.
+    Source: JAX documentation, `jax.xla_computation`.
     """
     check_callable(fun, "xla_computation")
-    axes = located(axes_of)("xla_computation", axis_env)
+    axes = axes_of("xla_computation", axis_env)
     nums, _ = static_arguments(fun, static_argnums, (), "xla_computation")
     donated, _ = static_arguments(fun, donate_argnums, (), "xla_computation", "donate")
     if set(nums) & set(donated):
@@ -76,11 +77,11 @@ def xla_computation(
 
     @functools.wraps(fun)
     @located
-    def computation_maker(*args: Any, **kwargs: Any) -> Any:
+    def computation_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         found = traced("xla_computation", fun, nums, args, kwargs, axes)
         made = computation(
             found, name_of(fun), axes, in_parts, out_parts, backend, tuple_args,
-            donated_leaves(found, args, donated),
+            found.flat.leaves_of(donated),
         )  # fmt: skip
         return (made, found.out_shapes) if return_shape else made
 
@@ -90,9 +91,9 @@ def xla_computation(
 def computation(
     found: TracedFunction,
     name: str,
-    axes: Sequence[tuple[Any, int]],
-    in_parts: Any,
-    out_parts: Any,
+    axes: NamedAxes,
+    in_parts: PyTree,
+    out_parts: PyTree,
     backend: str | None,
     tuple_args: bool | None,
     donated: Sequence[int],
@@ -103,9 +104,9 @@ def computation(
         check_open(c, None, "xla_computation")
         if not isinstance(c, Array):
             raise leaked(c._trace, "xla_computation", c)
-    positional, _ = found.in_tree.children()
-    inputs = shardings("in_parts", in_parts, positional, jaxpr.in_avals)
-    outputs = shardings("out_parts", out_parts, found.out_tree, jaxpr.out_avals)
+    flat = found.flat
+    inputs = shardings("in_parts", in_parts, flat.args_tree, jaxpr.in_avals)
+    outputs = shardings("out_parts", out_parts, flat.out_tree, jaxpr.out_avals)
     count = {math.prod(s) for s in (*inputs, *outputs) if s is not None}
     if len(count) > 1:
         raise ValueError(
@@ -118,8 +119,8 @@ def computation(
         donated=donated,
         platform=device.platform,
         axes=axes,
-        marks=[] if in_parts is None else [mark(s) for s in inputs],
-        result_marks=[] if out_parts is None else [mark(s) for s in outputs],
+        marks=[] if in_parts is None else [sharding_attribute(s) for s in inputs],
+        result_marks=[] if out_parts is None else [sharding_attribute(s) for s in outputs],
     )
     if tuple_args is None:
         tuple_args = len(jaxpr.invars) > _MOST_ARGUMENTS
@@ -129,17 +130,10 @@ def computation(
     )
 
 
-def donated_leaves(found: TracedFunction, args: Sequence[Any], donated: Sequence[int]) -> list[int]:
-    """The numbers of the leaves of donated arguments."""
-    chosen = {n % len(args) for n in donated if -len(args) <= n < len(args)}
-    owners = [i for i in found.positions for _ in tree_flatten(args[i])[0]]
-    return [leaf for leaf, i in enumerate(owners) if i in chosen]
-
-
 def shardings(
-    option: str, parts: Any, tree: PyTreeDef, avals: Sequence[Aval]
+    option: str, parts: PyTree, tree: PyTreeDef, avals: Sequence[Aval]
 ) -> list[tuple[int, ...] | None]:
-    """For each leaf, how many parts each axis is cut into; None for a replicated one."""
+    """The number of parts of each axis, for each leaf; None for a replicated one."""
     wrapped = tree_map(lambda p: _Parts(option, p), parts, is_leaf=_is_parts)
     found: list[tuple[int, ...] | None] = []
     leaves = flatten_axes(f"xla_computation: {option}", tree, wrapped)
@@ -153,7 +147,7 @@ def shardings(
 
 
 class _Parts:
-    """How many parts each axis is cut into: a leaf in a tree of them."""
+    """The number of parts of each axis of an array: a leaf in a tree of them."""
 
     __slots__ = ("parts",)
 
@@ -170,7 +164,7 @@ def _is_parts(x: Any) -> bool:
     return isinstance(x, tuple) and bool(x) and all(type(n) is int and n > 0 for n in x)
 
 
-def mark(parts: tuple[int, ...] | None) -> str:
+def sharding_attribute(parts: tuple[int, ...] | None) -> str:
     """The attribute that says how a value is cut."""
     if parts is None or math.prod(parts) == 1:
         return 'mhlo.sharding = "{replicated}"'

@@ -5,36 +5,45 @@ Knows trees and signatures; the traces know what to do with rules.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from .. import dtypes
 from ..core.array import as_value
 from ..core.aval import Aval
 from ..core.bounded import remember
-from ..core.jaxpr import run
+from ..core.jaxpr import Jaxpr, run
+from ..core.masks import fill_list, merge_lists
+from ..core.primitive import Primitive
 from ..core.source import function_line, located, noted
 from ..core.trace import current
+from ..core.value import Value
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
-from ..interpreters.stage import stage
 from ..primitives.structural import zeros
-from ..tree_util import register_pytree_node, tree_flatten
+from ..tree_util import PyTreeDef, register_pytree_node, tree_flatten
+from ..typing import PyTree
 from .arguments import (
-    argument_values,
+    FlatFunction,
+    TreeFunction,
     as_tuple,
     check_callable,
-    leaf_paths,
     name_of,
     output_values,
     parameters,
 )
-from .linear_maps import float0_zeros, is_float0
+from .linear_maps import Tangent, float0_zeros, is_float0
 from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, symbolic
 
 __all__ = ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]
 
+Rules = TypeVar("Rules", CustomJvp, CustomVjp)
 
-def positional(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+
+def positional(
+    function: TreeFunction, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]
+) -> tuple[PyTree, ...]:
     """Arguments with keywords and defaults put in their positions."""
     known = parameters(function)
     if not known or any(p.kind is p.VAR_POSITIONAL for p in known):
@@ -58,69 +67,125 @@ def positional(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return tuple(full)
 
 
-_KINDS_OF_CALLS = 256
+_MOST_KINDS = 256
+
+
+class Signature:
+    """The common part of calls of one kind: structures, fixed arguments, and the rules on leaves.
+
+    Calls of one kind have one object, so that programs in which its rules are can be told to be
+    equal, and are compiled once. It refers to no array among the arguments.
+
+    Attributes:
+      out_tree: of the function's result, when the function or a rule has been called.
+    """
+
+    __slots__ = ("args_tree", "fixed", "is_traced", "out_tree", "rules")
+
+    def __init__(self, flat: FlatFunction) -> None:
+        self.args_tree = flat.args_tree
+        self.fixed: list[Any] = flat.fixed
+        self.is_traced: list[bool] = flat.is_traced
+        self.out_tree: PyTreeDef | None = None
+        self.rules: Any = None
+
+    def arguments(self, leaves: Sequence[Any]) -> Sequence[PyTree]:
+        """All arguments, in their positions."""
+        args: Sequence[PyTree] = self.args_tree.unflatten(leaves)
+        return merge_lists(args, self.fixed, self.is_traced) if self.fixed else args
+
+    def check_output(self, rule: str, out_tree: PyTreeDef) -> None:
+        """Refuses a rule's output of another structure than the function's."""
+        if self.out_tree is None:
+            self.out_tree = out_tree
+        if out_tree != self.out_tree:
+            raise TypeError(
+                f"{rule} must return an output of the function's structure {self.out_tree}; got "
+                f"{out_tree}"
+            )
 
 
 class _Custom:
-    """What custom_jvp and custom_vjp share: the function and its fixed arguments."""
+    """The common part of custom_jvp and custom_vjp: the function and its fixed arguments."""
 
     kind = "custom"
+    symbolic_zeros = False
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(self, fun: TreeFunction, nondiff_argnums: int | Sequence[int] = ()) -> None:
         check_callable(fun, self.kind)
         self.fun = fun
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
-        self.rules: dict[Any, Any] = {}  # on leaves, by kind of call
+        self.signatures: dict[Any, Signature] = {}
         functools.update_wrapper(self, fun)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         raise NotImplementedError
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> TreeFunction:
         return self if instance is None else functools.partial(self, instance)
 
-    def split(self, args: tuple[Any, ...]) -> tuple[list[Any], tuple[Any, ...]]:
-        """The fixed arguments, and the others."""
+    def applied(
+        self,
+        primitive: Primitive,
+        args: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        user_rules: tuple[TreeFunction | None, ...],
+        rules_of: Callable[[Signature], Rules],
+    ) -> PyTree:
+        """The result of a call under the current trace.
+
+        Args:
+          user_rules: on which the rules on leaves depend.
+          rules_of: makes those for one kind of call.
+        """
+        args = positional(self.fun, args, kwargs)
         count = len(args)
-        fixed = sorted(n % count if n < 0 else n for n in self.nondiff_argnums)
-        for n in fixed:
-            if n >= count:
+        for n in self.nondiff_argnums:
+            if not -count <= n < count:
                 raise TypeError(
                     f"{self.kind}: nondiff_argnums names position {n} of "
                     f"{function_line(self.fun)}; the call has {count} arguments"
                 )
-        return [args[n] for n in fixed], tuple(a for i, a in enumerate(args) if i not in fixed)
+        flat = FlatFunction(self.kind, self.fun, args, static=self.nondiff_argnums)
+        signature = self.signature(flat, user_rules, rules_of)
 
-    def rules_for(
-        self, key: tuple[Any, ...], fixed: Sequence[Any], make: Callable[[dict[str, Any]], Any]
-    ) -> tuple[Any, dict[str, Any]]:
-        """The rules on leaves and what they find out, for one kind of call.
+        def function(*leaves: Value) -> list[Value]:
+            outs = flat(*leaves)
+            signature.out_tree = flat.out_tree
+            return outs
 
-        Calls of one kind have one object, so that programs in which they are can be told to be
-        equal, and are compiled once.
+        trace: Any = current.trace
+        outs = trace.bind_custom(primitive, function, signature.rules, flat.values)
+        assert signature.out_tree is not None
+        return signature.out_tree.unflatten(outs)
 
-        Args:
-          key: what the rules depend on besides the fixed arguments and the named axes.
-        """
+    def signature(
+        self,
+        flat: FlatFunction,
+        user_rules: tuple[TreeFunction | None, ...],
+        rules_of: Callable[[Signature], Rules],
+    ) -> Signature:
+        """The signature of calls of this kind, which depends on the named axes in scope, too."""
+        statics: list[tuple[type, Any]] = [(type(x), x) for x in flat.fixed]
+        key: tuple[Any, ...] = (*user_rules, flat.args_tree, *flat.avals, axes_in_scope(), *statics)
+        known: Signature | None
         try:
-            key = (*key, axes_in_scope(), *[(type(x), x) for x in fixed])
-            known = self.rules.get(key)
+            known = self.signatures.get(key)
         except TypeError:  # a fixed argument that has no hash
-            found: dict[str, Any] = {}
-            return make(found), found
-        if known is None:
-            found = {}
-            known = remember(self.rules, key, (make(found), found), _KINDS_OF_CALLS)
-        return known  # type: ignore[no-any-return]
+            return self.new_signature(flat, rules_of)
+        if known is not None:
+            return known
+        new = self.new_signature(flat, rules_of)
+        first: Signature = remember(self.signatures, key, new, _MOST_KINDS)
+        return first
 
-    def filled(self, fixed: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        """All arguments, in their positions."""
-        count = len(fixed) + len(others)
-        places = sorted(n % count if n < 0 else n for n in self.nondiff_argnums)
-        full = list(others)
-        for place, value in zip(places, fixed, strict=True):
-            full.insert(place, value)
-        return full
+    def new_signature(
+        self, flat: FlatFunction, rules_of: Callable[[Signature], Rules]
+    ) -> Signature:
+        """A new signature with its rules."""
+        signature = Signature(flat)
+        signature.rules = rules_of(signature)
+        return signature
 
 
 class custom_jvp(_Custom):
@@ -142,39 +207,38 @@ class custom_jvp(_Custom):
       ...     return f(x, y), np.cos(x) * x_dot * y + np.sin(x) * y_dot
       >>> print(weft.grad(f)(0.0, 2.0))
       2.0
-    Source: seed 002, `jax.custom_jvp`.
+    Source: JAX documentation, `jax.custom_jvp`.
     """
 
     kind = "custom_jvp"
-    rule: Callable[..., Any] | None = None
-    symbolic_zeros = False
+    rule: TreeFunction | None = None
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def defjvp(self, jvp: TreeFunction, symbolic_zeros: bool = False) -> TreeFunction:
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
 
         With `nondiff_argnums`, those arguments come first. The output tangent must be linear in
         the tangents. Returns `jvp`, so that it can be used as a decorator.
 
         Args:
-          symbolic_zeros: whether a tangent that is zero comes as a `SymbolicZero` (of
-            `weft.custom_derivatives`) and not as an array of zeros; the rule may give one back.
+          symbolic_zeros: if True, a tangent that is zero comes as a `SymbolicZero` (of
+            `weft.custom_derivatives`) and not as an array of zeros; the rule may return one.
         """
         check_callable(jvp, "custom_jvp.defjvp")
         self.rule, self.symbolic_zeros = jvp, bool(symbolic_zeros)
         return jvp
 
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+    def defjvps(self, *jvps: TreeFunction | None) -> None:
         """Defines the rule by one function for each argument.
 
-        Each is called as `jvp(tangent, output, *primals)` and gives its argument's share of the
+        Each is called as `jvp(tangent, output, *primals)` and returns its argument's share of the
         output tangent; `None` says that the share is zero.
         """
         if self.nondiff_argnums:
             raise TypeError("custom_jvp.defjvps: can't be used with nondiff_argnums; use defjvp")
 
-        def jvp(primals: Any, tangents: Any) -> Any:
+        def jvp(primals: PyTree, tangents: PyTree) -> tuple[PyTree, PyTree]:
             out = self(*primals)
-            total: Any = None
+            total: PyTree = None
             for rule, t in zip(jvps, tangents, strict=True):
                 if rule is not None:
                     share = rule(t, out, *primals)
@@ -190,37 +254,21 @@ class custom_jvp(_Custom):
                 f"custom_jvp: no rule is defined for {function_line(self.fun)}\n"
                 "  fix: define one with defjvp or defjvps"
             )
-        fixed, others = self.split(positional(self.fun, args, kwargs))
-        leaves, tree = tree_flatten(others)
-        values = argument_values(
-            "custom_jvp", self.fun, leaves, lambda: leaf_paths(self.fun, others, {})
-        )
+        return self.applied(custom_jvp_call, args, kwargs, (self.rule,), self.rules_on_leaves)
 
-        def make(found: dict[str, Any]) -> CustomJvp:
-            return CustomJvp(
-                name_of(self.fun),
-                lambda primals, tangents: self.apply_rule(fixed, tree, primals, tangents, found),
-            )
-
-        key = (self.rule, tree, *[v.aval for v in values])
-        rules, found = self.rules_for(key, fixed, make)
-
-        def flat(*xs: Any) -> list[Any]:
-            result = self.fun(*self.filled(fixed, tree.unflatten(xs)))
-            out_leaves, found["out_tree"] = tree_flatten(result)
-            return output_values("custom_jvp", self.fun, out_leaves)
-
-        outs = current.trace.bind_custom(custom_jvp_call, flat, rules, values)
-        return found["out_tree"].unflatten(outs)
+    def rules_on_leaves(self, signature: Signature) -> CustomJvp:
+        """The rule as the traces call it, for one kind of call."""
+        return CustomJvp(name_of(self.fun), functools.partial(self.apply_rule, signature))
 
     def apply_rule(
-        self, fixed: Any, tree: Any, primals: Any, tangents: Any, found: dict[str, Any]
-    ) -> tuple[list[Any], list[Any]]:
+        self, signature: Signature, primals: Sequence[Value], tangents: Sequence[Tangent]
+    ) -> tuple[list[Value], list[Tangent]]:
         """The user's rule on leaves, its result checked."""
         zero = symbolic if self.symbolic_zeros else zero_tangent
         full = [zero(p.aval) if t is None else t for p, t in zip(primals, tangents, strict=True)]
         assert self.rule is not None
-        result = self.rule(*fixed, tree.unflatten(primals), tree.unflatten(full))
+        tree = signature.args_tree
+        result = self.rule(*signature.fixed, tree.unflatten(primals), tree.unflatten(full))
         where = f"custom_jvp: the rule {function_line(self.rule)} of {function_line(self.fun)}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
@@ -234,35 +282,35 @@ class custom_jvp(_Custom):
                 f"{where} must return an output and a tangent of one structure; got {out_tree} and "
                 f"{t_tree}"
             )
-        found.setdefault("out_tree", out_tree)
-        if out_tree != found["out_tree"]:
-            raise TypeError(
-                f"{where} must return an output of the function's structure {found['out_tree']}; "
-                f"got {out_tree}"
-            )
+        signature.check_output(where, out_tree)
         outs = output_values("custom_jvp", self.rule, out_leaves)
         t_outs = [rule_tangent(where, o.aval, t) for o, t in zip(outs, t_leaves, strict=True)]
         return outs, t_outs
 
 
-def zero_tangent(primal: Aval) -> Any:
+def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
     """The zero of a primal's tangent, as an array."""
-    return zeros(primal.strong()) if dtypes.is_inexact(primal.dtype) else float0_zeros(primal.shape)
+    if not dtypes.is_inexact(primal.dtype):
+        return float0_zeros(primal.shape)
+    zero: Value = zeros(primal.strong())
+    return zero
 
 
-def rule_tangent(where: str, out: Aval, t: Any) -> Any:
+def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
     """An output tangent of a user's rule: checked, `None` where there is none."""
     if isinstance(t, SymbolicZero) or is_float0(t) or not dtypes.is_inexact(out.dtype):
         return None
-    t = as_value(t)
-    if t.shape != out.shape or t.dtype != out.dtype:
-        if t.shape == out.shape and t.weak_type:
-            return t.astype(out.dtype)
-        raise noted(TypeError(f"{where} must give a tangent like the output, {out}; got {t.aval}"))
-    return t
+    value: Value = as_value(t)
+    if value.shape == out.shape and value.dtype != out.dtype and value.weak_type:
+        value = value.astype(out.dtype)
+    if value.shape == out.shape and value.dtype == out.dtype:
+        return value
+    raise noted(
+        TypeError(f"{where} must return a tangent like the output, {out}; got {value.aval}")
+    )
 
 
-def zeros_like_tree(tree: Any) -> Any:
+def zeros_like_tree(tree: PyTree) -> PyTree:
     """A tree of zeros like another."""
     leaves, treedef = tree_flatten(tree)
     return treedef.unflatten([zeros(as_value(x).aval.strong()) for x in leaves])
@@ -288,28 +336,27 @@ class custom_vjp(_Custom):
       >>> clip_gradient.defvjp(forward, backward)
       >>> print(weft.grad(lambda x: 10 * clip_gradient(-1.0, 1.0, x))(2.0))
       1.0
-    Source: seed 002, `jax.custom_vjp`.
+    Source: JAX documentation, `jax.custom_vjp`.
     """
 
     kind = "custom_vjp"
-    fwd: Callable[..., Any] | None = None
-    bwd: Callable[..., Any] | None = None
-    symbolic_zeros = False
+    fwd: TreeFunction | None = None
+    bwd: TreeFunction | None = None
 
     def defvjp(
         self,
-        fwd: Callable[..., Any],
-        bwd: Callable[..., Any],
+        fwd: TreeFunction,
+        bwd: TreeFunction,
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None:
         """Defines the rules.
 
         Args:
-          fwd: takes the arguments of the function; gives (output, residuals).
-          bwd: `bwd(residuals, cotangent)` gives a tuple of cotangents, one for each argument that
+          fwd: takes the arguments of the function; returns (output, residuals).
+          bwd: `bwd(residuals, cotangent)` returns a tuple of cotangents, one for each argument that
             is differentiated; `None` is zero. With `nondiff_argnums`, those arguments come first.
-          symbolic_zeros: whether `fwd` is told in which arguments a derivative is asked for: each
+          symbolic_zeros: if True, `fwd` is told in which arguments a derivative is asked for: each
             array comes as a `CustomVJPPrimal` with `value` and `perturbed`; and `bwd` gets a
             `SymbolicZero` for a cotangent that is known to be zero. Both are of
             `weft.custom_derivatives`.
@@ -336,126 +383,108 @@ class custom_vjp(_Custom):
                 f"custom_vjp: no rules are defined for {function_line(self.fun)}\n"
                 "  fix: define them with defvjp"
             )
-        fixed, others = self.split(positional(self.fun, args, kwargs))
-        leaves, tree = tree_flatten(others)
-        values = argument_values(
-            "custom_vjp", self.fun, leaves, lambda: leaf_paths(self.fun, others, {})
+        rules = self.fwd, self.bwd
+        return self.applied(custom_vjp_call, args, kwargs, rules, self.rules_on_leaves)
+
+    def rules_on_leaves(self, signature: Signature) -> CustomVjp:
+        """The rules as the traces call them, for one kind of call."""
+        return CustomVjp(
+            name_of(self.fun),
+            functools.partial(self.apply_forward, signature),
+            functools.partial(self.apply_backward, signature),
         )
-
-        def make(found: dict[str, Any]) -> CustomVjp:
-            def backward(res_tree: Any, residuals: Any, cts: Any, in_avals: Any) -> list[Any]:
-                return self.apply_backward(fixed, tree, res_tree, residuals, cts, in_avals, found)
-
-            return CustomVjp(
-                name_of(self.fun),
-                lambda xs, perturbed: self.apply_forward(fixed, tree, xs, perturbed, found),
-                backward,
-            )
-
-        key = (self.fwd, self.bwd, tree, *[v.aval for v in values])
-        rules, found = self.rules_for(key, fixed, make)
-
-        def flat(*xs: Any) -> list[Any]:
-            result = self.fun(*self.filled(fixed, tree.unflatten(xs)))
-            out_leaves, found["out_tree"] = tree_flatten(result)
-            return output_values("custom_vjp", self.fun, out_leaves)
-
-        outs = current.trace.bind_custom(custom_vjp_call, flat, rules, values)
-        return found["out_tree"].unflatten(outs)
 
     def apply_forward(
-        self, fixed: Any, tree: Any, primals: Any, perturbed: Sequence[bool], found: dict[str, Any]
-    ) -> Any:
-        """The user's forward rule on leaves."""
+        self, signature: Signature, primals: Sequence[Value], perturbed: Sequence[bool]
+    ) -> tuple[list[Value], list[Value], tuple[PyTreeDef, list[Aval]]]:
+        """The user's forward rule on leaves: outputs, residuals, and what `apply_backward` needs
+        to know of them."""
         assert self.fwd is not None
+        leaves: Sequence[Any] = primals
         if self.symbolic_zeros:
-            primals = list(map(CustomVJPPrimal, primals, perturbed))
-        result = self.fwd(*self.filled(fixed, tree.unflatten(primals)))
+            leaves = list(map(CustomVJPPrimal, primals, perturbed))
+        result = self.fwd(*signature.arguments(leaves))
+        where = f"custom_vjp: the forward rule {function_line(self.fwd)}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(
-                f"custom_vjp: the forward rule {function_line(self.fwd)} must return a pair "
-                f"(output, residuals); got {type(result).__name__}"
+                f"{where} must return a pair (output, residuals); got {type(result).__name__}"
             )
-        out, residuals = result
-        out_leaves, out_tree = tree_flatten(out)
-        found.setdefault("out_tree", out_tree)
-        if out_tree != found["out_tree"]:
-            raise TypeError(
-                f"custom_vjp: the forward rule {function_line(self.fwd)} must return an output of "
-                f"the function's structure {found['out_tree']}; got {out_tree}"
-            )
-        found["out_avals"] = None
-        res_leaves, res_tree = tree_flatten(residuals)
+        out_leaves, out_tree = tree_flatten(result[0])
+        signature.check_output(where, out_tree)
+        res_leaves, res_tree = tree_flatten(result[1])
         outs = output_values("custom_vjp", self.fwd, out_leaves)
-        return (
-            outs,
-            output_values("custom_vjp", self.fwd, res_leaves),
-            (res_tree, [o.aval for o in outs]),
-        )
+        residuals = output_values("custom_vjp", self.fwd, res_leaves)
+        return outs, residuals, (res_tree, [o.aval for o in outs])
 
     def apply_backward(
         self,
-        fixed: Any,
-        tree: Any,
-        res_tree: Any,
-        residuals: Any,
-        cts: Any,
-        in_avals: Any,
-        found: Any,
-    ) -> list[Any]:
+        signature: Signature,
+        known: tuple[PyTreeDef, list[Aval]],
+        residuals: Sequence[Value],
+        cts: Sequence[Tangent],
+        in_avals: Sequence[Aval],
+    ) -> list[Tangent]:
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
-        treedef, out_avals = res_tree
+        assert signature.out_tree is not None
+        res_tree, out_avals = known
         zero = symbolic if self.symbolic_zeros else zero_tangent
         full = [zero(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
-        result = self.bwd(*fixed, treedef.unflatten(residuals), found["out_tree"].unflatten(full))
+        ct = signature.out_tree.unflatten(full)
+        result = self.bwd(*signature.fixed, res_tree.unflatten(residuals), ct)
         where = (
             f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
         )
-        children = tree.children()
-        if not isinstance(result, (tuple, list)) or len(result) != len(children):
-            got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
+        leaves = cotangent_leaves(where, signature.args_tree, result)
+        return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]
+
+
+def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[Any]:
+    """The leaves of what a backward rule returned, one for each leaf of the arguments."""
+    children = args_tree.children()
+    if not isinstance(result, (tuple, list)) or len(result) != len(children):
+        got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
+        raise TypeError(
+            f"{where} must return a tuple of {len(children)} cotangents, one for each "
+            f"argument; got {got}"
+        )
+    leaves: list[Any] = []
+    for ct, child in zip(result, children, strict=True):
+        if ct is None:
+            leaves += [None] * child.num_leaves
+            continue
+        ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
+        if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
             raise TypeError(
-                f"{where} must return a tuple of {len(children)} cotangents, one for each "
-                f"argument; got {got}"
+                f"{where} must return cotangents of the arguments' structure {child}; got {ct_tree}"
             )
-        leaves: list[Any] = []
-        for ct, child in zip(result, children, strict=True):
-            if ct is None:
-                leaves += [None] * child.num_leaves
-                continue
-            ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
-            if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
-                raise TypeError(
-                    f"{where} must give cotangents of the arguments' structure {child}; got "
-                    f"{ct_tree}"
-                )
-            leaves += ct_leaves
-        checked: list[Any] = []
-        for ct, a in zip(leaves, in_avals, strict=True):
-            if (
-                ct is None
-                or isinstance(ct, SymbolicZero)
-                or is_float0(ct)
-                or not dtypes.is_inexact(a.dtype)
-            ):
-                checked.append(None)
-                continue
-            value = as_value(ct)
-            if value.shape != a.shape:
-                raise TypeError(
-                    f"{where} must give cotangents of the arguments' shapes; got {value.aval} for "
-                    f"{a}"
-                )
-            checked.append(value.astype(a.dtype) if value.dtype != a.dtype else value)
-        return checked
+        leaves += ct_leaves
+    return leaves
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Any:
-    """A function that gives its value and its own vjp function.
+def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
+    """An argument's cotangent by a user's rule: checked, `None` where there is none."""
+    if ct is None or isinstance(ct, SymbolicZero) or is_float0(ct):
+        return None
+    if not dtypes.is_inexact(primal.dtype):
+        return None
+    value: Value = as_value(ct)
+    if value.shape != primal.shape:
+        raise TypeError(
+            f"{where} must return cotangents of the arguments' shapes; got {value.aval} for "
+            f"{primal}"
+        )
+    if value.dtype != primal.dtype:
+        value = value.astype(primal.dtype)
+    return value
+
+
+def custom_gradient(fun: TreeFunction) -> TreeFunction:
+    """A function that states its own vjp function.
 
     Args:
-      fun: gives a pair (output, function from the output's cotangent to the arguments' cotangents).
+      fun: returns a pair (output, function from the output's cotangent to the arguments').
+    Returns: a function that returns the output.
     Example:
       >>> import weft
       >>> @weft.custom_gradient
@@ -463,33 +492,29 @@ def custom_gradient(fun: Callable[..., Any]) -> Any:
       ...     return x**2, lambda g: (g * x,)
       >>> print(weft.grad(f)(3.0))
       3.0
-    Source: seed 002.
+    Source: JAX documentation, `jax.custom_gradient`.
     """
     check_callable(fun, "custom_gradient")
 
     @custom_vjp
     @functools.wraps(fun)
-    def wrapped(*args: Any) -> Any:
+    def wrapped(*args: PyTree) -> PyTree:
         return fun(*args)[0]
 
-    def fwd(*args: Any) -> Any:
+    def fwd(*args: PyTree) -> tuple[PyTree, Pullback]:
         out, vjp_function = fun(*args)
-        out_leaves, out_tree = tree_flatten(out)
-        avals = [as_value(x).aval.strong() for x in out_leaves]
 
-        res_tree: Any = None
+        @functools.wraps(fun)
+        def cotangents(ct: PyTree) -> tuple[PyTree, ...]:
+            result = vjp_function(ct)
+            return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
-        def flat(*cts: Any) -> list[Any]:
-            nonlocal res_tree
-            result = vjp_function(out_tree.unflatten(cts))
-            result = result if isinstance(result, (tuple, list)) else (result,)
-            leaves, res_tree = tree_flatten(tuple(result))
-            return output_values("custom_gradient", fun, leaves)
+        flat = FlatFunction("custom_gradient", cotangents, (out,))
+        flat.avals = tuple([a.strong() for a in flat.avals])
+        jaxpr = flat.stage()
+        return out, Pullback((jaxpr.without_consts(), flat.out_tree), jaxpr.consts)
 
-        jaxpr = stage(flat, avals, about=fun)
-        return out, _Pullback((jaxpr.without_consts(), res_tree), jaxpr.consts)
-
-    def bwd(residuals: Any, ct: Any) -> Any:
+    def bwd(residuals: Pullback, ct: PyTree) -> PyTree:
         jaxpr, res_tree = residuals.program
         cts = [as_value(x) for x in tree_flatten(ct)[0]]
         return res_tree.unflatten(run(jaxpr, [*residuals.consts, *cts], current.trace))
@@ -498,23 +523,21 @@ def custom_gradient(fun: Callable[..., Any]) -> Any:
     return wrapped
 
 
-class _Pullback:
+class Pullback:
     """A staged vjp function: a tree whose leaves are its constants."""
 
-    def __init__(self, program: Any, consts: Any) -> None:
+    def __init__(self, program: tuple[Jaxpr, PyTreeDef], consts: Sequence[Value]) -> None:
         self.program, self.consts = program, consts
 
 
 register_pytree_node(
-    _Pullback, lambda p: (p.consts, p.program), lambda program, c: _Pullback(program, list(c))
+    Pullback, lambda p: (p.consts, p.program), lambda program, c: Pullback(program, list(c))
 )
 
 
 @located
-def closure_convert(
-    fun: Callable[..., Any], *example_args: Any
-) -> tuple[Callable[..., Any], list[Any]]:
-    """A function that takes what the given one closes over as extra arguments.
+def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunction, list[Value]]:
+    """A function that takes what another one closes over as extra arguments.
 
     Args:
       fun: a function of arrays.
@@ -527,34 +550,26 @@ def closure_convert(
       ...     return converted(3.0, *values)
       >>> print(weft.grad(g)(2.0))
       3.0
-    Source: seed 002, `jax.closure_convert`.
+    Source: JAX documentation, `jax.closure_convert`.
     """
-    leaves, tree = tree_flatten(example_args)
-    values = argument_values(
-        "closure_convert", fun, leaves, lambda: leaf_paths(fun, example_args, {})
-    )
-    found: dict[str, Any] = {}
-
-    def flat(*xs: Any) -> list[Any]:
-        out_leaves, found["tree"] = tree_flatten(fun(*tree.unflatten(xs)))
-        return output_values("closure_convert", fun, out_leaves)
-
-    jaxpr = stage(flat, [v.aval for v in values], transform="closure_convert", about=fun)
+    flat = FlatFunction("closure_convert", fun, example_args)
+    in_tree = flat.args_tree
+    jaxpr = flat.stage()
+    out_tree = flat.out_tree
     hoisted = [c for c in jaxpr.consts if dtypes.is_inexact(c.aval.dtype)]
-    whole = jaxpr.without_consts()
     fixed = [None if dtypes.is_inexact(c.aval.dtype) else c for c in jaxpr.consts]
+    program = jaxpr.without_consts()
+    count = len(example_args)
 
     @located
-    def converted(*args_and_values: Any) -> Any:
-        args = args_and_values[: len(example_args)]
-        extra = iter(args_and_values[len(example_args) :])
-        consts = [as_value(next(extra)) if c is None else c for c in fixed]
-        arg_leaves, arg_tree = tree_flatten(tuple(args))
-        if arg_tree != tree:
+    def converted(*args_and_values: PyTree) -> PyTree:
+        args, values = args_and_values[:count], args_and_values[count:]
+        leaves, tree = tree_flatten(args)
+        if tree != in_tree:
             raise TypeError(
-                f"closure_convert: converted for arguments of structure {tree}; got {arg_tree}"
+                f"closure_convert: converted for arguments of structure {in_tree}; got {tree}"
             )
-        outs = run(whole, [*consts, *map(as_value, arg_leaves)], current.trace)
-        return found["tree"].unflatten(outs)
+        consts = fill_list(fixed, map(as_value, values))
+        return out_tree.unflatten(run(program, [*consts, *map(as_value, leaves)], current.trace))
 
     return converted, hoisted

@@ -1,4 +1,4 @@
-"""grad, value_and_grad, jacfwd, jacrev, hessian: what people ask derivatives for.
+"""grad, value_and_grad, jacfwd, jacrev, hessian: the derivatives that users ask for.
 
 Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 """
@@ -8,120 +8,115 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
+from ..core.masks import scatter_list
 from ..core.source import function_line, located
-from ..core.tracebacks import fold
+from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .arguments import argument_values, check_callable, leaf_paths, parameters
+from ..typing import PyTree
+from .arguments import FlatFunction, TreeFunction, check_callable, parameters
 from .linear_maps import (
-    aux_of,
-    flat_function,
+    AxisNames,
+    Tangent,
     float0_zeros,
     full_tangent,
     names_of,
-    pulled,
+    output_path,
+    pull_back,
     reduction,
 )
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
 
+ArgNums = int | Sequence[int]
 
-class Selected:
+
+class Differentiated(FlatFunction):
     """A function of only the arguments that are to be differentiated; the others stay fixed."""
 
-    __slots__ = ("args", "chosen", "function", "kwargs", "nums", "single", "transform")
+    __slots__ = ("nums", "single")
 
     def __init__(
         self,
         transform: str,
-        function: Any,
-        argnums: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        function: TreeFunction,
+        argnums: ArgNums,
+        args: tuple[PyTree, ...],
+        kwargs: dict[str, PyTree],
+        has_aux: bool,
     ) -> None:
         self.single = hasattr(argnums, "__index__")
+        count = len(args)
         try:
-            nums = tuple(map(operator.index, (argnums,) if self.single else argnums))
+            nums = [operator.index(argnums)] if self.single else [*map(operator.index, argnums)]  # type: ignore[arg-type]
         except TypeError:
             raise TypeError(
                 f"{transform}: argnums must be an integer or a sequence of integers; got "
                 f"{argnums!r}"
             ) from None
-        for n in nums:
-            if not -len(args) <= n < len(args):
+        for i, n in enumerate(nums):
+            if not -count <= n < count:
                 names = ", ".join(p.name for p in parameters(function)) or "…"
                 raise TypeError(
                     f"{transform}: argnums={argnums} asks for the derivative in positional "
-                    f"argument {n} of {function_line(function)}({names}); the call has {len(args)} "
+                    f"argument {n} of {function_line(function)}({names}); the call has {count} "
                     "positional arguments\n  fix: pass that argument by position, or change argnums"
                 )
-        self.nums = tuple(n % len(args) for n in nums)
-        if len(set(self.nums)) < len(nums):
+            nums[i] = n % count
+        if len(set(nums)) < len(nums):
             raise ValueError(f"{transform}: argnums={argnums} names an argument twice")
-        self.transform, self.function, self.args, self.kwargs = transform, function, args, kwargs
-        self.chosen = tuple(args[n] for n in self.nums)
+        self.nums = nums
+        fixed = [i for i in range(count) if i not in nums] if len(nums) < count else ()
+        super().__init__(transform, function, args, kwargs, fixed, kwargs, has_aux=has_aux)
 
-    def __call__(self, *chosen: Any) -> Any:
-        full = list(self.args)
-        for n, x in zip(self.nums, chosen, strict=True):
-            full[n] = x
-        return self.function(*full, **self.kwargs)
-
-    @property
-    def __wrapped__(self) -> Any:
-        """The user's function, for messages."""
-        return self.function
-
-    def paths(self) -> list[str]:
-        """What the leaves of the chosen arguments are called."""
-        return leaf_paths(self.function, self.chosen, {}, self.nums)
-
-    def result(self, tree: Any, leaves: Sequence[Any]) -> Any:
+    def derivative(self, leaves: Sequence[Any]) -> PyTree:
         """Leaves as the derivative in one argument, or a tuple for several."""
-        trees = tree.unflatten(leaves)
-        return trees[0] if self.single else trees
+        trees = self.args_tree.unflatten(leaves)
+        if self.single:
+            return trees[0]
+        return tuple([trees[self.positions.index(n)] for n in self.nums])
 
 
-def check_inexact(
-    transform: str, selected: Selected, avals: Sequence[Aval], holomorphic: bool, allow_int: bool
-) -> None:
+def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = False) -> None:
     """Refuses arguments that have no derivative of the kind asked for."""
-    for i, a in enumerate(avals):
+    transform = flat.transform
+    for i, a in enumerate(flat.avals):
         if holomorphic and not dtypes.is_complex(a.dtype):
             raise TypeError(
                 f"{transform}: with holomorphic=True arguments must be complex; got {a} for "
-                f"{selected.paths()[i]} of {function_line(selected.function)}"
+                f"{flat.paths()[i]} of {function_line(flat.function)}"
             )
         if not dtypes.is_inexact(a.dtype) and not allow_int:
             raise TypeError(
                 f"{transform}: can differentiate in floating-point or complex arguments only; got "
-                f"{a} for {selected.paths()[i]} of {function_line(selected.function)}\n"
+                f"{a} for {flat.paths()[i]} of {function_line(flat.function)}\n"
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
         if dtypes.is_complex(a.dtype) and not holomorphic and transform in ("jacfwd", "jacrev"):
             raise TypeError(
-                f"{transform}: expected real arguments; got {a} for {selected.paths()[i]} of "
-                f"{function_line(selected.function)}\n"
+                f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
+                f"{function_line(flat.function)}\n"
                 "  fix: holomorphic=True if the function is complex-differentiable; otherwise "
                 "differentiate real and imaginary parts as arguments of their own"
             )
 
 
 def grad(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    fun: TreeFunction,
+    argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Callable[..., Any]:
+    reduce_axes: AxisNames = (),
+) -> TreeFunction:
     """The gradient of a scalar function, by reverse mode.
 
     Args:
@@ -134,81 +129,75 @@ def grad(
       allow_int: whether integer arguments are allowed; their derivative is of dtype float0.
       reduce_axes: named axes of a batch. Gradients in arguments that are the same for all of the
         batch are summed over it: they are total gradients. Otherwise each is of its example's loss.
-    Returns: a function with the arguments of `fun` that gives the gradient: like the argument, or
+    Returns: a function with the arguments of `fun` that returns the gradient: like the argument, or
       a tuple for several `argnums`; with `has_aux`, a pair (gradient, auxiliary data).
     Raises: TypeError: the output isn't a real scalar, or an argument is an integer.
     Example:
       >>> import weft
       >>> print(weft.grad(weft.numpy.tanh)(0.2))
       0.961043
-    Source: seed 002, `jax.grad`.
+    Source: JAX documentation, `jax.grad`.
     """
-    value_and_grad_f = value_and_grad(
-        fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _name="grad"
-    )
-
-    @wraps(fun)
-    def grad_f(*args: Any, **kwargs: Any) -> Any:
-        try:
-            value, g = value_and_grad_f(*args, **kwargs)
-        except Exception as error:
-            fold(error)
-            raise
-        return (g, value[1]) if has_aux else g
-
-    return grad_f
+    return gradient("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    fun: TreeFunction,
+    argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-    _name: str = "value_and_grad",
-) -> Callable[..., Any]:
+    reduce_axes: AxisNames = (),
+) -> TreeFunction:
     """A scalar function's value and its gradient, together. Arguments as for `grad`.
 
-    Returns: a function that gives a pair (value, gradient); with `has_aux`,
+    Returns: a function that returns a pair (value, gradient); with `has_aux`,
       ((value, auxiliary data), gradient).
     Example:
       >>> import weft
       >>> value, g = weft.value_and_grad(lambda x: x**2)(3.0)
       >>> print(value, g)
       9.0 6.0
-    Source: seed 002, `jax.value_and_grad`.
+    Source: JAX documentation, `jax.value_and_grad`.
     """
-    check_callable(fun, _name)
-    reduce_axes = names_of(_name, reduce_axes)
+    return gradient("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+
+def gradient(
+    transform: str,
+    fun: TreeFunction,
+    argnums: ArgNums,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    reduce_axes: AxisNames,
+) -> TreeFunction:
+    """`grad` and `value_and_grad` of a function."""
+    check_callable(fun, transform)
+    reduce_axes = names_of(transform, reduce_axes)
 
     @wraps(fun)
     @located
-    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected(_name, fun, argnums, args, kwargs)
-        leaves, tree = tree_flatten(selected.chosen)
-        values = argument_values(_name, fun, leaves, selected.paths)
-        in_avals = [v.aval for v in values]
-        check_inexact(_name, selected, in_avals, holomorphic, allow_int)
-        flat, found = flat_function(_name, selected, tree, has_aux)
-        outs, linear = linearize_values(flat, values, _name, fun)
-        n = found.get("n_out", len(outs))
-        check_scalar(_name, fun, found["out_tree"], [o.aval for o in outs[:n]], holomorphic)
+    def differentiated(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
+        check_inexact(flat, holomorphic, allow_int)
+        outs, linear = linearize_values(flat, flat.values, transform, fun)
+        check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
         one = literal(1, outs[0].aval.dtype)
         seed = Array(one._host, outs[0].aval.strong())
-        reduce = reduction(reduce_axes, values, outs) if reduce_axes else None
-        cts = pulled(linear, [seed], len(outs), in_avals, reduce)
-        value = found["out_tree"].unflatten(outs[:n])
-        g = selected.result(tree, cts)
-        return ((value, aux_of(found, outs[n:])), g) if has_aux else (value, g)
+        reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
+        g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
+        if transform == "grad":
+            return (g, flat.aux(outs)) if has_aux else g
+        value = flat.unflatten(outs)
+        return (value, flat.aux(outs)) if has_aux else value, g
 
-    return value_and_grad_f
+    return differentiated
 
 
-def check_scalar(
-    transform: str, fun: Any, out_tree: Any, avals: Sequence[Aval], holomorphic: bool
-) -> None:
+def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses an output that isn't a scalar of the right kind."""
+    transform, out_tree, fun = flat.transform, flat.out_tree, flat.function
     if not out_tree.is_leaf:
         hint = (
             "\n  fix: has_aux=True if the function returns (loss, auxiliary data)"
@@ -237,16 +226,16 @@ def check_scalar(
 
 
 def jacrev(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    fun: TreeFunction,
+    argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> TreeFunction:
     """The Jacobian, row by row with reverse mode: best for few outputs and many inputs.
 
     Args: as for `grad`; `fun` may return arrays of any shape, in containers.
-    Returns: a function that gives, for each output leaf of shape `out` and each argument leaf of
+    Returns: a function that returns, for each output leaf of shape `out` and each argument leaf of
       shape `in`, an array of shape `(*out, *in)`, in a tree product of the two structures.
     Example:
       >>> import weft, weft.numpy as np
@@ -256,51 +245,46 @@ def jacrev(
        [ 0.        0.        5.       ]
        [ 0.       16.       -2.       ]
        [ 1.6209069 0.        0.841471 ]]
-    Source: seed 002, `jax.jacrev`.
+    Source: JAX documentation, `jax.jacrev`.
     """
     check_callable(fun, "jacrev")
 
     @wraps(fun)
     @located
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected("jacrev", fun, argnums, args, kwargs)
-        leaves, tree = tree_flatten(selected.chosen)
-        values = argument_values("jacrev", fun, leaves, selected.paths)
-        in_avals = [v.aval for v in values]
-        check_inexact("jacrev", selected, in_avals, holomorphic, allow_int)
-        flat, found = flat_function("jacrev", selected, tree, has_aux)
-        outs, linear = linearize_values(flat, values, "jacrev", fun)
-        n = found.get("n_out", len(outs))
-        out_avals = [o.aval for o in outs[:n]]
-        check_outputs("jacrev", fun, found["out_tree"], out_avals, holomorphic)
+    def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated("jacrev", fun, argnums, args, kwargs, has_aux)
+        check_inexact(flat, holomorphic, allow_int)
+        outs, linear = linearize_values(flat, flat.values, "jacrev", fun)
+        out_avals = [o.aval for o in outs[: flat.n_outs]]
+        check_outputs(flat, out_avals, holomorphic)
 
-        def rows(*cts: Any) -> list[Any]:
-            return pulled(linear, cts, len(outs), in_avals)
+        def rows(*cts: Tangent) -> list[Value | np.ndarray[Any, Any]]:
+            return pull_back(linear, cts, len(outs), flat.avals)
 
-        columns = mapped_over_basis(rows, out_avals)
+        gradients = mapped_over_basis(rows, out_avals)
         per_output = []
         start = 0
         for o in out_avals:
-            blocks = []
-            for a, g in zip(in_avals, columns, strict=True):
-                if not dtypes.is_inexact(a.dtype):
-                    blocks.append(float0_zeros((*o.shape, *a.shape)))
-                else:
-                    blocks.append(g[start : start + o.size].reshape((*o.shape, *a.shape)))
+            blocks = [
+                g[start : start + o.size].reshape((*o.shape, *a.shape))
+                if dtypes.is_inexact(a.dtype)
+                else float0_zeros((*o.shape, *a.shape))
+                for a, g in zip(flat.avals, gradients, strict=True)
+            ]
             start += o.size
-            per_output.append(selected.result(tree, blocks))
-        result = found["out_tree"].unflatten(per_output)
-        return (result, aux_of(found, outs[n:])) if has_aux else result
+            per_output.append(flat.derivative(blocks))
+        result = flat.out_tree.unflatten(per_output)
+        return (result, flat.aux(outs)) if has_aux else result
 
     return jacobian
 
 
 def jacfwd(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    fun: TreeFunction,
+    argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> TreeFunction:
     """The Jacobian, column by column with forward mode: best for few inputs and many outputs.
 
     Arguments and result as for `jacrev`.
@@ -310,82 +294,85 @@ def jacfwd(
       >>> print(weft.jacfwd(lambda x: x**2)(np.array([1., 2.])))
       [[2. 0.]
        [0. 4.]]
-    Source: seed 002, `jax.jacfwd`.
+    Source: JAX documentation, `jax.jacfwd`.
     """
     check_callable(fun, "jacfwd")
 
     @wraps(fun)
     @located
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected("jacfwd", fun, argnums, args, kwargs)
-        leaves, tree = tree_flatten(selected.chosen)
-        values = argument_values("jacfwd", fun, leaves, selected.paths)
-        in_avals = [v.aval for v in values]
-        check_inexact("jacfwd", selected, in_avals, holomorphic, False)
-        flat, found = flat_function("jacfwd", selected, tree, has_aux)
-        seen: dict[str, Any] = {}
+    def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        flat = Differentiated("jacfwd", fun, argnums, args, kwargs, has_aux)
+        check_inexact(flat, holomorphic)
+        out_avals: list[Aval] = []
 
-        def columns(*tangents: Any) -> list[Any]:
-            outs, t_outs = jvp_interpreter.jvp(flat, values, tangents, fun)
-            seen["outs"] = outs
-            n = seen["n"] = found.get("n_out", len(outs))
-            avals = seen["avals"] = [o.aval for o in outs[:n]]
-            check_outputs("jacfwd", fun, found["out_tree"], avals, holomorphic)
-            tangents_out = [
-                full_tangent(a, t) if dtypes.is_inexact(a.dtype) else None
-                for a, t in zip(avals, t_outs, strict=False)
+        def columns(*tangents: Tangent) -> list[Any]:
+            outs, t_outs = jvp_interpreter.jvp(flat, flat.values, tangents, fun)
+            out_avals[:] = [o.aval for o in outs[: flat.n_outs]]
+            check_outputs(flat, out_avals, holomorphic)
+            pushed = [
+                full_tangent(a, t)
+                for a, t in zip(out_avals, t_outs, strict=False)
+                if dtypes.is_inexact(a.dtype)
             ]
-            aux = outs[n:]
-            return [*[t for t in tangents_out if t is not None], *aux]
+            return [*pushed, *outs[len(out_avals) :]]
 
-        pushed = mapped_over_basis(columns, in_avals)
-        out_avals = seen["avals"]
-        waiting = iter(pushed)
-        per_output = []
-        for o in out_avals:
-            stacked = next(waiting) if dtypes.is_inexact(o.dtype) else None
-            blocks = []
-            start = 0
-            for a in in_avals:
-                shape = (*o.shape, *a.shape)
-                if stacked is None:
-                    blocks.append(float0_zeros(shape))
-                else:
-                    part = stacked[start : start + a.size]
-                    blocks.append(moved_last(part).reshape(shape))
-                start += a.size
-            per_output.append(selected.result(tree, blocks))
-        result = found["out_tree"].unflatten(per_output)
-        return (result, aux_of(found, [x[0] for x in waiting])) if has_aux else result
+        pushed = mapped_over_basis(columns, flat.avals)
+        inexact = [dtypes.is_inexact(a.dtype) for a in out_avals]
+        count = sum(inexact)
+        stacks = scatter_list(pushed[:count], inexact)
+        per_output = [
+            flat.derivative(jacobian_blocks(o, flat.avals, stack))
+            for o, stack in zip(out_avals, stacks, strict=True)
+        ]
+        result = flat.out_tree.unflatten(per_output)
+        if not has_aux:
+            return result
+        none = [None] * len(out_avals)
+        return result, flat.aux([*none, *[x[0] for x in pushed[count:]]])
 
     return jacobian
 
 
-def moved_last(x: Any) -> Any:
-    """The first axis moved to the end."""
-    return x.transpose(*range(1, x.ndim), 0) if x.ndim > 1 else x
+def jacobian_blocks(
+    out: Aval, in_avals: Sequence[Aval], columns: Value | None
+) -> list[Value | np.ndarray[Any, Any]]:
+    """The Jacobian of one output in each argument.
+
+    Args:
+      columns: the output's tangents along all unit vectors, stacked along axis 0; `None` for an
+        integer output.
+    """
+    blocks: list[Value | np.ndarray[Any, Any]] = []
+    start = 0
+    for a in in_avals:
+        shape = (*out.shape, *a.shape)
+        if columns is None:
+            blocks.append(float0_zeros(shape))
+        else:
+            part = columns[start : start + a.size]
+            if out.ndim:
+                part = part.transpose(*range(1, part.ndim), 0)
+            blocks.append(part.reshape(shape))
+        start += a.size
+    return blocks
 
 
-def check_outputs(
-    transform: str, fun: Any, out_tree: Any, avals: Sequence[Aval], holomorphic: bool
-) -> None:
+def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses outputs that have no derivative of the kind asked for."""
     for i, a in enumerate(avals):
         good = dtypes.is_complex(a.dtype) if holomorphic else dtypes.is_float(a.dtype)
-        if not good and not (transform == "jacfwd" and not holomorphic):
+        if not good and not (flat.transform == "jacfwd" and not holomorphic):
             wanted = "complex (holomorphic=True)" if holomorphic else "real floating-point"
-            marked = out_tree.unflatten(list(range(len(avals))))
-            path = next(p for p, leaf in tree_flatten_with_path(marked)[0] if leaf == i)
             raise TypeError(
-                f"{transform}: the outputs of {function_line(fun)} must be {wanted}; got {a} "
-                f"for output{keystr(path)}"
+                f"{flat.transform}: the outputs of {function_line(flat.function)} must be "
+                f"{wanted}; got {a} for {output_path(flat.out_tree, i)}"
             )
 
 
-def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> list[Any]:
+def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval]) -> list[Value]:
     """`function` applied to every unit vector of the space of `avals`, stacked along axis 0."""
     total = sum(a.size for a in avals)
-    basis: list[Any] = []
+    basis: list[Tangent] = []
     start = 0
     for a in avals:
         if not dtypes.is_inexact(a.dtype):
@@ -400,11 +387,11 @@ def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval])
 
 
 def hessian(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    fun: TreeFunction,
+    argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> TreeFunction:
     """The Hessian: forward mode over reverse mode. Arguments as for `jacrev`.
 
     Example:
@@ -413,7 +400,7 @@ def hessian(
       >>> print(weft.hessian(g)(np.array([1., 2.])))
       [[   6.   -2.]
        [  -2. -480.]]
-    Source: seed 002, `jax.hessian`.
+    Source: JAX documentation, `jax.hessian`.
     """
     check_callable(fun, "hessian")
     return jacfwd(

@@ -3,7 +3,7 @@
 Knows trees and the interpreters; `derivatives.py` builds gradients and Jacobians on it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,91 +18,47 @@ from ..core.trace import current
 from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
-from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
-from .arguments import (
-    argument_avals,
-    argument_values,
-    check_callable,
-    kind_of,
-    leaf_paths,
-    output_values,
-)
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..typing import PyTree
+from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
 
+Tangent = Value | None
+"""A tangent or cotangent inside weft; `None` is zero."""
 
-_TRACED = object()  # in the place of a value of the auxiliary data
+AxisNames = Sequence[Hashable]
 
 
-def float0_zeros(shape: Sequence[int]) -> Any:
+def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
     """The tangent or cotangent of an integer: a NumPy array that holds nothing."""
     return np.zeros(shape, dtypes.float0)
 
 
-def is_float0(x: Any) -> bool:
-    """Whether a tangent is one of an integer."""
+def is_float0(x: object) -> bool:
+    """True if a tangent is one of an integer."""
     return getattr(x, "dtype", None) == dtypes.float0
-
-
-def flat_function(
-    transform: str, function: Callable[..., Any], in_tree: Any, has_aux: bool = False
-) -> tuple[Callable[..., list[Any]], dict[str, Any]]:
-    """The function from leaves to the list of output values, and where its trees are put."""
-    found: dict[str, Any] = {}
-
-    def flat(*leaves: Any) -> list[Any]:
-        result = function(*in_tree.unflatten(leaves))
-        if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise TypeError(
-                    f"{transform}: with has_aux=True {function_line(function)} must return a pair "
-                    f"(output, auxiliary data); got {kind_of(result)}"
-                )
-            result, aux = result
-            aux_leaves, found["aux_tree"] = tree_flatten(aux)
-            # no tracer stays here: a pullback may be kept for long
-            found["aux"] = [_TRACED if isinstance(v, Value) else v for v in aux_leaves]
-        out_leaves, found["out_tree"] = tree_flatten(result)
-        values = output_values(transform, function, out_leaves)
-        if has_aux:
-            count = len(values)
-            found["n_out"] = count
-            values += [v for v in aux_leaves if isinstance(v, Value)]
-        return values
-
-    return flat, found
-
-
-def aux_of(found: dict[str, Any], values: Sequence[Any]) -> Any:
-    """The auxiliary data, with its values as they are outside the transformation."""
-    waiting = iter(values)
-    leaves = [next(waiting) if v is _TRACED else v for v in found["aux"]]
-    return found["aux_tree"].unflatten(leaves)
-
-
-def values_of(transform: str, function: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Flattened positional arguments as values."""
-    leaves, tree = tree_flatten(tuple(args))
-    return argument_values(
-        transform, function, leaves, lambda: leaf_paths(function, args, {})
-    ), tree
 
 
 def tangent_value(
     transform: str, primal: Aval, t: Any, where: Callable[[], str], kind: str = "tangent"
-) -> Any:
-    """A tangent checked against its primal; `None` for float0."""
+) -> Tangent:
+    """A user's tangent, checked against its primal; `None` for float0.
+
+    Args:
+      where: returns the name of what it is the tangent of.
+      kind: "tangent" or "cotangent".
+    """
     if is_float0(t):
         if dtypes.is_inexact(primal.dtype):
             raise TypeError(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
-    value = as_value(t)
+    value: Value = as_value(t)
     if not dtypes.is_inexact(primal.dtype):
         raise TypeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
@@ -110,19 +66,21 @@ def tangent_value(
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
-        if value.shape == primal.shape and value.weak_type:
-            return value.astype(primal.dtype)
-        raise TypeError(
-            f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; got "
-            f"{value.aval}"
-        )
-    if value.aval.weak_type:
-        return convert_element_type(value, dtype=primal.dtype)
+        if value.shape != primal.shape or not value.weak_type:
+            raise TypeError(
+                f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; "
+                f"got {value.aval}"
+            )
+        value = value.astype(primal.dtype)
+    elif value.aval.weak_type:
+        value = convert_element_type(value, dtype=primal.dtype)
     return value
 
 
 @located
-def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+def jvp(
+    fun: TreeFunction, primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool = False
+) -> tuple[PyTree, ...]:
     """A function's value and its derivative in one direction (forward mode).
 
     Args:
@@ -137,46 +95,50 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
       >>> y, dy = weft.jvp(weft.numpy.sin, (0.1,), (0.2,))
       >>> print(y, dy)
       0.09983342 0.19900084
-    Source: seed 002, `jax.jvp`.
+    Source: JAX documentation, `jax.jvp`.
     """
     check_callable(fun, "jvp")
-    for what, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, (tuple, list)):
+    for option, passed in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(passed, (tuple, list)):
             raise TypeError(
-                f"jvp: {what} must be a tuple or a list of arguments; got {type(given).__name__}\n"
-                f"  fix: jvp(f, (x,), (t,))"
+                f"jvp: {option} must be a tuple or a list of arguments; got "
+                f"{type(passed).__name__}\n  fix: jvp(f, (x,), (t,))"
             )
-    values, tree = values_of("jvp", fun, primals)
+    flat = FlatFunction("jvp", fun, primals, has_aux=has_aux)
     t_leaves, t_tree = tree_flatten(tuple(tangents))
-    if t_tree != tree:
+    if t_tree != flat.args_tree:
         raise TypeError(
-            f"jvp: primals and tangents must have one structure; got {tree} and {t_tree}"
+            f"jvp: primals and tangents must have one structure; got {flat.args_tree} and {t_tree}"
         )
-    given_tangents = [
-        tangent_value("jvp", v.aval, t, lambda i=i: leaf_paths(fun, primals, {})[i])  # type: ignore[misc]
-        for i, (v, t) in enumerate(zip(values, t_leaves, strict=True))
+    pushed = [
+        tangent_value("jvp", a, t, lambda i=i: flat.paths()[i])  # type: ignore[misc]
+        for i, (a, t) in enumerate(zip(flat.avals, t_leaves, strict=True))
     ]
-    flat, found = flat_function("jvp", fun, tree, has_aux)
-    outs, t_outs = jvp_interpreter.jvp(flat, values, given_tangents, fun)
-    n = found.get("n_out", len(outs))
-    t_full = [full_tangent(o.aval, t) for o, t in zip(outs[:n], t_outs, strict=False)]
-    out_tree = found["out_tree"]
-    result = out_tree.unflatten(outs[:n]), out_tree.unflatten(t_full)
-    return (*result, aux_of(found, outs[n:])) if has_aux else result
+    outs, t_outs = jvp_interpreter.jvp(flat, flat.values, pushed, fun)
+    results = flat.unflatten(outs), flat.out_tree.unflatten(full_tangents(flat, outs, t_outs))
+    return (*results, flat.aux(outs)) if has_aux else results
 
 
-def full_tangent(primal: Aval, t: Any) -> Any:
-    """A tangent with zeros written out; of a weak type where its primal is."""
+def full_tangents(
+    flat: FlatFunction, outs: Sequence[Value], t_outs: Sequence[Tangent]
+) -> list[Value | np.ndarray[Any, Any]]:
+    """The tangents of a function's outputs, zeros written out; those of auxiliary data left out."""
+    count = flat.out_tree.num_leaves
+    return [full_tangent(o.aval, t) for o, t in zip(outs[:count], t_outs, strict=False)]
+
+
+def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
+    """A tangent, zeros written out; of a weak type where its primal is."""
     if not dtypes.is_inexact(primal.dtype):
         return float0_zeros(primal.shape)
-    t = zeros(primal.strong()) if t is None else t
+    full: Value = zeros(primal.strong()) if t is None else t
     if primal.weak_type:
-        return convert_element_type(t, dtype=primal.dtype, weak_type=True)
-    return t
+        full = convert_element_type(full, dtype=primal.dtype, weak_type=True)
+    return full
 
 
 @located
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
     """A function's value, and its derivative at that point as a linear function.
 
     The non-linear work is done once; each call of the linear function costs only the linear part.
@@ -192,45 +154,38 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
       >>> y, f_jvp = weft.linearize(lambda x: 3.0 * weft.numpy.sin(x), 2.0)
       >>> print(f_jvp(3.0))
       -3.7453213
-    Source: seed 002, `jax.linearize`.
+    Source: JAX documentation, `jax.linearize`.
     """
     check_callable(fun, "linearize")
-    values, tree = values_of("linearize", fun, primals)
-    flat, found = flat_function("linearize", fun, tree, has_aux)
-    outs, linear = linearize_values(flat, values, "linearize", fun)
-    n = found.get("n_out", len(outs))
-    out_tree = found["out_tree"]
-    avals = [v.aval for v in values]
+    flat = FlatFunction("linearize", fun, primals, has_aux=has_aux)
+    outs, linear = linearize_values(flat, flat.values, "linearize", fun)
+    in_tree, out_tree, avals = flat.args_tree, flat.out_tree, flat.avals
+    out_avals = [o.aval for o in outs[: out_tree.num_leaves]]
 
     @located
-    def f_jvp(*tangents: Any) -> Any:
+    def f_jvp(*tangents: PyTree) -> PyTree:
         t_leaves, t_tree = tree_flatten(tangents)
-        if t_tree != tree:
+        if t_tree != in_tree:
             raise TypeError(
-                f"linearize: tangents must have the arguments' structure {tree}; got {t_tree}"
+                f"linearize: tangents must have the arguments' structure {in_tree}; got {t_tree}"
             )
-        given = [
-            instantiated(a, tangent_value("linearize", a, t, lambda i=i: f"argument leaf {i}"))  # type: ignore[misc]
-            for i, (a, t) in enumerate(zip(avals, t_leaves, strict=True))
-        ]
-        t_outs = linear.push(given)
+        pushed = []
+        for i, (a, leaf) in enumerate(zip(avals, t_leaves, strict=True)):
+            t = tangent_value("linearize", a, leaf, lambda i=i: f"argument leaf {i}")  # type: ignore[misc]
+            pushed.append(zeros(a.strong()) if t is None else t)  # nothing depends on an integer's
+        t_outs = linear.push(pushed)
         return out_tree.unflatten(
-            [full_tangent(o.aval, t) for o, t in zip(outs[:n], t_outs, strict=False)]
+            [full_tangent(a, t) for a, t in zip(out_avals, t_outs, strict=False)]
         )
 
-    result = out_tree.unflatten(outs[:n])
-    return (result, f_jvp, aux_of(found, outs[n:])) if has_aux else (result, f_jvp)
-
-
-def instantiated(a: Aval, t: Any) -> Any:
-    """A tangent, zeros if it is that of an integer (nothing depends on it)."""
-    return zeros(a.strong()) if t is None else t
+    result = flat.unflatten(outs)
+    return (result, f_jvp, flat.aux(outs)) if has_aux else (result, f_jvp)
 
 
 @located
 def vjp(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()
-) -> Any:
+    fun: TreeFunction, *primals: PyTree, has_aux: bool = False, reduce_axes: AxisNames = ()
+) -> tuple[PyTree, ...]:
     """A function's value, and the transpose of its derivative there (reverse mode).
 
     Args:
@@ -249,20 +204,18 @@ def vjp(
       >>> xbar, ybar = f_vjp((-0.7, 0.3))
       >>> print(xbar, ybar)
       -0.61430776 -0.2524413
-    Source: seed 002, `jax.vjp`.
+    Source: JAX documentation, `jax.vjp`.
     """
     check_callable(fun, "vjp")
     reduce_axes = names_of("vjp", reduce_axes)
-    values, tree = values_of("vjp", fun, primals)
-    flat, found = flat_function("vjp", fun, tree, has_aux)
-    outs, linear = linearize_values(flat, values, "vjp", fun)
-    n = found.get("n_out", len(outs))
-    out_tree = found["out_tree"]
-    in_avals, out_avals = [v.aval for v in values], [o.aval for o in outs[:n]]
-    reduce = reduction(reduce_axes, values, outs)
+    flat = FlatFunction("vjp", fun, primals, has_aux=has_aux)
+    outs, linear = linearize_values(flat, flat.values, "vjp", fun)
+    in_tree, out_tree, in_avals = flat.args_tree, flat.out_tree, flat.avals
+    n_outs, out_avals = len(outs), [o.aval for o in outs[: out_tree.num_leaves]]
+    reduce = reduction(reduce_axes, flat.values, outs)
 
     @located
-    def f_vjp(*cts: Any) -> Any:
+    def f_vjp(*cts: PyTree) -> PyTree:
         if len(cts) != 1:
             raise TypeError(
                 f"vjp: the function from cotangents takes one argument, like the output of "
@@ -274,45 +227,49 @@ def vjp(
                 f"vjp: the cotangent must have the structure of the output of "
                 f"{function_line(fun)}, {out_tree}; got {ct_tree}"
             )
-        given = [
+        pulled = [
             tangent_value("vjp", a, ct, lambda i=i: output_path(out_tree, i), "cotangent")  # type: ignore[misc]
             for i, (a, ct) in enumerate(zip(out_avals, ct_leaves, strict=True))
         ]
-        return tree.unflatten(pulled(linear, given, len(outs), in_avals, reduce))
+        return in_tree.unflatten(pull_back(linear, pulled, n_outs, in_avals, reduce))
 
-    result = out_tree.unflatten(outs[:n])
-    return (result, f_vjp, aux_of(found, outs[n:])) if has_aux else (result, f_vjp)
+    result = flat.unflatten(outs)
+    return (result, f_vjp, flat.aux(outs)) if has_aux else (result, f_vjp)
 
 
-def output_path(out_tree: Any, i: int) -> str:
-    """What an output leaf is called in messages."""
+def output_path(out_tree: PyTreeDef, i: int) -> str:
+    """The name of an output leaf in messages."""
     marked = out_tree.unflatten(list(range(out_tree.num_leaves)))
     path = next(p for p, leaf in tree_flatten_with_path(marked)[0] if leaf == i)
     return f"output{keystr(path)}"
 
 
-def pulled(
+def pull_back(
     linear: LinearMap,
-    cts: Sequence[Any],
+    cts: Sequence[Tangent],
     n_outs: int,
     in_avals: Sequence[Aval],
     reduce: "Reduction | None" = None,
-) -> list[Any]:
-    """Cotangents of the arguments, zeros written out; float0 for integers."""
-    given = [*cts, *[None] * (n_outs - len(cts))]
-    results = reduce.around(linear.pull, given) if reduce else linear.pull(given)
+) -> list[Value | np.ndarray[Any, Any]]:
+    """Cotangents of the arguments, zeros written out; float0 for integers.
+
+    Args:
+      cts: of the first of the `n_outs` outputs; those of the others (auxiliary data) are zero.
+    """
+    full = [*cts, *[None] * (n_outs - len(cts))]
+    results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
     return [
         float0_zeros(a.shape)
         if not dtypes.is_inexact(a.dtype)
         else zeros(a.strong())
-        if r is None
-        else r
-        for a, r in zip(in_avals, results, strict=True)
+        if ct is None
+        else ct
+        for a, ct in zip(in_avals, results, strict=True)
     ]
 
 
 class Reduction:
-    """What `reduce_axes` does around a backward pass that treats each example by itself.
+    """The sums of `reduce_axes`, around a backward pass that treats each example by itself.
 
     An argument that is the same for the whole batch stands for as many copies as there are
     examples; its cotangent is the sum of the copies'. A result that is the same for all counts
@@ -326,12 +283,14 @@ class Reduction:
     __slots__ = ("arguments", "params", "results")
 
     def __init__(
-        self, axes: dict[Any, int], arguments: Sequence[Any], results: Sequence[Any]
+        self, axes: dict[Hashable, int], arguments: Sequence[Value], results: Sequence[Value]
     ) -> None:
         self.params = {"axes": tuple(axes), "sizes": tuple(axes.values())}
         self.arguments, self.results = arguments, results
 
-    def around(self, pull: Callable[[list[Any]], list[Any]], cts: Sequence[Any]) -> list[Any]:
+    def around(
+        self, pull: Callable[[list[Tangent]], list[Tangent]], cts: Sequence[Tangent]
+    ) -> list[Tangent]:
         """Cotangents of the arguments for those of the results."""
         parts = [
             None if ct is None else share(ct, r, ct, **self.params)
@@ -344,14 +303,14 @@ class Reduction:
 
 
 def reduction(
-    reduce_axes: Sequence[Any], arguments: Sequence[Any], results: Sequence[Any]
+    reduce_axes: AxisNames, arguments: Sequence[Value], results: Sequence[Value]
 ) -> Reduction | None:
     """The `Reduction` over those axes that are in scope; nothing varies along others."""
     axes = {name: size for name, size in thread.axes if name in reduce_axes} if reduce_axes else {}
     return Reduction(axes, arguments, results) if axes else None
 
 
-def names_of(transform: str, reduce_axes: Any) -> tuple[Any, ...]:
+def names_of(transform: str, reduce_axes: AxisNames) -> tuple[Hashable, ...]:
     """`reduce_axes` as a tuple of names."""
     if not isinstance(reduce_axes, (tuple, list, set, frozenset)):
         raise TypeError(
@@ -363,15 +322,15 @@ def names_of(transform: str, reduce_axes: Any) -> tuple[Any, ...]:
 
 @located
 def linear_transpose(
-    fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
-) -> Any:
+    fun: TreeFunction, *primals: PyTree, reduce_axes: AxisNames = ()
+) -> Callable[[PyTree], tuple[PyTree, ...]]:
     """The transpose of a function that is linear, promised by the caller.
 
     Args:
       fun: a linear function.
       primals: its arguments, or anything with their shapes and dtypes.
       reduce_axes: named axes of a batch: cotangents of arguments that are the same for all of it
-        (as is one of which only shape and dtype are given) are summed over it.
+        (as is one of which only shape and dtype are known) are summed over it.
     Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments.
     Raises: TypeError: an operation of `fun` isn't linear.
     Example:
@@ -381,45 +340,45 @@ def linear_transpose(
       >>> f_transpose = weft.linear_transpose(f, scalar, scalar)
       >>> print(f_transpose(1.0))
       (Array(0.5, dtype=float32), Array(-0.5, dtype=float32))
-    Source: seed 002, `jax.linear_transpose`.
+    Source: JAX documentation, `jax.linear_transpose`.
     """
     check_callable(fun, "linear_transpose")
     reduce_axes = names_of("linear_transpose", reduce_axes)
-    leaves, tree = tree_flatten(tuple(primals))
-    avals = argument_avals("linear_transpose", fun, leaves, lambda: leaf_paths(fun, primals, {}))
+    flat = FlatFunction("linear_transpose", fun, primals, abstract=True)
+    in_tree, avals = flat.args_tree, flat.avals
     for a in avals:
         if not dtypes.is_inexact(a.dtype):
             raise TypeError(
                 f"linear_transpose: arguments must be floating-point or complex; got {a}"
             )
-    flat, found = flat_function("linear_transpose", fun, tree)
-    jaxpr = stage(flat, avals, transform="linear_transpose", about=fun)
+    jaxpr = flat.stage()
+    out_tree = flat.out_tree
     reduce = None
     if reduce_axes:  # only running the function tells which results vary
         values = [
-            x if isinstance(x, Value) else zeros(a) for x, a in zip(leaves, avals, strict=True)
+            x if isinstance(x, Value) else zeros(a) for x, a in zip(flat.leaves, avals, strict=True)
         ]
         reduce = reduction(reduce_axes, values, run(jaxpr, values, current.trace))
 
+    def pull(cts: Sequence[Tangent]) -> list[Tangent]:
+        return backward(jaxpr, (), cts, current.trace)
+
     @located
-    def transposed(ct: Any) -> Any:
+    def transposed(ct: PyTree) -> tuple[PyTree, ...]:
         ct_leaves, ct_tree = tree_flatten(ct)
-        if ct_tree != found["out_tree"]:
+        if ct_tree != out_tree:
             raise TypeError(
                 f"linear_transpose: the cotangent must have the structure of the output, "
-                f"{found['out_tree']}; got {ct_tree}"
+                f"{out_tree}; got {ct_tree}"
             )
-        given = [
+        cts = [
             tangent_value("linear_transpose", a, c, lambda: "the output", "cotangent")
             for a, c in zip(jaxpr.out_avals, ct_leaves, strict=True)
         ]
-
-        def pull(cts: Sequence[Any]) -> list[Any]:
-            return backward(jaxpr, (), cts, current.trace)
-
-        results = reduce.around(pull, given) if reduce else pull(given)
-        return tree.unflatten(
+        results = reduce.around(pull, cts) if reduce else pull(cts)
+        transposes: tuple[PyTree, ...] = in_tree.unflatten(
             [zeros(a.strong()) if r is None else r for a, r in zip(avals, results, strict=True)]
         )
+        return transposes
 
     return transposed

@@ -8,25 +8,30 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..core.array import as_value
+from ..core.masks import active, scatter_list
 from ..core.primitive import Axis
 from ..core.source import function_line, located, noted
 from ..core.value import Value
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
-from ..tree_util import flatten_axes, tree_flatten
-from .arguments import argument_values, check_callable, leaf_paths, output_values
+from ..tree_util import flatten_axes
+from ..typing import PyTree
+from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["vmap"]
 
+MapAxis = int | None
+"""The axis of an array that is mapped over; `None` if it isn't mapped."""
+
 
 def vmap(
-    fun: Callable[..., Any],
-    in_axes: Any = 0,
-    out_axes: Any = 0,
+    fun: TreeFunction,
+    in_axes: PyTree = 0,
+    out_axes: PyTree = 0,
     axis_name: Hashable | None = None,
     axis_size: int | None = None,
-    spmd_axis_name: Any = None,
-) -> Callable[..., Any]:
+    spmd_axis_name: Hashable | tuple[Hashable, ...] | None = None,
+) -> TreeFunction:
     """Maps a function over an axis of its arguments, by carrying the axis through its operations.
 
     Args:
@@ -38,6 +43,9 @@ def vmap(
         depend on it, or a tree of them that is a prefix of the result's tree.
       axis_name: a name for the axis, by which collectives in `fun` (`lax.psum`, …) refer to it.
       axis_size: its length; needed only if no argument is mapped.
+      spmd_axis_name: an axis of a mesh, or several, that the mapped axis is divided over wherever
+        `fun` says how an array is divided: in `lax.with_sharding_constraint`, in shardings of
+        `jit`, and in `shard_map`. Without it XLA divides the mapped axis as it finds best.
     Returns: the mapped function.
     Raises: ValueError: the trees don't fit, an axis is out of range, or lengths differ.
     Example:
@@ -45,109 +53,115 @@ def vmap(
       >>> mv = weft.vmap(np.dot, in_axes=(None, 0))
       >>> mv(np.ones((2, 3)), np.ones((4, 3))).shape
       (4, 2)
-    Source: seed 002, `jax.vmap`.
+    Source: JAX documentation, `jax.vmap`.
     """
     check_callable(fun, "vmap")
-    if isinstance(in_axes, list):
-        in_axes = tuple(in_axes)
-    if not (
-        in_axes is None or isinstance(in_axes, (int, tuple, dict)) or hasattr(in_axes, "__index__")
-    ):
-        raise TypeError(
-            "vmap: in_axes must be an int, None, or a tuple with one entry for each positional "
-            f"argument; got {type(in_axes).__name__} {in_axes!r}"
-        )
-
-    try:
-        hash(axis_name)
-    except TypeError:
-        raise noted(
-            TypeError(
-                f"vmap: axis_name must be hashable, as a string is; got {axis_name!r}\n"
-                "  fix: for two names, one vmap around another"
-            )
-        ) from None
+    in_axes = checked_in_axes("vmap", in_axes, (int, tuple, dict))
+    for name in (axis_name, spmd_axis_name):
+        check_axis_name("vmap", name)
+    mesh_axes = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
 
     @functools.wraps(fun)
     @located
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ValueError(
-                f"vmap: in_axes must have one entry for each positional argument of "
-                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {len(args)} "
-                "arguments"
-            )
-        leaves, tree = tree_flatten((args, kwargs))
-        paths = lambda: leaf_paths(fun, args, kwargs)  # noqa: E731
-        values = argument_values("vmap", fun, leaves, paths)
-        axes = flatten_axes("vmap: in_axes", tree, (in_axes, 0))
-        size = mapped_size(fun, values, axes, axis_size, paths)
-        moved = [
+    def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        check_entries("vmap", fun, in_axes, len(args))
+        flat = FlatFunction("vmap", fun, args, kwargs)
+        axes = leaf_axes(flat, in_axes)
+        size = mapped_size(flat, axes, axis_size)
+        batched = [
             x if axis is None else move_axis(x, axis % x.ndim, 0)
-            for x, axis in zip(values, axes, strict=True)
+            for x, axis in zip(flat.values, axes, strict=True)
         ]
-        out_tree: Any = None
-
-        def flat(*tracers: Any) -> list[Any]:
-            nonlocal out_tree
-            new_args, new_kwargs = tree.unflatten(tracers)
-            result_leaves, out_tree = tree_flatten(fun(*new_args, **new_kwargs))
-            return output_values("vmap", fun, result_leaves)
-
-        outs = batch(
-            flat, moved, [a is not None for a in axes], Axis(size, axis_name),
-            about=fun, keep=True,
-        )  # fmt: skip
-        places = flatten_axes("vmap: out_axes", out_tree, out_axes)
-        return out_tree.unflatten(
+        mask = [axis is not None for axis in axes]
+        axis = Axis(size, axis_name, () if spmd_axis_name is None else mesh_axes)
+        outs = batch(flat, batched, mask, axis, about=fun, keep=True)
+        wanted = flatten_axes("vmap: out_axes", flat.out_tree, out_axes)
+        return flat.unflatten(
             [
-                placed(fun, o, is_batched, axis, size)
-                for (o, is_batched), axis in zip(outs, places, strict=True)
+                with_axis_at(fun, o, is_batched, at, size)
+                for (o, is_batched), at in zip(outs, wanted, strict=True)
             ]
         )
 
     return mapped
 
 
-def mapped_size(
-    fun: Any,
-    values: Sequence[Any],
-    axes: Sequence[Any],
-    axis_size: int | None,
-    paths: Any,
-    transform: str = "vmap",
-) -> int:
+def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) -> PyTree:
+    """`in_axes` as it is used: a list is a tuple."""
+    if isinstance(in_axes, list):
+        return tuple(in_axes)
+    if in_axes is not None and not isinstance(in_axes, kinds) and not hasattr(in_axes, "__index__"):
+        raise noted(
+            TypeError(
+                f"{transform}: in_axes must be an int, None, or a tuple with one entry for each "
+                f"positional argument; got {type(in_axes).__name__} {in_axes!r}"
+            )
+        )
+    return in_axes
+
+
+def check_axis_name(transform: str, name: Any) -> None:
+    """Refuses a name of an axis that can't be part of a key."""
+    try:
+        hash(name)
+    except TypeError:
+        raise noted(
+            TypeError(
+                f"{transform}: axis_name must be hashable, as a string is; got {name!r}\n"
+                f"  fix: for two names, one {transform} around another"
+            )
+        ) from None
+
+
+def check_entries(transform: str, fun: TreeFunction, in_axes: PyTree, count: int) -> None:
+    """Refuses a tuple of axes with another number of entries than there are arguments."""
+    if isinstance(in_axes, tuple) and len(in_axes) != count:
+        raise ValueError(
+            f"{transform}: in_axes must have one entry for each positional argument of "
+            f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {count} arguments"
+        )
+
+
+def leaf_axes(flat: FlatFunction, in_axes: PyTree) -> list[MapAxis]:
+    """The axis of each leaf that is mapped over; axis 0 of those passed by keyword."""
+    if isinstance(in_axes, tuple) and flat.fixed:
+        in_axes = tuple([in_axes[i] for i in flat.positions])
+    axes: list[MapAxis] = flatten_axes(f"{flat.transform}: in_axes", flat.in_tree, (in_axes, 0))
+    return axes
+
+
+def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | None) -> int:
     """The length of the mapped axis; arguments that disagree are listed."""
+    transform, fun, avals = flat.transform, flat.function, flat.avals
     sizes = []
-    for i, (x, axis) in enumerate(zip(values, axes, strict=True)):
+    for i, (a, axis) in enumerate(zip(avals, axes, strict=True)):
         if axis is None:
             continue
         if not isinstance(axis, int):
             raise TypeError(
-                f"{transform}: axes must be ints or None; got {axis!r} for {paths()[i]}"
+                f"{transform}: axes must be ints or None; got {axis!r} for {flat.paths()[i]}"
             )
-        if not -x.ndim <= axis < x.ndim:
+        if not -a.ndim <= axis < a.ndim:
             raise ValueError(
-                f"{transform}: axis {axis} is out of range for argument {paths()[i]} of "
-                f"{function_line(fun)}, which is {x.aval} with {x.ndim} axes\n"
+                f"{transform}: axis {axis} is out of range for argument {flat.paths()[i]} of "
+                f"{function_line(fun)}, which is {a} with {a.ndim} axes\n"
                 "  fix: in_axes=None for an argument that isn't mapped"
             )
-        sizes.append((i, axis, x.shape[axis]))
+        sizes.append((i, axis, a.shape[axis]))
     if axis_size is not None and (
         isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")
     ):
         raise TypeError(f"{transform}: axis_size must be an int; got {axis_size!r}")
     lengths = {n for _, _, n in sizes} | ({axis_size} if axis_size is not None else set())
     if len(lengths) > 1:
-        names = paths()
+        names = flat.paths()
         table = "\n".join(
-            f"  argument {names[i]}: {values[i].aval}, axis {axis}: length {n}"
-            for i, axis, n in sizes
+            f"  argument {names[i]}: {avals[i]}, axis {axis}: length {n}" for i, axis, n in sizes
         )
-        given = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
+        wanted = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
         raise ValueError(
             f"{transform}: the mapped axes of the arguments of {function_line(fun)} must have one "
-            f"length; got\n{table}{given}\n  fix: in_axes=None for arguments that aren't mapped"
+            f"length; got\n{table}{wanted}\n  fix: in_axes=None for arguments that aren't mapped"
         )
     if not lengths:
         raise ValueError(
@@ -157,7 +171,7 @@ def mapped_size(
     return int(lengths.pop())
 
 
-def placed(fun: Any, x: Any, is_batched: bool, axis: Any, size: int) -> Any:
+def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, size: int) -> Value:
     """An output with its mapped axis where out_axes wants it."""
     if axis is None:
         if is_batched:
@@ -173,18 +187,21 @@ def placed(fun: Any, x: Any, is_batched: bool, axis: Any, size: int) -> Any:
             f"vmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}: with "
             f"the mapped axis it is {x.aval}, of {x.ndim} axes"
         )
-    return move_axis(x, 0, axis % x.ndim)
+    result: Value = move_axis(x, 0, axis % x.ndim)
+    return result
 
 
 def mapped_over_leading(
-    function: Callable[..., list[Any]], args: Sequence[Any], size: int
-) -> list[Any]:
-    """`function` mapped over the first axis of its arguments; `None` arguments stay `None`."""
-    given = [a for a in args if a is not None]
+    function: Callable[..., Sequence[Any]], args: Sequence[Value | None], size: int
+) -> list[Value]:
+    """`function` mapped over the first axis of its arguments; `None` arguments stay `None`.
 
-    def fill(*present: Any) -> list[Any]:
-        waiting = iter(present)
-        outs = function(*[None if a is None else next(waiting) for a in args])
-        return [o if isinstance(o, Value) else as_value(0) for o in outs]  # float0: unused
+    What it returns that is no value, the float0 of an integer, becomes a zero that nobody uses.
+    """
+    mask = [a is not None for a in args]
 
-    return batch(fill, given, [True] * len(given), Axis(size))
+    def of_present(*present: Value) -> list[Value]:
+        outs = function(*scatter_list(present, mask))
+        return [o if isinstance(o, Value) else as_value(0) for o in outs]
+
+    return batch(of_present, active(args, mask), [True] * sum(mask), Axis(size))

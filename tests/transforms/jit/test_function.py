@@ -461,7 +461,7 @@ def test_log_compiles_explains_a_retrace(caplog):
         step({"w": 1.0}, f32([1.0]))
     texts = [r.getMessage() for r in caplog.records if "tracing" in r.getMessage()]
     assert len(texts) == 4
-    assert "step (test_jit.py:" in texts[0]
+    assert "step (test_function.py:" in texts[0]
     assert "first time" in texts[0]
     assert "argument x was float32[1], is float32[2]" in texts[1]
     assert "argument params['w'] was float32[], is float32[] (weak type" in texts[2]

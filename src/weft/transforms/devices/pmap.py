@@ -6,7 +6,8 @@ maps over a further axis of that mesh. Knows arguments and devices; the mapping 
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from ...core.jaxpr import Jaxpr, subjaxprs
 from ...core.primitive import Axis
 from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
-from ...core.trace import current, looked_at
+from ...core.trace import Trace, current, looked_at
+from ...core.value import Value
 from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
@@ -30,35 +32,35 @@ from ...runtime import client
 from ...runtime.group import group_of
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import flatten_axes, tree_flatten
-from ..arguments import (
-    check_callable,
-    kind_of,
-    name_of,
-    output_values,
-)
+from ...tree_util import flatten_axes
+from ...typing import PyTree
+from ..arguments import TreeFunction, check_callable, described, name_of
 from ..jit.cache import programs_of
 from ..jit.function import check_donated, release
 from ..jit.sharded_dispatch import NOT_READY, ShardedCache
 from ..jit.stages import Lowered, Traced
-from .pmap_arguments import Call, Options
+from ..vmap import MapAxis
+from .pmap_arguments import Call, PmapOptions
 
 __all__ = ["pmap"]
 
+OUTERMOST = "pmap"
+"""The axis of a mesh that a map goes over which isn't inside another one."""
+
 
 def pmap(
-    fun: Callable[..., Any],
+    fun: TreeFunction,
     axis_name: Hashable | None = None,
     *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
+    in_axes: PyTree = 0,
+    out_axes: PyTree = 0,
     static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[client.Device] | None = None,
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-    global_arg_shapes: Any = None,
-) -> Callable[..., Any]:
+    global_arg_shapes: PyTree = None,
+) -> TreeFunction:
     """Maps a function over an axis of its arguments: each element on a device of its own.
 
     The function is compiled once; all devices run it at the same time, each on its part.
@@ -94,69 +96,99 @@ def pmap(
       >>> total = weft.pmap(lambda x: weft.lax.psum(x, "i"), axis_name="i")(x)
       >>> bool((total == n).all())
       True
-    Source: seed 002, `jax.pmap`.
+    Source: JAX documentation, `jax.pmap`.
     """
     check_callable(fun, "pmap")
-    options = Options(
+    options = PmapOptions(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    programs = programs_of(fun, options.key)
-    hot = programs.spread
+    mapped: TreeFunction = MappedFunction(options).dispatcher()
+    return mapped
 
-    def general(args: Any, kwargs: Any) -> Any:
+
+class MappedFunction:
+    """A function with the options of its map, and the programs made for it."""
+
+    def __init__(self, options: PmapOptions) -> None:
+        self.options = options
+        self.programs = programs_of(options.fun, options.key)
+
+    def dispatcher(self) -> TreeFunction:
+        """The function that the user calls: the hot path, with the methods."""
+        hot, general = self.programs.spread, self.general
+
+        @functools.wraps(self.options.fun)
+        def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
+            if not kwargs and current.trace is current.base:
+                result = hot.call(args)
+                if result is not NOT_READY:
+                    return result
+            return general(args, kwargs)
+
+        mapped.lower = self.lower  # type: ignore[attr-defined]
+        mapped.clear_cache = self.clear_cache  # type: ignore[attr-defined]
+        return mapped
+
+    def entry(self, call: Call) -> "PmapEntry":
+        """The program of a signature, traced at the first call."""
+        entry: PmapEntry = self.programs.entry(call.key, lambda: PmapEntry(call))
+        return entry
+
+    @located
+    def general(self, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> PyTree:
+        """The result for any arguments, under any trace."""
         if thread.disable_jit:
-            return options.on_one_device(args, kwargs)
-        call = Call(options, args, kwargs)
-        entry: Entry = programs.entry(call.key, lambda: Entry(call))
+            return self.options.on_one_device(args, kwargs)
+        call = Call(self.options, args, kwargs)
+        entry = self.entry(call)
         trace = current.trace
         if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
         result = entry.run(call.values)
-        if not kwargs and not options.static and entry.is_simple and trace is current.base:
-            entry.remember(hot, call)
+        simple = entry.is_simple and not kwargs and not self.options.static
+        if simple and trace is current.base:
+            entry.remember(self.programs.spread, call)
         return result
 
-    general = located(general)
-
-    @functools.wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and current.trace is current.base:
-            result = hot.call(args)
-            if result is not NOT_READY:
-                return result
-        return general(args, kwargs)
-
     @located
-    def lower(*args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time.
 
-        Anything with a shape and a dtype does for an argument.
+        Anything with a shape and a dtype will do for an argument.
         """
-        call = Call(options, args, kwargs, abstract=True)
-        entry: Entry = programs.entry(call.key, lambda: Entry(call))
+        call = Call(self.options, args, kwargs, abstract=True)
+        entry, fun = self.entry(call), self.options.fun
         if entry.open or entry.depth:
             raise ValueError(
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
                 "another map: it is no program of its own"
             )
-        program = entry.program
         traced = Traced(
-            program.jaxpr, call.tree, entry.out_tree, name_of(fun), entry, options.donated,
-            entry.group, entry.inputs,
+            entry.program.jaxpr, call.in_tree, entry.out_tree, name_of(fun), entry,
+            self.options.donated, entry.group, entry.inputs,
         )  # fmt: skip
         return traced.lower()
 
-    def clear_cache() -> None:
+    def clear_cache(self) -> None:
         """Forgets all traced and compiled programs of this function."""
-        programs.clear()
-
-    mapped.lower = lower  # type: ignore[attr-defined]
-    mapped.clear_cache = clear_cache  # type: ignore[attr-defined]
-    return mapped
+        self.programs.clear()
 
 
-class Entry:
+@dataclass(frozen=True, order=True)
+class InnerAxis:
+    """The axis of a mesh that a map inside other maps goes over.
+
+    Attributes:
+      depth: how many maps are around it.
+      size: its length.
+    """
+
+    depth: int
+    size: int
+
+
+class PmapEntry:
     """One signature of a mapped function: the program of one device, and where it runs."""
 
     def __init__(self, call: Call) -> None:
@@ -165,11 +197,11 @@ class Entry:
         self.processes = 1 if self.depth else self.spanned()
         size = call.size * self.processes
         name = options.axis_name if options.axis_name is not None else Unnamed(self.depth)
-        axis = "pmap" if not self.depth else f"pmap_{self.depth}_{size}"
+        axis: Hashable = InnerAxis(self.depth, size) if self.depth else OUTERMOST
         self.axes = ((axis, name, size),)
         self.in_axes = call.axes
         self.in_specs = [
-            spec_of(v.ndim, at, axis) for v, at in zip(call.values, call.axes, strict=True)
+            spec_of(a.ndim, at, axis) for a, at in zip(call.avals, call.axes, strict=True)
         ]
         self.trace(call, name, size)
         self.out_specs = [
@@ -184,48 +216,40 @@ class Entry:
         self._program: Program | None = None
 
     def alive(self) -> bool:
-        """Whether the program can be used: not if it closes over a value that was traced."""
+        """True if the program can be used: not if it closes over a value that was traced."""
         return not self.open
 
     # --- tracing ---
 
-    def trace(self, call: Call, name: Any, size: int) -> None:
+    def trace(self, call: Call, name: Hashable, size: int) -> None:
         """Traces the function on the part of one element; sets `jaxpr`, `out_tree`, `out_axes`."""
-        fun = call.options.fun
-        count = len(call.positions) + len(call.fixed)
-        shapes = [one_shape(v.shape, at) for v, at in zip(call.values, call.axes, strict=True)]
 
-        def flat(*parts: Any) -> list[Any]:
+        def on_part(*parts: Value) -> list[Value]:
             leaves = [
                 p if at is None else reshape(p, shape=(*p.shape[:at], *p.shape[at + 1 :]))
                 for p, at in zip(parts, call.axes, strict=True)
             ]
-            traced, kwargs = call.tree.unflatten(leaves)
-            waiting = iter(traced)
-            full = [call.fixed[i] if i in call.fixed else next(waiting) for i in range(count)]
-            with on_devices([(name, size)]):
-                result = fun(*full, **kwargs)
-            results, self.out_tree = tree_flatten(result)
-            values = output_values("pmap", fun, results)
+            outs = on_devices([(name, size)], call, *leaves)
+            wanted = flatten_axes("pmap: out_axes", call.out_tree, call.options.out_axes)
             self.out_axes = [
-                checked_axis(fun, axis, v)
-                for axis, v in zip(
-                    flatten_axes("pmap: out_axes", self.out_tree, call.options.out_axes),
-                    values,
-                    strict=True,
-                )
+                checked_axis(call.function, axis, v) for axis, v in zip(wanted, outs, strict=True)
             ]
             return [
                 v if at is None else reshape(v, shape=(*v.shape[:at], 1, *v.shape[at:]))
-                for v, at in zip(values, self.out_axes, strict=True)
+                for v, at in zip(outs, self.out_axes, strict=True)
             ]
 
-        avals = [v.aval.update(shape=s) for v, s in zip(call.values, shapes, strict=True)]
-        self.jaxpr = stage(
-            flat, avals, name=name_of(fun), transform="pmap", about=fun, names=call.paths
+        avals = [
+            a.update(shape=one_shape(a.shape, at))
+            for a, at in zip(call.avals, call.axes, strict=True)
+        ]
+        fun = call.function
+        jaxpr = stage(
+            on_part, avals, name=name_of(fun), transform="pmap", about=fun, names=call.names
         )
+        self.out_tree = call.out_tree
         varies = [at is not None for at in call.axes]
-        self.jaxpr = resolve_axis(self.jaxpr, varies, Axis(size, name))
+        self.jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -245,7 +269,7 @@ class Entry:
     # --- devices ---
 
     def spanned(self) -> int:
-        """How many processes the map goes over."""
+        """The number of processes that the map goes over."""
         options = self.options
         if options.devices is not None:
             return len({d.process_index for d in options.devices}) or 1
@@ -254,8 +278,8 @@ class Entry:
     def mesh_for(self, size: int) -> Mesh:
         """The devices: an axis for this map, and one for each kind of map inside."""
         options = self.options
-        inner = sorted(inner_axes(self.jaxpr))
-        count = math.prod(n for _, n in inner)
+        inner = sorted(inner_map_axes(self.jaxpr))
+        count = math.prod(axis.size for axis in inner)
         known = options.devices
         if known is not None and inner:
             raise ValueError(
@@ -281,8 +305,8 @@ class Entry:
                 "over the rest), or on the CPU set WEFT_CPU_DEVICES"
             )
         chosen = [d for part in by_process.values() for d in part[: size * count]]
-        names = ("pmap", *[f"pmap_{depth}_{n}" for depth, n in inner])
-        return mesh_of(tuple(chosen), (size * self.processes, *[n for _, n in inner]), names)
+        shape = size * self.processes, *[axis.size for axis in inner]
+        return mesh_of(tuple(chosen), shape, (OUTERMOST, *inner))
 
     # --- running ---
 
@@ -302,11 +326,11 @@ class Entry:
             self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
 
-    def sharding(self, spec: Any) -> NamedSharding:
+    def sharding(self, spec: Sequence[tuple[Hashable, ...]]) -> NamedSharding:
         """A spec on the mesh."""
         return NamedSharding(self.mesh, PartitionSpec(*[p[0] if p else None for p in spec]))  # type: ignore[arg-type]
 
-    def apply(self, values: Sequence[Any], trace: Any) -> Any:
+    def apply(self, values: Sequence[Value], trace: Trace) -> PyTree:
         """The result for values inside another transformation."""
         if self.processes > 1:
             raise ValueError(
@@ -320,7 +344,7 @@ class Entry:
         )
         return self.out_tree.unflatten(outs)
 
-    def run(self, values: Sequence[Any], program: Program | None = None) -> Any:
+    def run(self, values: Sequence[Any], program: Program | None = None) -> PyTree:
         """The result for arrays; of the program compiled with other options, if one is given."""
         program = program or self.program
         if self.donated:
@@ -348,14 +372,14 @@ class Entry:
                 return relaid(x, sharding)
         return spread_array(x, sharding)
 
-    def leave(self, x: Any, axis: int | None) -> Any:
+    def leave(self, x: Any, axis: MapAxis) -> Any:
         """A result, as this process sees it."""
         return x if self.processes == 1 else to_process(x, axis, self.processes)
 
     def remember(self, hot: ShardedCache, call: Call) -> None:
         """Puts this signature on the hot path, for arguments that lie where they are wanted."""
         hot.remember(
-            call.tree.children()[0], self.out_tree, call.values, self.program, self.group,
+            call.args_tree, self.out_tree, call.values, self.program, self.group,
             self.inputs, self.outs,
         )  # fmt: skip
 
@@ -378,43 +402,44 @@ class Unnamed:
         return "<no name>"
 
 
-def spec_of(ndim: int, axis: int | None, name: str) -> tuple[tuple[str, ...], ...]:
+def spec_of(ndim: int, axis: MapAxis, name: Hashable) -> tuple[tuple[Hashable, ...], ...]:
     """The spec of an array with one axis divided."""
     return tuple((name,) if i == axis else () for i in range(ndim))
 
 
-def one_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+def one_shape(shape: tuple[int, ...], axis: MapAxis) -> tuple[int, ...]:
     """The shape of the part of one element."""
     return shape if axis is None else (*shape[:axis], 1, *shape[axis + 1 :])
 
 
-def checked_axis(fun: Any, axis: Any, value: Any) -> int | None:
-    """Where the mapped axis of a result is to be."""
+def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
+    """The position of the mapped axis in a result, counted from the front."""
     if axis is None:
         return None
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
         raise ValueError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "
-            f"{kind_of(value)}, which has {value.ndim + 1} axes with the mapped one"
+            f"{described(value)}, which has {value.ndim + 1} axes with the mapped one"
         )
     return int(axis % (value.ndim + 1))
 
 
-def inner_axes(jaxpr: Jaxpr) -> set[tuple[int, int]]:
-    """The (depth, size) of all maps inside a mapped function."""
-    found: set[tuple[int, int]] = set()
+def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
+    """The axes of all maps inside a mapped function."""
+    found: set[InnerAxis] = set()
     for e in jaxpr.equations:
         if e.primitive.may_act:
             params = dict(e.params)
             if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
-                for name, _, size in params["axes"]:
-                    found.add((int(name.split("_")[1]), size))
+                found |= {axis for axis, _, _ in params["axes"]}
             for inner in subjaxprs(e.params):
-                found |= inner_axes(inner)
+                found |= inner_map_axes(inner)
     return found
 
 
 @functools.cache
-def mesh_of(devices: Any, shape: Any, names: Any) -> Mesh:
+def mesh_of(
+    devices: tuple[client.Device, ...], shape: tuple[int, ...], names: tuple[Hashable, ...]
+) -> Mesh:
     """The mesh of these devices, made once."""
     return Mesh(np.array(devices, object).reshape(shape), names)

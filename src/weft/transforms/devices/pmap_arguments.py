@@ -1,62 +1,48 @@
-"""The options of `pmap`, and the arguments of one call: what is mapped, what is fixed.
+"""The options of `pmap`, and the arguments of one call: the mapped and the static ones.
 
 Knows trees and signatures; knows nothing of devices' programs.
 """
 
-from collections.abc import Callable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ...config import thread
-from ...core.aval import Aval
+from ...core.masks import merge_lists, partition_list
 from ...core.source import function_line, noted
 from ...runtime import client
-from ...tree_util import flatten_axes, tree_flatten
-from ..arguments import (
-    argument_avals,
-    argument_values,
-    as_tuple,
-    check_hashable,
-    leaf_paths,
-)
+from ...tree_util import flatten_axes
+from ...typing import PyTree
+from ..arguments import FlatFunction, TreeFunction, as_tuple
 from ..jit.function import check_target
 from ..jit.shardings import key_of
-from ..vmap import mapped_size, vmap
+from ..vmap import (
+    MapAxis,
+    check_axis_name,
+    check_entries,
+    checked_in_axes,
+    leaf_axes,
+    mapped_size,
+    vmap,
+)
 
 
-class Options:
-    """What `pmap` was called with, checked."""
+class PmapOptions:
+    """The options of one `pmap`, checked."""
 
     def __init__(
         self,
-        fun: Any,
-        axis_name: Any,
-        in_axes: Any,
-        out_axes: Any,
-        static: Any,
-        devices: Any,
-        backend: Any,
-        axis_size: Any,
-        donated: Any,
-        global_arg_shapes: Any,
+        fun: TreeFunction,
+        axis_name: Hashable,
+        in_axes: PyTree,
+        out_axes: PyTree,
+        static: int | Sequence[int],
+        devices: Sequence[client.Device] | None,
+        backend: str | None,
+        axis_size: int | None,
+        donated: int | Sequence[int],
+        global_arg_shapes: PyTree,
     ) -> None:
-        if isinstance(in_axes, list):
-            in_axes = tuple(in_axes)
-        if in_axes is not None and not isinstance(in_axes, (int, tuple)):
-            raise noted(
-                TypeError(
-                    "pmap: in_axes must be an int, None, or a tuple with one entry for each "
-                    f"positional argument; got {type(in_axes).__name__} {in_axes!r}"
-                )
-            )
-        try:
-            hash(axis_name)
-        except TypeError:
-            raise noted(
-                TypeError(
-                    f"pmap: axis_name must be hashable, as a string is; got {axis_name!r}\n"
-                    "  fix: for two names, one pmap around another"
-                )
-            ) from None
+        in_axes = checked_in_axes("pmap", in_axes, (int, tuple))
+        check_axis_name("pmap", axis_name)
         check_target(None, backend)
         self.fun, self.axis_name, self.in_axes, self.out_axes = fun, axis_name, in_axes, out_axes
         self.static = as_tuple(static, int, "pmap: static_broadcasted_argnums")
@@ -83,84 +69,71 @@ class Options:
             "pmap", axis_name, *trees, self.static, self.donated, self.devices, backend, axis_size
         )  # fmt: skip
 
-    def on_one_device(self, args: Any, kwargs: Any) -> Any:
+    def on_one_device(self, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> PyTree:
         """The same result without compiling."""
-        fixed = {n % len(args) for n in self.static}
+        static = {n % len(args) for n in self.static}
+        is_traced = [i not in static for i in range(len(args))]
         axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
-        traced = [i for i in range(len(args)) if i not in fixed]
+        traced, fixed = partition_list(args, is_traced)
 
-        def call(*some: Any, **named: Any) -> Any:
-            waiting = iter(some)
-            return self.fun(
-                *[a if i in fixed else next(waiting) for i, a in enumerate(args)], **named
-            )
+        def call(*some: PyTree, **named: PyTree) -> PyTree:
+            return self.fun(*merge_lists(some, fixed, is_traced), **named)
 
-        mapped = vmap(
-            call, tuple(axes[i] for i in traced), self.out_axes, self.axis_name, self.axis_size
-        )
-        return mapped(*[args[i] for i in traced], **kwargs)
+        in_axes = tuple(partition_list(axes, is_traced)[0])
+        mapped = vmap(call, in_axes, self.out_axes, self.axis_name, self.axis_size)
+        return mapped(*traced, **kwargs)
 
 
-class Call:
-    """The arguments of one call."""
+class Call(FlatFunction):
+    """The mapped function at the arguments of one call.
 
-    def __init__(self, options: Options, args: Any, kwargs: Any, abstract: bool = False) -> None:
-        """
-        Args:
-          abstract: anything with a shape and a dtype does for an array.
-        """
-        self.options, fun = options, options.fun
+    Attributes:
+      axes: the axis of each leaf that is mapped over, `None` for one that is repeated.
+      size: the length of the mapped axis.
+      donated: the numbers of the leaves of donated arguments.
+    """
+
+    __slots__ = ("axes", "donated", "options", "size")
+
+    def __init__(
+        self,
+        options: PmapOptions,
+        args: Sequence[PyTree],
+        kwargs: dict[str, PyTree],
+        abstract: bool = False,
+    ) -> None:
         count = len(args)
         for n in options.static:
             if not -count <= n < count:
                 raise ValueError(
-                    f"pmap: static_broadcasted_argnums={n} is out of range: {function_line(fun)} "
-                    f"was called with {count} positional arguments"
+                    f"pmap: static_broadcasted_argnums={n} is out of range: "
+                    f"{function_line(options.fun)} was called with {count} positional arguments"
                 )
-        self.fixed = {n % count: args[n % count] for n in options.static}
-        for i, value in self.fixed.items():
-            check_hashable("pmap", fun, i, value)
-        in_axes = options.in_axes
-        if isinstance(in_axes, tuple) and len(in_axes) != count:
-            raise ValueError(
-                f"pmap: in_axes must have one entry for each positional argument of "
-                f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {count} arguments"
-            )
-        self.positions = [i for i in range(count) if i not in self.fixed]
-        traced = tuple(args[i] for i in self.positions)
-        leaves, self.tree = tree_flatten((traced, kwargs))
-        self.paths: Callable[[], list[str]] = lambda: leaf_paths(
-            fun, traced, kwargs, self.positions
-        )
-        if abstract:
-            avals = argument_avals("pmap", fun, leaves, self.paths)
-            self.values: list[Any] = [Shaped(a) for a in avals]
-        else:
-            self.values = argument_values("pmap", fun, leaves, self.paths)
-        self.avals = tuple([v.aval for v in self.values])
-        entries = (
-            tuple(in_axes[i] for i in self.positions) if isinstance(in_axes, tuple) else in_axes
-        )
-        axes = flatten_axes("pmap: in_axes", self.tree, (entries, 0))
-        self.size = mapped_size(fun, self.values, axes, options.axis_size, self.paths, "pmap")
-        self.axes = [
-            None if axis is None else axis % v.ndim
-            for axis, v in zip(axes, self.values, strict=True)
+        check_entries("pmap", options.fun, options.in_axes, count)
+        super().__init__("pmap", options.fun, args, kwargs, options.static, abstract=abstract)
+        self.options = options
+        axes = leaf_axes(self, options.in_axes)
+        self.size = mapped_size(self, axes, options.axis_size)
+        self.axes: list[MapAxis] = [
+            None if axis is None else axis % a.ndim
+            for axis, a in zip(axes, self.avals, strict=True)
         ]
         self.check_shapes()
-        statics = tuple((i, x.__class__, x) for i, x in self.fixed.items())
-        self.key = (self.tree, self.avals, statics, self.size, thread.key)
-        self.donated = self.donated_leaves(traced, count)
+        self.donated = self.leaves_of(options.donated)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All that the program depends on."""
+        return *super().key, self.size
 
     def check_shapes(self) -> None:
         """Refuses `global_arg_shapes` other than the arguments' without the mapped axis."""
-        if self.options.shapes is None:
+        shapes = self.options.shapes
+        if shapes is None:
             return
-        said = flatten_axes(
-            "pmap: global_arg_shapes", self.tree, (self.options.shapes, None), is_shape
-        )
-        for i, (v, at, shape) in enumerate(zip(self.values, self.axes, said, strict=True)):
-            own = tuple(n for axis, n in enumerate(v.shape) if axis != at)
+        known = flatten_axes("pmap: global_arg_shapes", self.in_tree, (shapes, None), is_shape)
+        for i, (a, at, shape) in enumerate(zip(self.avals, self.axes, known, strict=True)):
+            own = tuple(n for axis, n in enumerate(a.shape) if axis != at)
             if shape is not None and tuple(shape) != own:
                 raise ValueError(
                     f"pmap: global_arg_shapes says {tuple(shape)} for argument {self.paths()[i]}; "
@@ -169,26 +142,7 @@ class Call:
                     "within a replica"
                 )
 
-    def donated_leaves(self, traced: Any, count: int) -> list[int]:
-        """The numbers of the leaves of donated arguments."""
-        wanted = {n % count if n < 0 else n for n in self.options.donated}
-        numbers: list[int] = []
-        at = 0
-        for i, arg in zip(self.positions, traced, strict=True):
-            size = len(tree_flatten(arg)[0])
-            if i in wanted:
-                numbers += range(at, at + size)
-            at += size
-        return numbers
 
-
-def is_shape(x: Any) -> bool:
-    """Whether an entry of `global_arg_shapes` is of one array."""
+def is_shape(x: object) -> bool:
+    """True if an entry of `global_arg_shapes` is that of one array."""
     return x is None or (isinstance(x, (tuple, list)) and all(isinstance(n, int) for n in x))
-
-
-class Shaped:
-    """What is known of an argument that isn't there."""
-
-    def __init__(self, aval: Aval) -> None:
-        self.aval, self.shape, self.ndim = aval, aval.shape, aval.ndim

@@ -5,12 +5,15 @@ Knows trees, meshes and specs; the mapping itself is in `higher_order/shard_map.
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
+from ...core.aval import Aval
+from ...core.jaxpr import Jaxpr
 from ...core.primitive import Axis
 from ...core.source import function_line, located, noted
 from ...core.trace import current
+from ...core.value import Value
 from ...higher_order.shard_map import map_jaxpr
 from ...interpreters.stage import stage
 from ...programs.replication import resolve_axis
@@ -18,21 +21,27 @@ from ...programs.transform import batch_partly
 from ...scope import MESH, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes, tree_flatten
-from ..arguments import argument_values, check_callable, leaf_paths, name_of, output_values
+from ...typing import PyTree
+from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
 from ..jit.cache import programs_of
 from ..jit.function import jit
 from ..jit.shardings import key_of
 
 __all__ = ["shard_map"]
 
+FullSpec = tuple[tuple[Hashable, ...], ...]
+"""The axes of a mesh that divide each axis of an array."""
+Axes = tuple[tuple[Hashable, Hashable, int], ...]
+"""The mapped axes: their names in the mesh and in collectives, and their lengths."""
+
 
 def shard_map(
-    f: Callable[..., Any] | None = None,
+    f: TreeFunction | None = None,
     *,
     mesh: Mesh | None = None,
-    in_specs: Any = None,
-    out_specs: Any,
-    axis_names: Sequence[Hashable] = (),
+    in_specs: PyTree = None,
+    out_specs: PyTree,
+    axis_names: Collection[Hashable] = (),
     check_vma: bool = True,
 ) -> Any:
     """Maps a function over a mesh: each device applies it to its parts of the arguments.
@@ -40,7 +49,7 @@ def shard_map(
     Collectives in `f` refer to the axes of the mesh by their names.
 
     Args:
-      f: of arrays, scalars and containers of them; it sees parts, and gives parts. Without it, a
+      f: of arrays, scalars and containers of them; it takes parts, and returns parts. Without it, a
         decorator that takes the other options.
       mesh: the devices; by default that of the surrounding `with mesh:`.
       in_specs: a `PartitionSpec` for each positional argument: which axes of the mesh divide its
@@ -50,7 +59,7 @@ def shard_map(
         same.
       axis_names: the axes of the mesh that are mapped over, if not all: along the others arrays are
         whole in `f`, and divided as XLA finds best.
-      check_vma: whether to make sure that results are the same along axes that `out_specs` doesn't
+      check_vma: if True, makes sure that results are the same along axes that `out_specs` doesn't
         mention.
     Returns: a function of whole arrays.
     Raises: ValueError: a spec names an axis that the mesh hasn't, or doesn't fit an array; or a
@@ -62,7 +71,7 @@ def shard_map(
       >>> total = lambda part: weft.lax.psum(part.sum(), "x")
       >>> weft.shard_map(total, mesh=mesh, in_specs=P("x"), out_specs=P())(weft.numpy.arange(4.0))
       Array(6., dtype=float32)
-    Source: the public documentation of `jax.shard_map`.
+    Source: JAX documentation, `jax.shard_map`.
     """
     if f is None:
         return functools.partial(
@@ -70,10 +79,15 @@ def shard_map(
             check_vma=check_vma,
         )  # fmt: skip
     check_callable(f, "shard_map")
-    function: Callable[..., Any] = f
+    check_specs(mesh, in_specs=in_specs, out_specs=out_specs)
+    return ShardMap(f, mesh, in_specs, out_specs, axis_names, check_vma).dispatcher()
+
+
+def check_specs(mesh: object, **options: PyTree) -> None:
+    """Refuses what is no mesh, and leaves of specs that are none."""
     if mesh is not None and not isinstance(mesh, Mesh):
         raise noted(TypeError(f"shard_map: mesh must be a Mesh; got {type(mesh).__name__}"))
-    for option, specs in (("in_specs", in_specs), ("out_specs", out_specs)):
+    for option, specs in options.items():
         for spec in tree_flatten(specs, is_spec)[0]:
             if not isinstance(spec, PartitionSpec):
                 raise noted(
@@ -82,90 +96,119 @@ def shard_map(
                     )
                 )
 
-    def names_of(used: Mesh) -> tuple[Hashable, ...]:
-        chosen = tuple(axis_names) or used.axis_names
-        unknown = [n for n in chosen if n not in used.axis_names]
-        if unknown:
-            raise ValueError(f"shard_map: axis_names has {unknown[0]!r}, which {used} hasn't")
-        return tuple(n for n in used.axis_names if n in chosen)
 
-    def call(*args: Any) -> Any:
-        used = mesh if mesh is not None else in_scope(MESH)
-        if used is None:
-            raise ValueError(
-                "shard_map: expected a mesh; got none\n  fix: mesh=…, or a block `with mesh:`"
-            )
-        names = names_of(used)
-        axes = tuple((n, n, used.shape[n]) for n in names)
-        leaves, tree = tree_flatten(args)
+class ShardMap:
+    """A function with the options of its map over a mesh."""
 
-        def paths() -> list[str]:
-            return leaf_paths(function, args, {})
+    def __init__(
+        self,
+        function: TreeFunction,
+        mesh: Mesh | None,
+        in_specs: PyTree,
+        out_specs: PyTree,
+        axis_names: Collection[Hashable],
+        check_vma: bool,
+    ) -> None:
+        self.function, self.mesh, self.check_vma = function, mesh, check_vma
+        self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+        self.out_specs, self.axis_names = out_specs, tuple(axis_names)
 
-        values = argument_values("shard_map", function, leaves, paths)
-        said = tuple(in_specs) if isinstance(in_specs, list) else in_specs
-        specs = flatten_axes("shard_map: in_specs", tree, said, is_spec)
+    def dispatcher(self) -> TreeFunction:
+        """The function that the user calls: compiled on its own unless something traces it."""
+        function = self.function
+        specs = key_of((self.in_specs, self.out_specs), is_spec)
+        key = "shard_map", self.mesh, specs, self.axis_names, self.check_vma
+        programs = programs_of(function, key).entries
+        compiled = programs.setdefault("compiled", jit(functools.wraps(function)(self)))
+
+        @functools.wraps(function)
+        @located
+        def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
+            if kwargs:
+                raise TypeError(
+                    f"shard_map: in_specs speak of positional arguments; got {sorted(kwargs)} by "
+                    f"keyword\n  fix: pass them by position to {function_line(function)}"
+                )
+            if current.trace is current.base:
+                return compiled(*args)
+            return self(*args)
+
+        return mapped
+
+    def __call__(self, *args: PyTree) -> PyTree:
+        mesh, names = self.mesh_and_names()
+        axes = tuple((n, n, mesh.shape[n]) for n in names)
+        flat = FlatFunction("shard_map", self.function, args)
+        specs = flatten_axes("shard_map: in_specs", flat.args_tree, self.in_specs, is_spec)
         ins = [
-            full_spec(f"argument {paths()[i]}", spec, v.aval, used, names)
-            for i, (spec, v) in enumerate(zip(specs, values, strict=True))
+            full_spec(f"argument {flat.paths()[i]}", spec, a, mesh, names)
+            for i, (spec, a) in enumerate(zip(specs, flat.avals, strict=True))
         ]
-        parts = [part_aval(v.aval, s, used) for v, s in zip(values, ins, strict=True)]
-        out_tree: Any = None
-
-        def flat(*tracers: Any) -> list[Any]:
-            nonlocal out_tree
-            with on_devices([(n, s) for n, _, s in axes]):
-                result = function(*tree.unflatten(tracers))
-            results, out_tree = tree_flatten(result)
-            return output_values("shard_map", function, results)
-
-        jaxpr = stage(
-            flat, parts, name=name_of(function), transform="shard_map", about=function, names=paths
+        jaxpr = self.stage(
+            flat, [part_aval(a, s, mesh) for a, s in zip(flat.avals, ins, strict=True)], axes
         )
         for name, _, size in axes:
             varies = [any(name in part for part in spec) for spec in ins]
             jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
-        out_said = flatten_axes("shard_map: out_specs", out_tree, out_specs, is_spec)
+        specs = flatten_axes("shard_map: out_specs", flat.out_tree, self.out_specs, is_spec)
         outs = [
-            full_spec(f"leaf {i} of the result", spec, a, used, names, whole=False)
-            for i, (spec, a) in enumerate(zip(out_said, jaxpr.out_avals, strict=True))
+            full_spec(f"leaf {i} of the result", spec, a, mesh, names, whole=False)
+            for i, (spec, a) in enumerate(zip(specs, jaxpr.out_avals, strict=True))
         ]
-        if check_vma:
-            check_same(function, jaxpr, ins, outs, axes)
-        results = map_jaxpr(jaxpr, values, ins, outs, mesh=used, axes=axes)
-        return out_tree.unflatten(results)
+        if self.check_vma:
+            check_same(self.function, jaxpr, ins, outs, axes)
+        return flat.unflatten(map_jaxpr(jaxpr, flat.values, ins, outs, mesh=mesh, axes=axes))
 
-    key = "shard_map", mesh, key_of((in_specs, out_specs), is_spec), tuple(axis_names), check_vma
-    kept = programs_of(function, key).entries
-    compiled = kept.setdefault("compiled", jit(functools.wraps(function)(call)))
-
-    @functools.wraps(function)
-    @located
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            raise TypeError(
-                f"shard_map: in_specs speak of positional arguments; got {sorted(kwargs)} by "
-                f"keyword\n  fix: pass them by position to {function_line(function)}"
+    def mesh_and_names(self) -> tuple[Mesh, tuple[Hashable, ...]]:
+        """The mesh, that of the surrounding block if none was passed, and the mapped axes of it."""
+        mesh: Mesh | None = self.mesh if self.mesh is not None else in_scope(MESH)
+        if mesh is None:
+            raise ValueError(
+                "shard_map: expected a mesh; got none\n  fix: mesh=…, or a block `with mesh:`"
             )
-        if current.trace is current.base:
-            return compiled(*args)
-        return call(*args)
+        chosen = self.axis_names or mesh.axis_names
+        unknown = [n for n in chosen if n not in mesh.axis_names]
+        if unknown:
+            raise ValueError(f"shard_map: axis_names has {unknown[0]!r}, which {mesh} hasn't")
+        return mesh, tuple(n for n in mesh.axis_names if n in chosen)
 
-    return mapped
+    def stage(self, flat: FlatFunction, avals: Sequence[Aval], axes: Axes) -> Jaxpr:
+        """The program of one device, on parts."""
+
+        def on_part(*parts: Value) -> list[Value]:
+            return on_devices([(inner, size) for _, inner, size in axes], flat, *parts)
+
+        function = self.function
+        return stage(
+            on_part,
+            avals,
+            name=name_of(function),
+            transform="shard_map",
+            about=function,
+            names=flat.names,
+        )
 
 
-def is_spec(x: Any) -> bool:
-    """Whether something in `in_specs` speaks of one array, or of a tree of them."""
+def is_spec(x: object) -> bool:
+    """True if something in `in_specs` speaks of one array, or of a tree of them."""
     return x is None or isinstance(x, PartitionSpec)
 
 
 def full_spec(
-    what: str, spec: PartitionSpec, a: Any, mesh: Mesh, names: Any, whole: bool = True
-) -> tuple[Any, ...]:
-    """A spec with an entry for each axis of an array: a tuple of names.
+    what: str,
+    spec: PartitionSpec,
+    a: Aval,
+    mesh: Mesh,
+    names: Sequence[Hashable],
+    whole: bool = True,
+) -> FullSpec:
+    """A spec with an entry for each axis of an array.
 
     Args:
-      a: the aval, of the whole array or of a part.
+      what: the name of the array, for messages.
+      a: its aval, or that of a part.
+      names: the mapped axes.
+      whole: whether the aval is that of the whole array.
     """
     try:
         NamedSharding(mesh, spec)  # refuses what the mesh hasn't
@@ -193,7 +236,7 @@ def full_spec(
     return full
 
 
-def part_aval(a: Any, spec: Any, mesh: Mesh) -> Any:
+def part_aval(a: Aval, spec: FullSpec, mesh: Mesh) -> Aval:
     """The aval of a part."""
     shape = [
         n // math.prod(mesh.shape[name] for name in part)
@@ -202,7 +245,13 @@ def part_aval(a: Any, spec: Any, mesh: Mesh) -> Any:
     return a.update(shape=tuple(shape))
 
 
-def check_same(function: Any, jaxpr: Any, ins: Any, outs: Any, axes: Any) -> None:
+def check_same(
+    function: TreeFunction,
+    jaxpr: Jaxpr,
+    ins: Sequence[FullSpec],
+    outs: Sequence[FullSpec],
+    axes: Axes,
+) -> None:
     """Refuses results that differ along a mapped axis that their spec doesn't mention.
 
     The function mapped by `vmap` along one axis at a time says which results vary along it.

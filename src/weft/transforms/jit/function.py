@@ -49,7 +49,7 @@ from ..arguments import (
     argument_values,
     check_callable,
     check_hashable,
-    kind_of,
+    described,
     leaf_paths,
     name_of,
     output_values,
@@ -258,9 +258,9 @@ def deleted(function: Any, path: str, array: Any) -> Exception:
 def check_target(device: Any, backend: Any) -> None:
     """Refuses what names no device."""
     if device is not None and not isinstance(device, client.Device):
-        raise TypeError(f"jit: device must be one of devices(); got {kind_of(device)}")
+        raise TypeError(f"jit: device must be one of devices(); got {described(device)}")
     if backend is not None and not isinstance(backend, str):
-        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {kind_of(backend)}")
+        raise TypeError(f"jit: backend must be 'cpu', 'gpu' or 'tpu'; got {described(backend)}")
     if device is not None and backend is not None:
         raise ValueError(
             f"jit: got both device={device!r} and backend={backend!r}\n  fix: a device says which "
@@ -269,7 +269,7 @@ def check_target(device: Any, backend: Any) -> None:
 
 
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Has messages call a program's inputs and results by their paths (`interpreters/watch.py`)."""
+    """Makes messages call a program's inputs and results by their paths (`debugging/watch.py`)."""
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
     results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]

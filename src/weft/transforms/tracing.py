@@ -1,0 +1,323 @@
+"""Tracing without running: make_jaxpr, eval_shape, names of parts, values known while tracing.
+
+Compiles nothing.
+"""
+
+import contextlib
+import functools
+import operator
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import ContextDecorator
+from typing import Any, NamedTuple, TypeVar
+
+from ..core.array import Tracer
+from ..core.jaxpr import Jaxpr
+from ..core.masks import merge_lists, partition_list
+from ..core.primitive import Axis
+from ..core.source import located
+from ..core.trace import Trace, current
+from ..higher_order.call import call_jaxpr, named_block
+from ..interpreters.known_first import KnownFirstTrace
+from ..interpreters.stage import StageTrace, stage
+from ..programs.hash_consing import hash_consed, is_eager
+from ..programs.transform import batch_partly
+from ..scope import within_axes
+from ..tree_util import PyTreeDef, tree_flatten
+from ..typing import PyTree
+from .arguments import (
+    FlatFunction,
+    TreeFunction,
+    check_callable,
+    described,
+    name_of,
+    static_arguments,
+)
+from .jit.stages import ShapeDtypeStruct, struct_of
+
+__all__ = [
+    "ShapeDtypeStruct",
+    "ensure_compile_time_eval",
+    "eval_shape",
+    "make_jaxpr",
+    "named_call",
+    "named_scope",
+]
+
+NamedAxes = Sequence[tuple[Hashable, int]]
+"""Named axes in scope, and their lengths."""
+
+
+class TracedFunction(NamedTuple):
+    """A function's program, and the function at its arguments: trees, positions, names."""
+
+    jaxpr: Jaxpr
+    flat: FlatFunction
+    axes: NamedAxes = ()
+
+    @property
+    def out_shapes(self) -> PyTree:
+        """The results' shapes, dtypes and named shapes, in their structure.
+
+        A named shape has the axes along which a result varies though no argument does.
+        """
+        structs = [struct_of(a) for a in self.jaxpr.out_avals]
+        whole = self.jaxpr.without_consts()
+        for name, size in self.axes:
+            _, varies = batch_partly(whole, [False] * len(whole.invars), Axis(size, name))
+            for struct, v in zip(structs, varies, strict=True):
+                if v:
+                    struct.named_shape[name] = size
+        return self.flat.out_tree.unflatten(structs)
+
+
+@located
+def axes_of(transform: str, axis_env: Any) -> NamedAxes:
+    """`axis_env`, checked: pairs of a name and a length."""
+    pairs = []
+    for pair in axis_env or ():
+        try:
+            name, size = pair
+            hash(name)
+            pairs.append((name, operator.index(size)))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{transform}: axis_env must be a sequence of pairs (name, size); got {axis_env!r}"
+                "\n  fix: axis_env=[('i', 4)]"
+            ) from None
+        if pairs[-1][1] < 1:
+            raise ValueError(f"{transform}: axis {name!r} must have a positive size; got {size}")
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError(f"{transform}: axis names are repeated in {axis_env!r}")
+    return pairs
+
+
+def traced(
+    transform: str,
+    fun: TreeFunction,
+    static: Sequence[int],
+    args: Sequence[PyTree],
+    kwargs: dict[str, PyTree],
+    axes: NamedAxes = (),
+) -> TracedFunction:
+    """Traces a function on arguments, or their shapes and dtypes, with named axes in scope."""
+    flat = FlatFunction(transform, fun, args, kwargs, static, abstract=True)
+    flat.check_static()
+    return TracedFunction(within_axes(axes, flat.stage), flat, axes)
+
+
+def make_jaxpr(
+    fun: TreeFunction,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: NamedAxes | None = None,
+    return_shape: bool = False,
+) -> TreeFunction:
+    """A function that returns the jaxpr of `fun` for its arguments.
+
+    Args:
+      fun: to be traced; arguments may be arrays or anything with a shape and a dtype.
+      static_argnums: positions of arguments that are part of the program.
+      axis_env: pairs (name, size) of named axes to be in scope, for functions with collectives.
+      return_shape: if True, it returns a pair (jaxpr, tree of ShapeDtypeStruct of the results).
+    Returns: a function of the same arguments.
+    Example:
+      >>> import weft
+      >>> f = lambda x: weft.numpy.sin(weft.numpy.cos(x))
+      >>> weft.make_jaxpr(f)(3.0)
+      { lambda ; a:f32[]*. let
+          b:f32[]* = cos a
+          c:f32[]* = sin b
+        in (c,) }
+    Source: JAX documentation, `jax.make_jaxpr`.
+    """
+    check_callable(fun, "make_jaxpr")
+    axes = axes_of("make_jaxpr", axis_env)
+    nums, _ = static_arguments(fun, static_argnums, (), "make_jaxpr")
+
+    @functools.wraps(fun)
+    @located
+    def jaxpr_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
+        return (found.jaxpr, found.out_shapes) if return_shape else found.jaxpr
+
+    return jaxpr_maker
+
+
+@located
+def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
+    """Shapes and dtypes of a function's results, without computing anything.
+
+    Args:
+      fun: the function.
+      args, kwargs: arrays, or anything with a shape and a dtype, in containers.
+    Returns: the tree of results with `ShapeDtypeStruct` for arrays.
+    Example:
+      >>> import weft
+      >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
+      >>> x = weft.ShapeDtypeStruct((3000, 1000), "float32")
+      >>> weft.eval_shape(weft.numpy.dot, A, x).shape
+      (2000, 1000)
+    Source: JAX documentation, `jax.eval_shape`.
+    """
+    check_callable(fun, "eval_shape")
+    return traced("eval_shape", fun, (), args, kwargs).out_shapes
+
+
+# --- names of parts of a program ---
+
+F = TypeVar("F", bound=TreeFunction)
+
+
+def named_call(fun: F, *, name: str | None = None) -> F:
+    """The same function, whose part of a compiled program carries a name.
+
+    Inside `jit` and other transformations that write programs down, a call becomes a subprogram of
+    that name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
+    `op_name` of all its operations in XLA's program, which profilers show. Names nest:
+    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass.
+
+    Outside, the function just runs. Programs without names are not touched by any of this.
+
+    Args:
+      fun: the function; arguments and results may be anything.
+      name: the name; that of the function by default.
+    Raises: TypeError: the name isn't a string.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> layer = weft.named_call(lambda w, x: np.tanh(w * x), name="layer")
+      >>> weft.make_jaxpr(layer)(2.0, 3.0)
+      { lambda ; a:f32[]* b:f32[]*. let
+          c:f32[]* = call[
+            name=layer
+            jaxpr={ lambda ; a:f32[]* b:f32[]*. let
+                c:f32[]* = mul a b
+                d:f32[]* = tanh c
+              in (d,) }
+            named=True
+          ] a b
+        in (c,) }
+    Source: JAX documentation, `jax.named_call`.
+    """
+    check_callable(fun, "named_call")
+    label = name_of(fun) if name is None else checked_name("named_call", name)
+
+    @functools.wraps(fun)
+    @located
+    def named(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        if is_eager(current.trace):
+            return fun(*args, **kwargs)
+        leaves, in_tree = tree_flatten((args, kwargs))
+        # what isn't traced stays as it is: Python code may look at it
+        in_mask = [isinstance(x, Tracer) for x in leaves]
+        tracers, rest = partition_list(leaves, in_mask)
+        out_tree: PyTreeDef
+        out_mask: list[bool]
+        out_rest: list[Any]
+
+        def on_tracers(*xs: Tracer) -> list[Tracer]:
+            nonlocal out_tree, out_mask, out_rest
+            inner, inner_kwargs = in_tree.unflatten(merge_lists(xs, rest, in_mask))
+            outs, out_tree = tree_flatten(fun(*inner, **inner_kwargs))
+            out_mask = [isinstance(x, Tracer) for x in outs]
+            traced, out_rest = partition_list(outs, out_mask)
+            return traced
+
+        avals = [x.aval for x in tracers]
+        jaxpr = stage(on_tracers, avals, name=label, transform="named_call", about=fun)
+        program, _ = hash_consed(jaxpr.without_consts(), fun)
+        results = call_jaxpr(program, [*jaxpr.consts, *tracers], named=True)
+        return out_tree.unflatten(merge_lists(results, out_rest, out_mask))
+
+    return named  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Names the part of a program that is traced within a block.
+
+    As `named_call`, but for a block instead of a function. Where a block is differentiated inside
+    the program that it is traced into, only the operations within it are named; `named_call` names
+    the backward pass too.
+
+    Args:
+      name: the name.
+    Raises: TypeError: the name isn't a string.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> def f(x):
+      ...     with weft.named_scope("normalise"):
+      ...         y = x / np.sum(x)
+      ...     return np.sin(y)
+      >>> [(e.primitive.name, len(e.inputs)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
+      [('call', 1), ('sin', 1)]
+    Source: JAX documentation, `jax.named_scope`.
+    """
+    label = checked_name("named_scope", name)
+    trace = current.trace
+    while trace.outside is not None and not isinstance(trace, StageTrace):
+        trace = trace.outside
+    if not isinstance(trace, StageTrace):
+        yield
+        return
+    begin = len(trace.equations or ())
+    yield
+    named_block(trace, begin, label)
+
+
+@located
+def checked_name(where: str, name: Any) -> str:
+    """The name, if it is a string that isn't empty."""
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")
+    return name
+
+
+# --- values that are known while a function is traced ---
+
+
+def ensure_compile_time_eval() -> ContextDecorator:
+    """Computes known values at once within a block, even while a function is traced.
+
+    Under `jit` every operation is written down, on known values too, so that their results have no
+    elements while tracing. Within this block, what is computed from arrays, scalars and shapes
+    alone is computed at once, and Python can look at it. Operations on traced values are written
+    down as ever. Outside of transformations the block changes nothing. It can be a decorator too.
+
+    Raises (within the block): ConcretizationTypeError: Python looks at a value that is traced.
+    Example:
+      >>> import weft
+      >>> import weft.numpy as np
+      >>> @weft.jit
+      ... def spread(x):
+      ...     with weft.ensure_compile_time_eval():
+      ...         table = np.cumsum(np.arange(4))
+      ...         steps = int(table[-1])      # a number: it decides how the program looks
+      ...     return x * np.ones(steps)
+      >>> spread(2.0).shape
+      (6,)
+    Source: JAX documentation, `jax.ensure_compile_time_eval`.
+    """
+    return _KnownFirst()
+
+
+class _KnownFirst(ContextDecorator):
+    """The block: `core.trace.under` for a `with` statement of the user's, which can't be a call.
+
+    Between its methods' beginning and what they do an interrupt may come, as for any context
+    manager in Python; the transformation around it restores its own trace all the same.
+    """
+
+    def __init__(self) -> None:
+        self._outside: list[Trace] = []
+
+    def _recreate_cm(self) -> "_KnownFirst":  # ContextDecorator's hook: each call has its own
+        return _KnownFirst()
+
+    def __enter__(self) -> None:
+        outside = current.trace
+        self._outside.append(outside)
+        if not outside.computes:
+            current.trace = KnownFirstTrace(outside)
+
+    def __exit__(self, *error: object) -> None:
+        outside = self._outside.pop()
+        current.trace = current.bottom if outside.computes else outside
