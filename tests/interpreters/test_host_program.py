@@ -1,4 +1,4 @@
-"""Short programs that run often: on the host as one Python function, and where their arguments are."""
+"""Short programs that run often: as one Python function on the host, where their arguments are."""
 
 import numpy as np
 import pytest

@@ -65,15 +65,15 @@ def rule(factor):
 def test_a_program_with_two_rules_dies_with_the_later_one(lasting_first):
     lasting = rule(2.0)
     lax.scan(lambda c, _: (lasting(c), None), 1.0, None, length=2)
-    fresh = rule(3.0)
-    reference = weakref.ref(fresh)
-    both = (lasting, fresh) if lasting_first else (fresh, lasting)
-    for transform in (lambda f: f, weft.grad):
-        result = transform(
-            lambda x: lax.scan(lambda c, _: (both[0](both[1](c)), None), x, None, length=2)[0]
-        )(1.0)
-        assert float(result) == 36
-    del fresh, both, transform, result
+
+    def used():
+        fresh = rule(3.0)
+        f, g = (lasting, fresh) if lasting_first else (fresh, lasting)
+        loop = lambda x: lax.scan(lambda c, _: (f(g(c)), None), x, None, length=2)[0]  # noqa: E731
+        assert float(loop(1.0)) == float(weft.grad(loop)(1.0)) == 36
+        return weakref.ref(fresh)
+
+    reference = used()
     gc.collect()
     assert reference() is None
     assert float(lasting(1.0)) == 2

@@ -15,6 +15,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
+from weft.experimental import io_callback
 from weft.sharding import PartitionSpec as P
 
 X = onp.array([1.0, 0.0, 2.0], onp.float32)
@@ -390,3 +391,29 @@ def test_turned_on_within_a_traced_function_it_holds_after_it(transform):
     finally:
         weft.config.update("debug_nans", False)
     assert np.isnan(np.log(np.float32(-1)))
+
+
+@pytest.mark.parametrize("wrap", [weft.jit, lambda f: lambda x: lax.cond(True, f, f, x)])
+def test_of_several_operations_the_first_is_named(wrap):
+    @wrap
+    def f(x):
+        root, y = np.sqrt(x), np.log(x)
+        return y * 2 + root
+
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match="sqrt: made a NaN"):
+        f(-1.0)
+
+
+def test_effects_do_not_happen_again_in_the_search():
+    seen = []
+
+    @weft.jit
+    def f(x):
+        weft.debug.callback(lambda x: seen.append(float(x)), x)
+        y = io_callback(lambda x: onp.float32(x), weft.ShapeDtypeStruct((), "float32"), x * 2)
+        weft.debug.callback(lambda y: seen.append(float(y)), y)
+        return np.log(x)
+
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match="log: made a NaN"):
+        f(-1.0)
+    assert sorted(seen) == [-2, -1]
