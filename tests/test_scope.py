@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from weft.config import callbacks, config, enable_x64, thread
-from weft.scope import DEVICES, MESH, in_scope, named_axis
+from weft.scope import DEVICES, MESH, in_scope, named_axis, on_devices, within_axes
 
 
 def test_named_axes_are_in_the_key_and_not_in_that_of_switches():
@@ -73,4 +73,23 @@ def test_marks_stand_for_something_else():
         with named_axis(DEVICES, 2):
             assert in_scope(DEVICES) == 2
         assert in_scope(DEVICES) == 1
+    assert thread.key is key
+
+
+def test_a_function_runs_within_the_axes_of_maps():
+    key = thread.key
+
+    def inside(x, y):
+        return in_scope(DEVICES), [a for a in thread.axes if a[0] != DEVICES], x, y
+
+    assert on_devices([("i", 4), ("j", 2)], inside, 5, 6) == (1, [("i", 4), ("j", 2)], 5, 6)
+    assert on_devices([("i", 4)], on_devices, [("i", 3)], inside, 5, 6) == (2, [("i", 3)], 5, 6)
+    assert within_axes((), inside, 5, 6) == (None, [], 5, 6)
+    assert thread.key is key
+
+
+def test_an_error_within_axes_leaves_the_scope_as_it_was():
+    key = thread.key
+    with pytest.raises(ZeroDivisionError):
+        on_devices([("i", 4), ("j", 2)], lambda: 1 // 0)
     assert thread.key is key

@@ -41,6 +41,10 @@ def fold(error: Any) -> None:
     hide_callers()
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = show
+    if error.__context__ is not None and stayed_inside(error.__context__):
+        error.__suppress_context__ = (
+            True  # a look-up that missed: "during handling of" says nothing
+        )
     if error.__traceback__ is None:
         error._weft_folded = (None, None)
         return
@@ -67,6 +71,16 @@ def fold(error: Any) -> None:
     error._weft_folded = (left, whole)
     if mode == "remove_frames" and _REMOVED not in getattr(error, "__notes__", ()):
         error.add_note(_REMOVED)
+
+
+def stayed_inside(error: BaseException) -> bool:
+    """True if an error was raised and caught by weft: its traceback has no frame of the user's."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace is not None and is_inside(trace.tb_frame):
+        trace = trace.tb_next
+    return trace is None
 
 
 def chain(entries: list[TracebackType], last: Any) -> Any:
