@@ -9,6 +9,7 @@ UNIFORM = "tests/programs/test_uniformity.py"
 HOST = "tests/interpreters/test_host_program.py"
 NANS = "tests/transforms/test_debug_nans.py"
 ARGUMENTS = "tests/transforms/test_arguments.py"
+CALLS = "tests/transforms/jit/test_where_calls_run.py"
 FFI = "tests/extend/test_ffi.py"
 STATES = "tests/threads/test_switch_caches.py"
 JAXPR = "tests/core/test_jaxpr.py"
@@ -28,9 +29,11 @@ MUTANTS = (
         f"{CONSING} -k two_numbers",
     ),
     Mutant(
-        "Q33", "hash consing: programs in use go first", "programs/hash_consing.py",
-        "found = self.kinds.pop(structure, None) or Variants()",
-        "found = self.kinds.get(structure) or Variants()",
+        "Q33", "hash consing: programs known longest go, in use or not", "programs/hash_consing.py",
+        "        found = self.kinds.pop(structure, None) or Variants()\n"
+        "        keep_latest(self.kinds, structure, found)\n",
+        "        found = self.kinds.get(structure)\n        if found is None:\n"
+        "            found = Variants()\n            keep_latest(self.kinds, structure, found)\n",
         f"{CONSING} -k full_table",
     ),
     Mutant(
@@ -219,19 +222,19 @@ MUTANTS = (
         "Q63", "axis 1.0 is axis 1 the third time", "numpy/plans.py",
         "if known is not first:",
         "if False:",
-        "tests/numpy/test_edges_as_numpy.py tests/numpy/test_reductions.py",
+        "tests/numpy/test_plans.py",
     ),
     Mutant(
         "Q64", "a shape of floats is one of integers the second time", "numpy/plans.py",
         "if known is not argument:",
         "if False:",
-        "tests/numpy/test_edges_as_numpy.py tests/numpy/test_shapes.py",
+        "tests/numpy/test_plans.py",
     ),
     Mutant(
         "Q65", "a number and an array of another device", "numpy/makers.py",
         "                if x1.__class__ is not Array:\n                    kernel = None\n",
         "",
-        "tests/core/test_placements.py tests/transforms/devices/test_placement.py -k operator",
+        f"{CALLS} -k operations",
     ),
     Mutant(
         "Q66", "plans are kept where ranks are looked at", "numpy/makers.py",
@@ -243,13 +246,13 @@ MUTANTS = (
         "Q67", "index arrays: the largest unsigned numbers", "numpy/index_arrays.py",
         "array = np.minimum(array, np.uint64(n))",
         "pass",
-        "tests/numpy/test_indexing.py tests/numpy/test_at.py",
+        "tests/numpy/test_index_arrays.py",
     ),
     Mutant(
         "Q68", "index arrays: few bits, a long axis", "numpy/index_arrays.py",
         "if dtypes.iinfo(places.dtype).max < n:",
         "if False:",
-        "tests/numpy/test_indexing.py tests/numpy/test_at.py",
+        "tests/numpy/test_index_arrays.py",
     ),
     # --- arguments of transformed functions ---
     Mutant(
