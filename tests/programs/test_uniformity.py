@@ -68,10 +68,14 @@ def test_an_argument_that_only_the_outer_map_divides():
 
 
 def test_a_name_that_hides_the_outer_maps():
-    def f(xs):
-        return pmap(lambda x: meeting(x, x), axis_name="i")(xs)
+    """The outer map divides nothing that the inner choice depends on."""
 
-    check(pmap(f, axis_name="i"), X.reshape(2, 2), [[0, 1], [5, 5]])
+    def f(x, ys):
+        return x + pmap(lambda y: meeting(y, y), axis_name="i")(ys)
+
+    ys = np.int32([-1, 2])
+    outer = pmap(f, axis_name="i", in_axes=(0, None))
+    check(lambda x: outer(x, ys), np.int32([0, 10]), [[1, 1], [11, 11]])
 
 
 def test_arrays_may_be_divided_along_axes_that_are_not_mapped_over():

@@ -56,10 +56,10 @@ MUTANTS = (
         f"{POLICIES} -k effect",
     ),
     Mutant(
-        "Q37", "checkpoint: the policy of an inner one is forgotten", "programs/partial_eval.py",
+        "Q37", "checkpoint: an inner one computes again what is saved", "programs/partial_eval.py",
         "return policy if value is None else Either(value, policy)",
-        "return policy",
-        f"{SAVING} -k inside_another",
+        "return value",
+        f"{SAVING} -k outer_policy",
     ),
     Mutant(
         "Q38", "checkpoint of scan: the last carry is that of every step", "higher_order/scan.py",
@@ -118,9 +118,9 @@ MUTANTS = (
     ),
     # --- rules ---
     Mutant(
-        "Q47", "cond: weak if any branch is", "higher_order/cond.py",
-        "weak_type=all(o.weak_type",
-        "weak_type=any(o.weak_type",
+        "Q47", "cond: weak if any branch is", "lax/control_flow.py",
+        "weak = tuple(all(a.weak_type for a in column) for column in columns)",
+        "weak = tuple(any(a.weak_type for a in column) for column in columns)",
         "tests/higher_order/test_cond.py -k weak",
     ),
     Mutant(
@@ -172,7 +172,7 @@ MUTANTS = (
         "Q55", "host programs: a result that comes twice", "interpreters/host_program.py",
         "self.outputs.append((False, results.index(at), v.aval))",
         "self.outputs.append((False, len(results) - 1, v.aval))",
-        f"{HOST} tests/transforms/test_derivatives.py",
+        f"{HOST} -k its_own",
     ),
     # --- where it happened ---
     Mutant(
