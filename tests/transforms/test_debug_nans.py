@@ -417,3 +417,12 @@ def test_effects_do_not_happen_again_in_the_search():
     with weft.debug_nans(True), pytest.raises(FloatingPointError, match="log: made a NaN"):
         f(-1.0)
     assert sorted(seen) == [-2, -1]
+
+
+def test_a_nan_that_came_in_is_counted_among_the_operands():
+    """Of a choice the first operand is the index, which no branch has."""
+    good, bad = onp.float32(1), onp.float32("nan")
+    with weft.debug_nans(True):
+        for number, args in ((1, (bad, good)), (2, (good, bad))):
+            with pytest.raises(FloatingPointError, match=f"it came in with its input {number}:"):
+                lax.cond(True, lambda x, y: (x * 2, y * 3), lambda x, y: (x, y), *args)
