@@ -3,8 +3,10 @@
 import copy
 import dataclasses
 import functools
+import gc
 import pickle
 import threading
+import weakref
 from collections import OrderedDict, defaultdict, namedtuple
 from enum import Enum
 
@@ -630,3 +632,73 @@ def test_flattening_in_many_threads_gives_equal_structures():
         each.join(30)
     assert len(found) == 1200
     assert len(set(found)) == 300
+
+
+def _new_leaf_class(number):
+    return type(f"Leaf{number}", (), {})
+
+
+def _new_namedtuple(number):
+    return namedtuple(f"Pair{number}", "a b")
+
+
+def _new_dataclass(number):
+    return tree_util.register_dataclass(dataclasses.make_dataclass(f"Record{number}", "ab"))
+
+
+def _new_node_class(number):
+    cls = type(f"Node{number}", (), {"__init__": lambda self, *ab: setattr(self, "ab", ab)})
+    tree_util.register_pytree_node(cls, lambda x: (x.ab, None), lambda _, ab: cls(*ab))
+    return cls
+
+
+NEW_CLASSES = {
+    "leaf": _new_leaf_class,
+    "namedtuple": _new_namedtuple,
+    "dataclass": _new_dataclass,
+    "node": _new_node_class,
+}
+
+
+def _used(cls):
+    """Trees of a new class go every way; only the class is kept."""
+    x = cls() if cls.__name__.startswith("Leaf") else cls(1, (2, 3))
+    tree = [x, {"k": x, "l": (x,) * 9}]
+    leaves, treedef = tree_util.tree_flatten(tree)
+    assert len(leaves) == treedef.num_leaves
+    assert type(treedef.unflatten(leaves)[0]) is cls
+    return weakref.ref(cls)
+
+
+@pytest.mark.parametrize("make", NEW_CLASSES.values(), ids=NEW_CLASSES)
+def test_classes_that_nobody_has_any_more_die(make):
+    references = [_used(make(i)) for i in range(1000)]
+    gc.collect()
+    alive = sum(r() is not None for r in references)
+    assert alive <= treedef.MOST_CLASSES
+    assert references[0]() is None
+
+
+@pytest.mark.parametrize("name", ["namedtuple", "dataclass", "node"])
+def test_a_class_in_use_stays_registered_when_a_thousand_others_have_come(name):
+    cls = NEW_CLASSES[name]("_that_stays")
+    tree = [cls(1, (2, 3))]
+    treedef = tree_util.tree_structure(tree)
+    for i in range(1000):
+        _used(_new_leaf_class(i))
+    assert tree_util.tree_leaves(tree) == [1, 2, 3]
+    assert tree_util.tree_structure(tree) == treedef
+    assert tree_util.tree_leaves(treedef.unflatten([4, 5, 6])) == [4, 5, 6]
+    assert treedef.flatten_up_to(tree) == [1, 2, 3]
+    if name != "namedtuple":
+        with pytest.raises(ValueError, match="is registered as a pytree node already"):
+            tree_util.register_pytree_node(cls, None, None)
+
+
+def test_a_subclass_and_a_copy_of_a_node_class_are_no_nodes():
+    cls = _new_node_class("_with_a_copy")
+    copy = type(cls.__name__, (), {k: v for k, v in vars(cls).items() if k != "__dict__"})
+    for other in (type("Subclass", (cls,), {}), copy):
+        x = other(1, 2)
+        assert tree_util.tree_leaves([x]) == [x]
+    assert tree_util.tree_leaves([cls(1, 2)]) == [1, 2]

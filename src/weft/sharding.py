@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 
 from .scope import MESH, named_axis
-from .stablehlo.shardy import UNCONSTRAINED
 
 __all__ = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
 
 Index = tuple[slice, ...]
+
+
+class Unconstrained:
+    """In a spec: the compiler decides about this axis."""
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+
+UNCONSTRAINED = Unconstrained()
 
 _entered = threading.local()  # the scopes that `with mesh:` has opened in this thread
 

@@ -14,17 +14,23 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any
 
-from .treedef import DICT, LEAF, MOST_INTERNED, Kind, PyTreeDef, kind_of, kind_of_type
+from .treedef import (
+    DICT,
+    FLATTENERS,
+    LEAF,
+    MOST_INTERNED,
+    Flattener,
+    Kind,
+    PyTreeDef,
+    kind_of,
+    kind_of_type,
+)
 
-# By type; None for leaves. An unknown type is a KeyError, after which `flatten` enters it and
-# starts again: so the known types pay nothing for the unknown.
-_FLATTENERS: dict[type, Callable[[Any, list[Any]], PyTreeDef] | None] = {}
 
-
-def flattener_of(cls: type) -> Callable[[Any, list[Any]], PyTreeDef] | None:
+def flattener_of(cls: type) -> Flattener | None:
     """Makes and enters the flattener of a type, by what the registry says of it now."""
     kind = kind_of_type(cls)
-    flattener: Callable[[Any, list[Any]], PyTreeDef] | None
+    flattener: Flattener | None
     if kind is None:
         flattener = None
     elif cls is dict:
@@ -33,7 +39,7 @@ def flattener_of(cls: type) -> Callable[[Any, list[Any]], PyTreeDef] | None:
         flattener = _sequence_flattener(kind)
     else:
         flattener = _custom_flattener(kind)
-    _FLATTENERS[cls] = flattener
+    FLATTENERS[cls] = flattener
     return flattener
 
 
@@ -51,9 +57,9 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     if is_leaf is not None:
         return leaves, _flatten_until(tree, leaves, is_leaf)
     asked: Any = None
-    while True:
+    while True:  # an unknown type is a KeyError: so the known ones pay nothing for it
         try:
-            flattener = _FLATTENERS[type(tree)]
+            flattener = FLATTENERS[type(tree)]
             if flattener is None:
                 return [tree], LEAF
             return leaves, flattener(tree, leaves)
@@ -78,7 +84,7 @@ def _flatten_until(x: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) ->
 def _flatten_parts(parts: Iterable[Any], leaves: list[Any]) -> tuple[PyTreeDef, ...]:
     children = []
     for part in parts:
-        flattener = _FLATTENERS[type(part)]
+        flattener = FLATTENERS[type(part)]
         if flattener is None:
             leaves.append(part)
             children.append(LEAF)
@@ -87,14 +93,14 @@ def _flatten_parts(parts: Iterable[Any], leaves: list[Any]) -> tuple[PyTreeDef, 
     return tuple(children)
 
 
-def _sequence_flattener(kind: Kind) -> Callable[[Any, list[Any]], PyTreeDef]:
+def _sequence_flattener(kind: Kind) -> Flattener:
     nodes = kind.table(None)
     flat: dict[int, PyTreeDef] = {}  # by length, of leaves only
-    recent: dict[int, PyTreeDef] = {}  # by length
+    recent = kind.recent
 
     def flatten_sequence(x: Any, leaves: list[Any]) -> PyTreeDef:
         for part in x:
-            if _FLATTENERS[type(part)] is not None:
+            if FLATTENERS[type(part)] is not None:
                 break
         else:
             leaves.extend(x)
@@ -144,7 +150,7 @@ def flatten_dict(x: dict[Any, Any], leaves: list[Any]) -> PyTreeDef:
         values_of, flat, nodes, keys = _plan(order)
     values = values_of(x)
     for value in values:
-        if _FLATTENERS[type(value)] is not None:
+        if FLATTENERS[type(value)] is not None:
             break
     else:
         leaves.extend(values)
@@ -176,7 +182,7 @@ def _plan(order: tuple[str, ...]) -> Any:
     return shared
 
 
-def _custom_flattener(kind: Kind) -> Callable[[Any, list[Any]], PyTreeDef]:
+def _custom_flattener(kind: Kind) -> Flattener:
     def flatten_custom(x: Any, leaves: list[Any]) -> PyTreeDef:
         parts, data = kind.apart(x)
         return kind.node(data, _flatten_parts(parts, leaves))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from .tree_flatten import flattener_of
 from .tree_paths import FlattenedIndexKey, GetAttrKey
-from .treedef import KINDS, Kind, enter
+from .treedef import Kind, enter, kind_of_type
 
 Class = TypeVar("Class", bound=type)
 
@@ -22,7 +22,7 @@ def _register(kind: Kind) -> None:
     cls = kind.type
     if not isinstance(cls, type):
         raise TypeError(f"a pytree node type must be a class; got {cls!r}")
-    known = KINDS.get(cls)
+    known = kind_of_type(cls)
     if known is not None and not known.is_namedtuple:
         raise ValueError(f"{cls.__name__} is registered as a pytree node already")
     enter(kind)

@@ -11,9 +11,10 @@ it would keep that alive. Equality is by value in any case.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
 from .tree_paths import DictKey, GetAttrKey, SequenceKey, mismatch, shown
@@ -24,8 +25,22 @@ USES_BEFORE_COMPILING = 32  # about what compiling costs, in uses of the recursi
 LEAF_TYPES: set[type] = {bool, int, float, complex}
 """Types that `PyTreeDef.matcher` takes for leaves without asking; see `register_leaf_types`."""
 
+MOST_CLASSES = 512
+"""So many of the classes met last are in the tables; a class that nobody else has any more dies
+when as many others have come. Classes written in C are there for ever, as they live for ever."""
+
 KINDS: dict[type, Kind | None] = {}
-"""Every type seen so far: its kind, None if it is a leaf's."""
+"""The types met last: their kinds, None for those of leaves."""
+
+Flattener: TypeAlias = "Callable[[Any, list[Any]], PyTreeDef]"
+
+FLATTENERS: dict[type, Flattener | None] = {}
+"""Their flatteners, None for those of leaves (`tree_flatten.py`)."""
+
+# The kind of a class is an attribute of the class, so that it lives as long as that; the tables are
+# only the fast way to it.
+_ATTRIBUTE = "__pytree_kind__"
+_met: list[type] = []  # the classes in the tables that may die, in the order in which they came
 
 
 class Kind:
@@ -40,7 +55,9 @@ class Kind:
       is_namedtuple: whether the type takes its children as positional arguments.
     """
 
-    __slots__ = ("fields", "flatten", "is_namedtuple", "keys", "tables", "type", "unflatten")
+    __slots__ = (
+        "fields", "flatten", "is_namedtuple", "keys", "recent", "tables", "type", "unflatten",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +76,7 @@ class Kind:
         self.fields = fields
         self.is_namedtuple = is_namedtuple
         self.tables: dict[Any, dict[Any, PyTreeDef]] = {}
+        self.recent: dict[int, PyTreeDef] = {}  # the last of a length, of sequences
 
     def node(self, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
         """The treedef of such a node; the same object for the same structure, if it is plain."""
@@ -78,8 +96,15 @@ class Kind:
     def table(self, data: Any) -> dict[Any, PyTreeDef]:
         """The interned treedefs of such nodes, for plain data, by their children."""
         if len(self.tables) >= MOST_INTERNED and data not in self.tables:
+            self.forget()
             self.tables.clear()
         return self.tables.setdefault(data, {})
+
+    def forget(self) -> None:
+        """Forgets the interned treedefs: equal ones may be two objects from here on."""
+        self.recent.clear()
+        for table in list(self.tables.values()):
+            table.clear()
 
     def apart(self, x: Any) -> tuple[tuple[Any, ...], Any]:
         """`flatten(x)`, checked."""
@@ -361,23 +386,61 @@ def kind_of(x: Any) -> Kind | None:
 
 def kind_of_type(cls: type) -> Kind | None:
     """The node class of direct instances of `cls`; None if they are leaves."""
-    if cls not in KINDS:
-        _classify(cls)
-    return KINDS[cls]
+    try:
+        return KINDS[cls]
+    except KeyError:
+        return _classified(cls)
 
 
-def _classify(cls: type) -> None:
-    """Enters an unknown type: a namedtuple class is a node, anything else is a leaf."""
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        enter(_namedtuple_kind(cls))
-    else:
-        KINDS[cls] = None
+def _classified(cls: type) -> Kind | None:
+    """Enters a type that is not in the tables: a registered one has its kind, a namedtuple class is
+    a node, anything else is a leaf."""
+    with _lock:
+        kind: Kind | None = cls.__dict__.get(_ATTRIBUTE)
+        if kind is None or kind.type is not cls:  # the attributes of another class were copied
+            kind = None
+            if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+                kind = _namedtuple_kind(cls)
+                enter(kind)
+                return kind
+        KINDS[cls] = kind
+        if cls.__flags__ & _MADE_AT_RUN_TIME:
+            _meet(cls)
+        return kind
+
+
+_MADE_AT_RUN_TIME = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the others are static memory of C
 
 
 def enter(kind: Kind) -> None:
     """Adds a kind of node to the registry."""
-    KINDS[kind.type] = kind
-    LEAF_TYPES.discard(kind.type)
+    cls = kind.type
+    KINDS[cls] = kind
+    LEAF_TYPES.discard(cls)
+    try:
+        type.__setattr__(cls, _ATTRIBUTE, kind)
+    except TypeError:  # written in C
+        return
+    _meet(cls)
+
+
+def _meet(cls: type) -> None:
+    """Notes a class that came into the tables; of very many, the older half leaves them."""
+    with _lock:
+        _met.append(cls)
+        if len(_met) <= MOST_CLASSES:
+            return
+        old = _met[: MOST_CLASSES // 2]
+        del _met[: MOST_CLASSES // 2]
+        for kind in list(KINDS.values()):  # interned structures have others in them, with classes
+            if kind is not None:
+                kind.forget()
+        for gone in old:
+            FLATTENERS.pop(gone, None)
+            KINDS.pop(gone, None)
+
+
+_lock = threading.RLock()
 
 
 def register_leaf_types(*types: type) -> None:
@@ -390,7 +453,7 @@ def register_leaf_types(*types: type) -> None:
       [b'x', b'y']
     """
     for cls in types:
-        if KINDS.get(cls) is not None or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        if kind_of_type(cls) is not None:
             raise ValueError(f"register_leaf_types: {cls.__name__} is a type of nodes")
     LEAF_TYPES.update(types)
 

@@ -130,3 +130,32 @@ def test_a_second_run_is_without_effects_that_nothing_needs():
     assert names(body) == ["io_callback", "add"]
     plain = weft.make_jaxpr(sin)(1.0)
     assert without_effects(plain) is plain
+
+
+def test_a_solver_stays_one_where_its_effects_are_left_out():
+    """A parameter may be a NamedTuple of programs: without effects it is still one."""
+
+    def solve(matvec, b):
+        weft.debug.callback(lambda b: None, b)
+        return b / 3.0
+
+    def step(c):
+        i, x = c
+        solved = weft.lax.custom_linear_solve(lambda x: 3.0 * x, x, solve, lambda mv, b: b / 3.0)
+        return i + 1, sin(solved)
+
+    def loop(x):
+        return weft.lax.while_loop(lambda c: c[0] < 3, step, (0, x))[1]
+
+    def slope(x):
+        total = 1.0
+        for _ in range(3):
+            x, total = np.sin(x / 3), total * np.cos(x / 3) / 3
+        return total
+
+    x, h = 1.0, 1e-5
+    _, (first, second) = weft.jvp(
+        lambda x: (loop(x), weft.linearize(loop, x)[1](1.0)), (x,), (1.0,)
+    )
+    np.testing.assert_allclose(first, slope(x), rtol=1e-5)
+    np.testing.assert_allclose(second, (slope(x + h) - slope(x - h)) / (2 * h), rtol=1e-4)

@@ -6,10 +6,8 @@ import weakref
 import numpy as np
 
 import weft
-from weft.core.aval import aval
 from weft.core.jaxpr import run, subjaxprs
 from weft.core.trace import current
-from weft.interpreters.stage import stage
 from weft.primitives.families import unary
 from weft.primitives.transcendental import sin
 
@@ -84,16 +82,31 @@ def test_tracing_leaves_no_cycles_that_hold_arrays():
 
 
 def test_a_value_is_freed_after_its_last_use():
-    alive, made = [], []
+    """A chain of twenty steps holds two values at a time, as the same loop in Python does."""
+    alive, most = [], 0
 
     def evaluate(x):
-        alive.append([r() is not None for r in made])
+        nonlocal most
         out = x + 1
-        made.append(weakref.ref(out))
+        alive.append(weakref.ref(out))
+        most = max(most, sum(r() is not None for r in alive))
         return out
 
-    step = unary("step_for_last_uses", "x + 1", evaluate=evaluate, stablehlo=None, accepts="float")
-    jaxpr = stage(lambda x: [step(step(step(step(x))))], [aval((3,), np.dtype(np.float32))])
-    with weft.config.temporarily(eager_tier="host"):
-        run(jaxpr, [f32([1.0, 2.0, 3.0])], current.trace)
-    assert alive == [[], [True], [False, True], [False, False, True]]
+    step = unary("counted_step", "x + 1", evaluate=evaluate, stablehlo="none", host_limit=None)
+
+    def chain(x):
+        for _ in range(20):
+            x = step(x)
+        return x
+
+    x = f32(np.zeros(8))
+    jaxpr = weft.make_jaxpr(chain)(x)
+    alive.clear()
+    most = 0
+    (y,) = run(jaxpr, [x], current.base)
+    np.testing.assert_array_equal(np.asarray(y), np.full(8, 20))
+    assert len(alive) == 20
+    in_run, most = most, 0
+    alive.clear()
+    chain(x)
+    assert in_run == most == 2

@@ -78,3 +78,21 @@ def test_what_decides_how_often_a_loop_runs_is_no_linear_argument_of_it():
             transformed(x)
     with pytest.raises(TypeError, match="reverse-mode differentiation"):
         weft.linear_transpose(lambda x: steps(x) + x, x)(x)
+
+
+def test_a_switch_that_is_turned_on_while_a_function_is_traced_stays_on_after_it():
+    x = np.asarray(-1.0)
+
+    def turns_it_on(x):
+        weft.config.update("debug_nans", True)
+        return x
+
+    try:
+        for transform, argument in ((weft.jit, x), (weft.grad, x), (weft.vmap, x[None])):
+            weft.config.update("debug_nans", False)
+            transform(turns_it_on)(argument)
+            with pytest.raises(FloatingPointError, match="log: made a NaN"):
+                np.log(x)
+    finally:
+        weft.config.update("debug_nans", False)
+    assert onp.isnan(np.log(x))

@@ -11,7 +11,7 @@ import numpy as np
 from cases.case import Case, kind_of
 
 import weft.numpy.operators  # noqa: F401  (fills the hook that gives operators their meaning)
-from weft.compiler.program import Program
+from weft.compiler.loaded import run_jaxpr
 from weft.core.array import from_host
 from weft.core.value import Value
 from weft.interpreters.stage import stage
@@ -61,7 +61,7 @@ def compiled(function: Callable[..., Any], arrays: Sequence[Any]) -> list[np.nda
     """The outputs of the function compiled as one program."""
     args = values(arrays)
     jaxpr = stage(function, [a.aval for a in args])
-    return [np.asarray(o.host()) for o in Program(jaxpr).run(args)]
+    return [np.asarray(o.host()) for o in run_jaxpr(jaxpr, args)]
 
 
 def compiled_together(

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from weft.compiler.disk_cache import compile_or_load
-from weft.compiler.program import Program, buffer_on
+from weft.compiler.placing import buffer_on
+from weft.compiler.program import Program
 from weft.config import eager_tier
 from weft.core.array import Array, from_host
 from weft.interpreters.stage import stage
@@ -21,10 +22,10 @@ def as_on_a_gpu(primitive, arrays, params):
     args = [from_host(a) for a in arrays]
     program = Program(stage(lambda *xs: [primitive(*xs, **params)], [a.aval for a in args]))
     device = client.default_device()
-    text, _ = program.lowered("cuda")
-    assert text != program.lowered("cpu")[0]
-    executable = compile_or_load(text, program.types, device, {})
-    results = executable.execute([buffer_on(args[i], device) for i in program.kept])
+    text, _ = program.text("cuda")
+    assert text != program.text("cpu")[0]
+    executable = compile_or_load(text, program.result_types, device, {})
+    results = executable.execute([buffer_on(args[i], device) for i in program.live])
     (out,) = (
         Array(None, v.aval, r) for v, r in zip(program.stripped.outvars, results, strict=True)
     )

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import lax, random, tree_util
-from weft.compiler.program import Program
+from weft.compiler.loaded import run_jaxpr
 from weft.interpreters.stage import stage
 from weft.primitives import random_bits as bits
 
@@ -26,8 +26,8 @@ def words(*xs):
 def compiled(function, *args):
     """The outputs of a program of XLA's, whatever the sizes."""
     values = [weft.numpy.asarray(a) for a in args]
-    program = Program(stage(lambda *xs: list(function(*xs)), [v.aval for v in values]))
-    return [np.asarray(o) for o in program.run(values)]
+    jaxpr = stage(lambda *xs: list(function(*xs)), [v.aval for v in values])
+    return [np.asarray(o) for o in run_jaxpr(jaxpr, values)]
 
 
 @pytest.mark.parametrize("repeat", [1, 50])  # by ints, by arrays

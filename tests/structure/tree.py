@@ -15,9 +15,9 @@ SOURCE = ROOT / "src" / "weft"
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
     "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration "
-    "config scope switch_values switch_state errors lazy",
+    "config scope sharding switch_values switch_state errors lazy",
     "core stablehlo",
-    "runtime primitives sharding",
+    "runtime primitives",
     "compiler distributed",
     "interpreters",
     "programs",

@@ -95,7 +95,7 @@ def jit_first_calls():
         return lambda i: g(x), onp.sin(X) * 2
 
     first_calls(make, 1)
-    assert sorted(traced) == list(range(6))  # traced once each
+    assert set(traced) == set(range(6))  # several may trace one; one compiles it
 
 
 def jit_said_in_each_thread():

@@ -190,21 +190,21 @@ def test_equal_calls_are_one_program():
         traced.append(1)
         return c + weft.pure_callback(host_sin, F32, x), None
 
-    from weft.compiler import program
+    from weft.compiler import loaded
 
     made = []
-    original = program.Program.compiled
+    original = loaded.compile_program
 
-    def counting(self, *args):
-        made.append(self.name)
-        return original(self, *args)
+    def counting(program, *args):
+        made.append(program.name)
+        return original(program, *args)
 
-    program.Program.compiled = counting
+    loaded.compile_program = counting
     try:
         for _ in range(3):  # un-jitted: traced each time, and found to be the same
             lax.scan(body, 0.0, np.arange(3.0))
     finally:
-        program.Program.compiled = original
+        loaded.compile_program = original
     assert len(made) == 1
 
 

@@ -49,7 +49,7 @@ class _Cache:
     """The cache of this process. There is one."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # reentrant: a signal handler may compile too
         self.directory: str | None = None  # None: as the switches say
         self.size: int | None = None
         self.hits = 0
@@ -146,7 +146,7 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
     if isinstance(device, runtime.Group):  # code for one device is the same for all of them
         fields.append(repr(device).encode())
     digest = sha256()
-    for field in (*fields, text.encode()):
+    for field in (*fields, text.encode()):  # with its name: profiles show that
         digest.update(len(field).to_bytes(8, "little"))  # so that no two lists read the same
         digest.update(field)
     return str(digest.hexdigest())

@@ -19,31 +19,36 @@ from .dead_code import jaxpr_calls_host
 def lower(
     jaxpr: Jaxpr,
     *,
+    name: str = "",
     donated: Sequence[int] = (),
     platform: str = "cpu",
     axes: Sequence[tuple[Any, int]] = (),
     meshes: Meshes | None = None,
-    marks: Sequence[str] = (),
-    result_marks: Sequence[str] = (),
+    argument_attributes: Sequence[str] = (),
+    result_attributes: Sequence[str] = (),
 ) -> tuple[str, Module]:
     """The program as StableHLO text, with a public function `main`.
 
     Args:
       jaxpr: without constants (`Jaxpr.without_consts`).
+      name: of the module, if it is to have one.
       donated: which inputs may be overwritten.
       axes: the named axes that its replicas are counted over, row by row: (name, size) pairs.
       meshes: of a program for several devices.
-      marks, result_marks: further attributes of arguments and results, as text.
+      argument_attributes, result_attributes: further ones of arguments and results, as text.
     Returns: the text, and the module (which keeps alive what the program refers to).
     """
-    module = Module()
+    module = Module(name)
     module.platform, module.axes, module.meshes = platform, tuple(axes), meshes
     every = [
-        [*["jax.buffer_donor = true"] * (i in donated), *filter(None, marks[i : i + 1])]
+        [
+            *["jax.buffer_donor = true"] * (i in donated),
+            *filter(None, argument_attributes[i : i + 1]),
+        ]
         for i in range(len(jaxpr.invars))
     ]
     calls = jaxpr_calls_host(jaxpr)
-    ends = [*result_marks, *[""] * calls] if result_marks else []
+    ends = [*result_attributes, *[""] * calls] if result_attributes else []
 
     def main(block: Block, args: Sequence[Operand]) -> list[Operand]:
         outs = lower_jaxpr(block, jaxpr, args)

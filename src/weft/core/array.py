@@ -1,6 +1,6 @@
 """Arrays and tracers: the two kinds of value, and how Python and NumPy data become arrays.
 
-Knows where elements may be kept; the base trace knows how to move them.
+The base trace knows how to move elements between the host and devices.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
+from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
+from .placement import ArrayType
 from .source import noted
 from .trace import current
 from .value import Value
@@ -21,24 +23,33 @@ class Shard:
 
     device: Any
     index: tuple[slice, ...]
-    """Which part it is: `x[index]`."""
+    """The part: `x[index]`."""
     data: "Array"
     replica_id: int
-    """How many devices before this one have the same part."""
+    """The number of devices before this one that have the same part."""
 
 
 class Array(Value):
-    """An immutable array: on the host, on a device, or both. Made by weft's functions.
+    """An immutable array: on the host, on devices, or both. Made by weft's functions.
 
-    An uncommitted array (this class) may be moved to where it is needed; see `PlacedArray`.
+    `type` says what it is and where (`core/placement.py`), `aval` only what it is. Both are slots:
+    every eager operation reads them.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_host", "aval")
+    __slots__ = ("__weakref__", "_buffer", "_host", "aval", "type")
+    type: ArrayType
 
-    def __init__(self, host: Any, aval: Aval, buffer: Any = None) -> None:
+    def __init__(self, host: Any, type: ArrayType, buffer: Any = None) -> None:
+        """
+        Args:
+          host: the elements in NumPy, if they are on the host.
+          type: an aval for an array that may be anywhere.
+          buffer: XLA's, on the devices that the type says, or else on the default device.
+        """
         self._host = host
         self._buffer = buffer
-        self.aval = aval
+        self.type = type
+        self.aval = type if type.__class__ is Aval else type.aval
 
     def concrete(self) -> "Array":
         return self
@@ -86,24 +97,34 @@ class Array(Value):
 
     @property
     def device(self) -> Any:
-        """The device that holds the array (the default one for an array on the host)."""
-        return current.base.device_of(self)
+        """The device that holds the array (the default one for an array on the host).
+
+        For an array on several devices, its sharding; `devices()` is the set of them.
+        """
+        return self.type.placement.device or current.base.default_device(self)
 
     def devices(self) -> set[Any]:
         """The devices that hold the array."""
-        return {self.device}
+        return set(self.type.placement.devices or (self.device,))
 
     @property
-    def sharding(self) -> Any:
-        """How the array lies on devices."""
-        return current.base.sharding_of(self)
+    def sharding(self) -> Sharding:
+        """The part of the array that each of its devices has."""
+        return self.type.placement.sharding or SingleDeviceSharding(self.device)
 
     @property
     def addressable_shards(self) -> list[Shard]:
-        """The parts that this process has: here the one on the only device."""
-        if self.is_deleted():
-            self.host()  # says so
-        return [Shard(self.device, (slice(None),) * self.ndim, self, 0)]
+        """The parts that this process has."""
+        parts = {part.device: part for part in current.base.parts_of(self)}
+        sharding = self.sharding
+        shards = []
+        seen: dict[Any, int] = {}
+        for device, index in zip(sharding.devices, sharding.indices(self.shape), strict=True):
+            key = tuple((part.start, part.stop) for part in index)
+            copies = seen[key] = seen.get(key, -1) + 1
+            if device in parts:
+                shards.append(Shard(device, index, parts[device], copies))
+        return shards
 
     def addressable_data(self, index: int) -> "Array":
         """The part on the device of this number among those of this process."""
@@ -111,8 +132,13 @@ class Array(Value):
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether each of its devices has all of the array."""
-        return True
+        """True if each of its devices has all of the array."""
+        return self.sharding.is_fully_replicated
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """True if this process has all of the array's devices."""
+        return self.sharding.is_fully_addressable
 
     @property
     def global_shape(self) -> tuple[int, ...]:
@@ -121,11 +147,11 @@ class Array(Value):
 
     @property
     def committed(self) -> bool:
-        """Whether the array stays where it was put."""
-        return False
+        """True if the array stays where it was put."""
+        return self.type.placement.committed
 
     def block_until_ready(self) -> "Array":
-        """Waits until the array has been computed, and gives it."""
+        """Waits until the array has been computed; returns it."""
         current.base.wait(self)
         return self
 
@@ -133,45 +159,28 @@ class Array(Value):
         """Begins copying to the host; on the CPU there is nothing to copy."""
 
     def delete(self) -> None:
-        """Gives the memory back now; using the array afterwards is an error."""
+        """Frees the memory now; using the array afterwards is an error."""
         current.base.delete(self)
 
     def is_deleted(self) -> bool:
-        """Whether the memory was given back or donated."""
+        """True if the memory was freed or donated."""
         return current.base.is_deleted(self)  # type: ignore[no-any-return]
 
     def is_ready(self) -> bool:
-        """Whether the array has been computed."""
+        """True if the array has been computed."""
         return current.base.is_ready(self)  # type: ignore[no-any-return]
 
     def unsafe_buffer_pointer(self) -> int:
         """The address of the memory; valid while the array lives."""
+        if self.type.placement.group is not None:
+            raise noted(
+                ValueError(
+                    f"unsafe_buffer_pointer: a {self.aval} array on {len(self.devices())} devices "
+                    "has no single address\n"
+                    "  fix: addressable_shards[i].data.unsafe_buffer_pointer()"
+                )
+            )
         return current.base.pointer(self)  # type: ignore[no-any-return]
-
-    @property
-    def is_fully_addressable(self) -> bool:
-        """Whether this process holds all of the array."""
-        return True
-
-
-class PlacedArray(Array):
-    """An array on a device that was named: computations with it run there, if it is committed.
-
-    It isn't if only the switch `default_device` put it there.
-    """
-
-    __slots__ = ("_committed", "_device")
-
-    def __init__(
-        self, host: Any, aval: Aval, buffer: Any, device: Any, committed: bool = True
-    ) -> None:
-        super().__init__(host, aval, buffer)
-        self._device = device
-        self._committed = committed
-
-    @property
-    def committed(self) -> bool:
-        return self._committed
 
 
 class Tracer(Value):
@@ -193,7 +202,7 @@ class Tracer(Value):
     __str__ = __repr__
 
     def block_until_ready(self) -> "Tracer":
-        """Gives the value itself: there is nothing to wait for."""
+        """Returns the value itself: there is nothing to wait for."""
         return self
 
     def __deepcopy__(self, memo: Any) -> "Tracer":

@@ -13,23 +13,31 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .placement import ANYWHERE, Placement
 
 
 class Aval:
     """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
 
     A weak aval is that of a Python scalar: it takes the dtype of what it meets.
-    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written.
+    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
+    the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
     """
 
     __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "text", "weak_type")
 
+    placement: Placement = ANYWHERE
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
     ndim: int
     size: int
     text: str | None
+
+    @property
+    def aval(self) -> "Aval":
+        """Itself."""
+        return self
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

@@ -4,13 +4,18 @@ Knows primitives by name only; knows nothing of how a jaxpr is made or run.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .array import Array
 from .aval import Aval
 from .derived import derived
 from .printing import jaxpr_text
-from .source_location import at_location
+from .source_location import SourceLocation, at_location
+from .trace import Params, Trace
+from .value import Value
+
+if TYPE_CHECKING:
+    from .primitive import Primitive
 
 
 class Var:
@@ -36,16 +41,16 @@ class Equation:
 
     def __init__(
         self,
-        primitive: Any,
+        primitive: "Primitive",
         inputs: Sequence[Any],
-        params: tuple[tuple[str, Any], ...],
+        params: Params,
         outvars: Sequence[Var],
-        source: Any = None,
+        source: SourceLocation | None = None,
     ) -> None:
         self.primitive, self.inputs, self.params, self.outvars = primitive, inputs, params, outvars
         self.source = source
 
-    def replace(self, inputs: Sequence[Any], outvars: Sequence[Var]) -> "Equation":
+    def replace(self, inputs: Sequence["Atom"], outvars: Sequence[Var]) -> "Equation":
         """The same operation between other variables."""
         return Equation(self.primitive, inputs, self.params, outvars, self.source)
 
@@ -152,9 +157,9 @@ def consts_as_inputs(jaxpr: Jaxpr) -> Jaxpr:
     return Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
 
 
-def run(jaxpr: Jaxpr, args: Sequence[Any], trace: Any) -> list[Any]:
+def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     """Interprets a jaxpr under `trace`, equation by equation."""
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    env: dict[Var, Value] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     del args  # the caller's, perhaps: a value is to be freed after its last use
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
@@ -189,7 +194,7 @@ def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
     return found
 
 
-def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]:
+def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[Any]:
     """As `run`, where equations know which line of the user's they come from."""
     for e in jaxpr.equations:
         inputs = [env[v] if type(v) is Var else v for v in e.inputs]
@@ -203,14 +208,14 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Any], trace: Any) -> list[Any]
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
 
 
-def uses_axis(primitive: Any, params: tuple[tuple[str, Any], ...], name: Any) -> bool:
+def uses_axis(primitive: "Primitive", params: Params, name: Any) -> bool:
     """True if an operation refers to a named axis, itself or in a jaxpr inside."""
     if primitive.collective_rule is not None:
         return name in dict(params)["axes"]
     return primitive.takes_axis and name in axes_inside(params)
 
 
-def axes_inside(params: tuple[tuple[str, Any], ...]) -> frozenset[Any]:
+def axes_inside(params: Params) -> frozenset[Any]:
     """The named axes that the jaxprs inside an operation refer to, and rules of the user's."""
     found: frozenset[Any] = frozenset()
     for jaxpr in subjaxprs(params):
@@ -232,7 +237,7 @@ def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
     return found
 
 
-def subjaxprs(params: tuple[tuple[str, Any], ...]) -> Iterator[Jaxpr]:
+def subjaxprs(params: Params) -> Iterator[Jaxpr]:
     """The jaxprs inside an equation's params."""
     for _, value in params:
         if isinstance(value, Jaxpr):

@@ -50,7 +50,7 @@ from .aval import Aval
 from .bounded import remember_under
 from .derived import Owner
 from .source import NOTED, note_user_line
-from .trace import current
+from .trace import Params, current
 from .value import Value
 
 Rule = Callable[..., Any]
@@ -167,12 +167,12 @@ class Primitive:
     def __repr__(self) -> str:
         return self.name
 
-    def keeps_derivatives_on(self, params: Any) -> Owner | None:
+    def keeps_derivatives_on(self, params: Params) -> Owner | None:
         """The parameter on which derivatives of an operation are kept, so that they die with it;
         `None` if they are kept on the primitive."""
         return None
 
-    def out(self, args: Any, params: Any) -> Any:
+    def out(self, args: Any, params: Params) -> Any:
         """The output's aval, or a tuple of them, for values and params."""
         avals = [a.aval for a in args]
         key = (params, *avals)
@@ -277,12 +277,12 @@ class HigherOrder(Primitive):
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
 
-    def out(self, args: Any, params: Any) -> Any:
+    def out(self, args: Any, params: Params) -> Any:
         if self.type_rule is None:
             raise errors.MissingRuleError(f"{self}: has no type rule")
         return tuple(self.type_rule(*[a.aval for a in args], **dict(params)))
 
-    def keeps_derivatives_on(self, params: Any) -> Owner:
+    def keeps_derivatives_on(self, params: Params) -> Owner:
         inner = params[0][1]
         return inner[0] if isinstance(inner, tuple) else inner  # type: ignore[no-any-return]
 
@@ -316,7 +316,7 @@ def is_linear(arg: Any) -> bool:
     return type(arg) is Aval
 
 
-def unhashable(primitive: Primitive, params: Any) -> Exception:
+def unhashable(primitive: Primitive, params: Params) -> Exception:
     """The error for a parameter that can't be a part of a key."""
     for name, value in params:
         try:

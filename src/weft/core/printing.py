@@ -4,19 +4,25 @@ Knows the shape of a jaxpr by its attributes; imports none of it.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..typing import DType
+    from .aval import Aval
+    from .jaxpr import Atom, Jaxpr
+    from .trace import Params
 
 _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 
 
-def dtype_text(dtype: Any) -> str:
+def dtype_text(dtype: "DType") -> str:
     """`f32` for float32, `i8` for int8, `bool`, `key` …"""
     name = str(dtype.name)
     stem = name.rstrip("0123456789")
     return _SHORT[stem] + name[len(stem) :] if stem in _SHORT else name
 
 
-def aval_text(aval: Any) -> str:
+def aval_text(aval: "Aval") -> str:
     """`f32[3,4]`; a weak type has a star."""
     return f"{dtype_text(aval.dtype)}[{','.join(map(str, aval.shape))}]{'*' * aval.weak_type}"
 
@@ -27,7 +33,7 @@ class _Names:
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
 
-    def __getitem__(self, var: Any) -> str:
+    def __getitem__(self, var: "Atom") -> str:
         number = self.names.get(id(var))
         if number is None:
             n, letters = len(self.names), ""
@@ -38,7 +44,7 @@ class _Names:
         return number
 
 
-def jaxpr_text(jaxpr: Any, typed: bool = True) -> str:
+def jaxpr_text(jaxpr: "Jaxpr", typed: bool = True) -> str:
     """The program as text.
 
     Example:
@@ -47,21 +53,21 @@ def jaxpr_text(jaxpr: Any, typed: bool = True) -> str:
     return "\n".join(_lines(jaxpr, typed))
 
 
-def _lines(jaxpr: Any, typed: bool) -> Iterator[str]:
+def _lines(jaxpr: "Jaxpr", typed: bool) -> Iterator[str]:
     names = _Names()
     used = {id(v) for e in jaxpr.equations for v in e.inputs} | {id(v) for v in jaxpr.outvars}
 
-    def binder(var: Any) -> str:
+    def binder(var: "Atom") -> str:
         name = names[var]
         return f"{name}:{aval_text(var.aval)}" if typed else name
 
-    def atom(var: Any) -> str:
+    def atom(var: "Atom") -> str:
         if hasattr(var, "host"):  # a literal
             text = str(var.host())
             return f"{text}:{aval_text(var.aval)}" if typed else text
         return names[var]
 
-    def out(var: Any) -> str:
+    def out(var: "Atom") -> str:
         return (
             binder(var) if id(var) in used else "_" + (f":{aval_text(var.aval)}" if typed else "")
         )
@@ -88,7 +94,7 @@ def _lines(jaxpr: Any, typed: bool) -> Iterator[str]:
     yield f"  in ({outs}{',' * (len(jaxpr.outvars) == 1)}) }}"
 
 
-def _params(params: Any, typed: bool) -> Iterator[str]:
+def _params(params: "Params", typed: bool) -> Iterator[str]:
     for name, value in params:
         if hasattr(value, "equations"):
             if name == "jaxpr":

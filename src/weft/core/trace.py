@@ -28,7 +28,7 @@ class Trace:
       closed: True once the function has been traced: the tracers can't be used any more.
       computes: True for the traces at the bottom, which have no other outside.
       transform: the transformation that traces, for messages: `grad`.
-      function: the user's function that is traced, for messages.
+      function: the user's function that is traced, or its name, for messages.
     """
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class Trace:
     closed: bool = False
     computes: bool = False
     transform: str = "trace"
-    function: Callable[..., Any] | None = None
+    function: Callable[..., Any] | str | None = None
 
     def bind(
         self, primitive: "Primitive", args: "Sequence[Value]", params: Params, out: Any = None

@@ -5,14 +5,16 @@ loaded by the first operator and puts itself there (`fill_operators`). Here each
 a line, so that editors and type checkers see it. Knows nothing of how an operation is carried out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import dtypes, errors
 from ..lazy import Deferred
+from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
+from .placement import ArrayType
 from .source import located, noted
 
 
@@ -22,6 +24,8 @@ class Value:
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
     aval: Aval
+    type: ArrayType | None = None
+    """Of an array, its aval and placement: `x.type is x.aval` if it may be anywhere."""
 
     __array_priority__ = 1000  # NumPy's operators leave the work to ours
     __hash__ = None  # type: ignore[assignment]
@@ -67,106 +71,106 @@ class Value:
 
     # --- operators ---
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return Value.operators.add(self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return Value.operators.add(other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return Value.operators.subtract(self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return Value.operators.subtract(other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return Value.operators.multiply(self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: object) -> Any:
         return Value.operators.multiply(other, self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: object) -> Any:
         return Value.operators.matmul(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: object) -> Any:
         return Value.operators.matmul(other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return Value.operators.true_divide(self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return Value.operators.true_divide(other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Any:
         return Value.operators.floor_divide(self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         return Value.operators.floor_divide(other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> Any:
         return Value.operators.remainder(self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: object) -> Any:
         return Value.operators.remainder(other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: object) -> Any:
         return Value.operators.power(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: object) -> Any:
         return Value.operators.power(other, self)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: object) -> Any:
         return Value.operators.bitwise_and(self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: object) -> Any:
         return Value.operators.bitwise_and(other, self)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: object) -> Any:
         return Value.operators.bitwise_or(self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: object) -> Any:
         return Value.operators.bitwise_or(other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: object) -> Any:
         return Value.operators.bitwise_xor(self, other)
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: object) -> Any:
         return Value.operators.bitwise_xor(other, self)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: object) -> Any:
         return Value.operators.left_shift(self, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: object) -> Any:
         return Value.operators.left_shift(other, self)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: object) -> Any:
         return Value.operators.right_shift(self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: object) -> Any:
         return Value.operators.right_shift(other, self)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return Value.operators.equal(self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return Value.operators.not_equal(self, other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return Value.operators.less(self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return Value.operators.less_equal(self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return Value.operators.greater(self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return Value.operators.greater_equal(self, other)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> Any:
         return Value.operators.divmod(self, other)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: object) -> Any:
         return Value.operators.divmod(other, self)
 
     def __neg__(self) -> Any:
@@ -294,15 +298,15 @@ class Value:
         """The bits of the array read as another dtype."""
         return Value.operators.view(self, dtype=dtype)
 
-    def reshape(self, *shape: Any, order: Any = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
         """The elements in another shape."""
         return Value.operators.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
-    def ravel(self, order: Any = "C") -> Any:
+    def ravel(self, order: str = "C") -> Any:
         """The elements along one axis."""
         return Value.operators.ravel(self, order=order)
 
-    def flatten(self, order: Any = "C") -> Any:
+    def flatten(self, order: str = "C") -> Any:
         """The elements along one axis."""
         return Value.operators.ravel(self, order=order)
 
@@ -310,21 +314,21 @@ class Value:
         """The array with its axes permuted."""
         return Value.operators.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
 
-    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
         """The array with two axes exchanged."""
         return Value.operators.swapaxes(self, axis1, axis2)
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: Axes = None) -> Any:
         """The array without axes of length one."""
         return Value.operators.squeeze(self, axis=axis)
 
     def sum(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Sum over axes."""
         return Value.operators.sum(
@@ -333,11 +337,11 @@ class Value:
 
     def prod(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Product over axes."""
         return Value.operators.prod(
@@ -346,21 +350,21 @@ class Value:
 
     def mean(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        keepdims: Any = False,
-        where: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        keepdims: bool = False,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Mean over axes."""
         return Value.operators.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
 
     def std(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        ddof: Any = 0,
-        keepdims: Any = False,
-        where: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Standard deviation over axes."""
         return Value.operators.std(
@@ -369,11 +373,11 @@ class Value:
 
     def var(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        ddof: Any = 0,
-        keepdims: Any = False,
-        where: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Variance over axes."""
         return Value.operators.var(
@@ -382,83 +386,85 @@ class Value:
 
     def min(
         self,
-        axis: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = None,
+        axis: Axes = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Minimum over axes."""
         return Value.operators.min(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
     def max(
         self,
-        axis: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = None,
+        axis: Axes = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Any:
         """Maximum over axes."""
         return Value.operators.max(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
 
-    def ptp(self, axis: Any = None, keepdims: Any = False) -> Any:
+    def ptp(self, axis: Axes = None, keepdims: bool = False) -> Any:
         """Maximum minus minimum over axes."""
         return Value.operators.ptp(self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: Any = None, keepdims: Any = False) -> Any:
+    def argmin(self, axis: Axes = None, keepdims: bool = False) -> Any:
         """Index of the minimum."""
         return Value.operators.argmin(self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: Any = None, keepdims: Any = False) -> Any:
+    def argmax(self, axis: Axes = None, keepdims: bool = False) -> Any:
         """Index of the maximum."""
         return Value.operators.argmax(self, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    def any(self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None) -> Any:
         """True if any element is true, over axes."""
         return Value.operators.any(self, axis=axis, keepdims=keepdims, where=where)
 
-    def all(self, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    def all(self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None) -> Any:
         """True if all elements are true, over axes."""
         return Value.operators.all(self, axis=axis, keepdims=keepdims, where=where)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None) -> Any:
+    def cumsum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Running sum along an axis."""
         return Value.operators.cumsum(self, axis=axis, dtype=dtype)
 
-    def cumprod(self, axis: Any = None, dtype: Any = None) -> Any:
+    def cumprod(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
         """Running product along an axis."""
         return Value.operators.cumprod(self, axis=axis, dtype=dtype)
 
-    def sort(self, axis: Any = -1) -> Any:
+    def sort(self, axis: int = -1) -> Any:
         """The elements sorted along an axis."""
         return Value.operators.sort(self, axis=axis)
 
-    def argsort(self, axis: Any = -1) -> Any:
+    def argsort(self, axis: int = -1) -> Any:
         """The indices that sort along an axis."""
         return Value.operators.argsort(self, axis=axis)
 
-    def searchsorted(self, values: Any, side: Any = "left") -> Any:
+    def searchsorted(self, values: ArrayLike, side: str = "left") -> Any:
         """The indices at which values would keep a sorted array sorted."""
         return Value.operators.searchsorted(self, values, side=side)
 
-    def take(self, indices: Any, axis: Any = None, mode: Any = None) -> Any:
+    def take(self, indices: ArrayLike, axis: Axes = None, mode: str | None = None) -> Any:
         """Elements at indices along an axis."""
         return Value.operators.take(self, indices, axis=axis, mode=mode)
 
-    def repeat(self, repeats: Any, axis: Any = None, total_repeat_length: Any = None) -> Any:
+    def repeat(
+        self, repeats: ArrayLike, axis: Axes = None, total_repeat_length: int | None = None
+    ) -> Any:
         """Each element repeated."""
         return Value.operators.repeat(
             self, repeats, axis=axis, total_repeat_length=total_repeat_length
         )
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Any:
         """The elements moved into an interval."""
         return Value.operators.clip(self, min=min, max=max)
 
-    def round(self, decimals: Any = 0) -> Any:
+    def round(self, decimals: int = 0) -> Any:
         """The elements rounded to decimals."""
         return Value.operators.round(self, decimals)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: object) -> Any:
         """The dot product."""
         return Value.operators.dot(self, other)
 
@@ -470,23 +476,23 @@ class Value:
         """The complex conjugate."""
         return Value.operators.conjugate(self)
 
-    def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The diagonal of two axes."""
         return Value.operators.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
 
-    def trace(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The sum of a diagonal."""
         return Value.operators.trace(self, offset=offset, axis1=axis1, axis2=axis2)
 
-    def nonzero(self, size: Any = None, fill_value: Any = None) -> Any:
+    def nonzero(self, size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
         """The indices of elements that aren't zero."""
         return Value.operators.nonzero(self, size=size, fill_value=fill_value)
 
-    def choose(self, choices: Any, mode: Any = "raise") -> Any:
+    def choose(self, choices: Sequence[ArrayLike], mode: str = "raise") -> Any:
         """One of several arrays for each element."""
         return Value.operators.choose(self, choices, mode=mode)
 
-    def compress(self, condition: Any, axis: Any = None) -> Any:
+    def compress(self, condition: ArrayLike, axis: Axes = None) -> Any:
         """The slices of an axis where a condition holds."""
         return Value.operators.compress(condition, self, axis=axis)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.program import buffer_on
+from ..compiler.placing import buffer_on
 from ..config import config, overrides
 from ..core.array import Array
 from ..core.source import located, noted
@@ -174,7 +174,7 @@ def on_default_device(batch: Any) -> Any:
     batch = device_put(batch)
     with transfers.explicitly():
         for x in tree_leaves(batch):
-            if x.__class__ is Array:
+            if x.__class__ is Array and x.type is x.aval:
                 buffer_on(x, client.default_device())
     return batch
 

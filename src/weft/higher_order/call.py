@@ -7,8 +7,8 @@ seen in the program that XLA makes of the call; `device`, where it is to run.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
-from ..compiler.program import program_of
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
@@ -74,7 +74,7 @@ def named_block(trace: StageTrace, begin: int, name: str) -> None:
 
 @call.execute
 def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: Any) -> list[Array]:
-    return program_of(jaxpr).run(args, device)
+    return run_jaxpr(jaxpr, args, device)
 
 
 @call.lower

@@ -9,8 +9,8 @@ Knows programs; knows nothing of how a solver works.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
-from ..compiler.program import program_of
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
@@ -56,7 +56,7 @@ def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value
 
 @linear_solve.execute
 def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
-    return program_of(jaxpr).run(args)
+    return run_jaxpr(jaxpr, args)
 
 
 @linear_solve.lower

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from ..compiler.loaded import run_program
 from ..compiler.program import Program
 from ..core.array import Array
 from ..core.aval import Aval
@@ -118,7 +119,7 @@ def _(*avals: Aval, **named: Any) -> list[Aval]:
 
 @scan.execute
 def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
-    return scan_program(jaxpr, tuple(named.items())).run(args)
+    return run_program(scan_program(jaxpr, tuple(named.items())), args)
 
 
 @derived

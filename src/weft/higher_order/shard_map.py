@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..compiler.dead_code import jaxpr_calls_host
+from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_jaxpr, with_token
-from ..compiler.program import program_of
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.derived import derived
@@ -142,7 +142,7 @@ def _(
 @shard_map.execute
 def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
     avals = tuple(a.aval for a in args)
-    return program_of(mapping_alone(jaxpr, Mapping(**named), avals)).run(args)
+    return run_jaxpr(mapping_alone(jaxpr, Mapping(**named), avals), args)
 
 
 @derived

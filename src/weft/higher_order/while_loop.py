@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ..compiler.dead_code import jaxpr_calls_host, without_effects
+from ..compiler.loaded import run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
 from ..core.array import Array
@@ -86,7 +87,7 @@ def _(*avals: Aval, body_jaxpr: Jaxpr, **params: Any) -> list[Aval]:
 
 @while_loop.execute
 def _(args: Sequence[Array], *, body_jaxpr: Jaxpr, **params: Any) -> list[Array]:
-    return loop_program(*WhileParams(body_jaxpr, **params)).run(args)
+    return run_program(loop_program(*WhileParams(body_jaxpr, **params)), args)
 
 
 @derived

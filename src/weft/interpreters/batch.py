@@ -13,9 +13,10 @@ from ..core.array import Tracer
 from ..core.aval import aval
 from ..core.checking import check_results
 from ..core.jaxpr import uses_axis
-from ..core.primitive import Axis, Shared
+from ..core.primitive import Axis, Primitive, Shared
 from ..core.source_location import location_of
-from ..core.trace import Trace, current, under
+from ..core.trace import Params, Trace, current, under
+from ..core.value import Value
 from ..primitives.slicing import slice_
 from ..primitives.structural import broadcast_in_dim, reshape
 from ..scope import within_axis
@@ -28,7 +29,7 @@ class BatchTracer(Tracer):
 
     __slots__ = ("value",)
 
-    def __init__(self, trace: Any, value: Any) -> None:
+    def __init__(self, trace: Trace, value: Any) -> None:
         a = value.aval
         self._trace, self.value = trace, value
         self.aval = aval(a.shape[1:], a.dtype, a.weak_type)
@@ -57,12 +58,16 @@ class BatchTrace(Trace):
     outside: Trace
     __slots__ = ("axis", "closed", "function", "name", "outside", "size", "transform")
 
-    def __init__(self, outside: Any, axis: Axis, function: Any = None) -> None:
+    def __init__(
+        self, outside: Trace, axis: Axis, function: Callable[..., Any] | str | None = None
+    ) -> None:
         self.outside, self.axis = outside, axis
         self.size, self.name = axis.size, axis.name
         self.closed, self.transform, self.function = False, "vmap", function
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         values, batched = [], []
         for a in args:
             mine = a.__class__ is BatchTracer and a._trace is self
@@ -85,7 +90,13 @@ class BatchTrace(Trace):
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
         """A function with a derivative rule of its own: both are batched."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
@@ -175,10 +186,18 @@ class ReopenedTrace(BatchTrace):
             for a in args
         ]
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         return super().bind(primitive, self.adopted(args), params, out)
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
         return super().bind_custom(primitive, function, rules, self.adopted(args))
 
 
@@ -192,7 +211,9 @@ class CheckingBatchTrace(BatchTrace):
         super().__init__(*args)
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         result = super().bind(primitive, args, params, out)
         outs = result if primitive.multiple else [result]
         if thread.enable_checks:
@@ -222,7 +243,7 @@ def batch(
     batched: Sequence[bool],
     axis: Axis,
     *,
-    about: Any = None,
+    about: Callable[..., Any] | None = None,
     keep: bool = False,
 ) -> list[Any]:
     """Maps `function` over axis 0 of the batched arguments; every output is batched along axis 0.

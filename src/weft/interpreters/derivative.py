@@ -16,7 +16,8 @@ from ..core.bounded import remember_under
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.primitive import Primitive
-from ..core.trace import under
+from ..core.trace import Params, Trace, under
+from ..core.value import Value
 from ..primitives.structural import zeros
 from .dependence import dependents, partition_equations
 from .host_program import PreparedJaxpr
@@ -63,13 +64,17 @@ class Derivative:
             Any, tuple[PreparedJaxpr, Mask | None]
         ] = {}  # with the outputs, if not all
 
-    def push(self, residuals: Sequence[Any], tangents: Sequence[Any], trace: Any) -> list[Any]:
+    def push(
+        self, residuals: Sequence[Value], tangents: Sequence[Value | None], trace: Trace
+    ) -> list[Any]:
         """Tangents out, for `out_mask`."""
         if self._linear_plan is None:
             self._linear_plan = PreparedJaxpr(self.linear)
         return self._linear_plan.run([*residuals, *tangents], trace)
 
-    def pull(self, residuals: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
+    def pull(
+        self, residuals: Sequence[Value], cts: Sequence[Value | None], trace: Trace
+    ) -> list[Any]:
         """A cotangent, or `None`, for each active argument; `cts` are for `out_mask`."""
         if len(cts) == 1:
             known: Mask = _ONE
@@ -93,7 +98,7 @@ class Derivative:
 _ONE = (True,)
 
 
-def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mask) -> Any:
+def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: Mask) -> Any:
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
     avals = tuple([a.aval for a in args])
     owner = primitive.keeps_derivatives_on(params)
@@ -111,7 +116,7 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Any, mask: Mas
 
 @derived
 def derivative_on(
-    owner: Owner, primitive: Primitive, params: Any, mask: Mask, avals: tuple[Aval, ...]
+    owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> Any:
     """The derivative of an operation that is kept on one of its parameters."""
     rule = primitive.linearize_rule
@@ -120,10 +125,12 @@ def derivative_on(
     return rule(mask, avals, **dict(params))
 
 
-def derive(primitive: Primitive, avals: Sequence[Aval], params: Any, mask: Mask) -> Any:
+def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Mask) -> Any:
     """The derivative of a first-order primitive, from its jvp rule."""
 
-    def pushed(trace: StageTrace, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def pushed(
+        trace: StageTrace, primals: Sequence[Value], tangents: Sequence[Value | None]
+    ) -> Any:
         out = trace.bind(primitive, primals, params)
         if primitive.jvp_rule is None:
             outs = out if primitive.multiple else [out]

@@ -10,6 +10,7 @@ from typing import Any
 from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.trace import Params
 
 
 class _Machine:
@@ -23,7 +24,7 @@ machine = _Machine()
 
 
 def runs_on_host(
-    primitive: Primitive, params: Any, avals: Sequence[Aval], outs: Sequence[Aval]
+    primitive: Primitive, params: Params, avals: Sequence[Aval], outs: Sequence[Aval]
 ) -> bool:
     """True if NumPy carries an operation out at once.
 
@@ -51,7 +52,7 @@ def runs_on_host(
 
 
 def host_kernel(
-    primitive: Primitive, params: Any, avals: Sequence[Aval], out: Any
+    primitive: Primitive, params: Params, avals: Sequence[Aval], out: Any
 ) -> Callable[..., Any] | None:
     """The NumPy function that carries the operation out, or `None` for tier 1."""
     outs = out if primitive.multiple else (out,)

@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import errors
-from ..compiler import layout, program, spmd
+from ..compiler import placing
+from ..compiler.loaded import constrained, run_program
+from ..compiler.program import one_operation
 from ..config import caches, thread
-from ..core.array import Array, PlacedArray, Tracer
+from ..core.array import Array, Tracer
 from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
-from ..core.sharded_array import ShardedArray
-from ..core.source import noted
 from ..core.trace import Trace, current, watch, watched
-from ..runtime import buffer as buffers, client, transfers
-from ..sharding import NamedSharding, SingleDeviceSharding
+from ..runtime import buffer as buffers, client
+from ..runtime.client import Device
+from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
@@ -36,7 +37,7 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = caches.now[primitive.kernels][(params, *[a.aval for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *[a.type for a in args])]
         except KeyError:
             if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
                 return self.execute(primitive, args, params, out)
@@ -45,8 +46,6 @@ class EvaluateTrace(Trace):
             return self.execute(primitive, args, params, out)
         hosts = []
         for a in args:
-            if a.__class__ is not Array:
-                return self.execute(primitive, args, params, out)  # committed to a device
             host = a._host
             hosts.append(self.fetch(a) if host is None else host)
         try:
@@ -62,11 +61,13 @@ class EvaluateTrace(Trace):
         refuse_tracers(primitive, args)
         state = thread.switches
         out = primitive.out(args, params)
-        avals = [a.aval for a in args]
-        kernel = eager_tiers.host_kernel(primitive, params, avals, out)
+        avals, types = [a.aval for a in args], [a.type for a in args]
+        kernel = None
+        if types == avals:  # else it is done where an argument is
+            kernel = eager_tiers.host_kernel(primitive, params, avals, out)
         if "tier" in thread.debug:
             tell_tier(primitive, args, "XLA" if kernel is None else "NumPy")
-        return remember_under(state, primitive.kernels, (params, *avals), (kernel, out))
+        return remember_under(state, primitive.kernels, (params, *types), (kernel, out))
 
     def execute(self, primitive: Primitive, args: Any, params: Any, out: Any) -> Any:
         """Tier 1: by a compiled program of this one operation."""
@@ -78,7 +79,7 @@ class EvaluateTrace(Trace):
             return rule(args, **dict(params))
         if primitive.lower_rule is None:
             raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
-        outs = program.one_operation(primitive, params, [a.aval for a in args], out).run(args)
+        outs = run_program(one_operation(primitive, params, [a.aval for a in args], out), args)
         return outs if primitive.multiple else outs[0]
 
     def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
@@ -89,41 +90,22 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
-        if array.__class__ is ShardedArray:
-            array._host = layout.gathered(array)
-            return array._host
-        if array._buffer is None or buffers.is_deleted(array._buffer):
-            raise noted(
-                errors.DeletedArrayError(
-                    f"a {array.aval} array has been deleted or donated: its memory is gone\n"
-                    "  fix: don't use an array after passing it in donate_argnums or calling "
-                    "delete()"
-                )
-            )
-        transfers.fetching(array.aval, self.device_of(array))
-        host = buffers.to_host(array._buffer, array.aval.shape, array.aval.dtype)
-        array._host = host
+        host = array._host = placing.gather(array)
         return host
 
     def constrained(self, array: Array, sharding: NamedSharding) -> Array:
         """An array put where a sharding constraint says."""
-        return spmd.constrained(array, sharding)
+        return constrained(array, sharding)
 
-    def parts_of(self, array: ShardedArray) -> list[PlacedArray]:
+    def parts_of(self, array: Array) -> list[Array]:
         """The parts of an array that this process's devices have, in their order."""
-        return layout.part_arrays(array)
+        return placing.shard_arrays(array)
 
-    def device_of(self, array: Array) -> Any:
-        """The device of an array."""
-        if isinstance(array, PlacedArray):
-            return array._device
+    def default_device(self, array: Array) -> Device:
+        """The device of an array that may be anywhere."""
         if array._buffer is None:  # it is on the host yet, and will go where it is needed
             return client.chosen_device() or client.default_device()
         return client.default_device()
-
-    def sharding_of(self, array: Array) -> SingleDeviceSharding:
-        """The sharding of an array on one device."""
-        return SingleDeviceSharding(self.device_of(array))
 
     def wait(self, array: Array) -> None:
         """Waits for an array; errors of its computation appear here."""

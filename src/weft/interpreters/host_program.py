@@ -14,7 +14,7 @@ from ..core.array import Array
 from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
-from ..core.trace import current
+from ..core.trace import Trace, current
 from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
 from .evaluate import interrupting, quietly
@@ -39,7 +39,7 @@ class PreparedJaxpr:
         self.others: dict[SwitchState, HostProgram] = {}  # of the states before that
         self.template: InlineTemplate | None = None
 
-    def run(self, args: Sequence[Any], trace: Any) -> list[Any]:
+    def run(self, args: Sequence[Any], trace: Trace) -> list[Any]:
         """The outputs for values under a trace."""
         if trace is not current.base:
             if trace.__class__ is StageTrace:
@@ -58,7 +58,7 @@ class PreparedJaxpr:
                 results = interrupting(error, kernels.function, args)
             if results is not None:
                 return results  # type: ignore[no-any-return]
-        elif kernels.steps is not None and all([a.__class__ is Array for a in args]):
+        elif kernels.steps is not None and all([a.type is a.aval for a in args]):
             kernels.runs += 1
             if kernels.runs > _COMPILE_AFTER:
                 kernels.function = kernels.generate()
@@ -112,7 +112,7 @@ class HostProgram:
                 fixed.append(value.host())
 
         for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            if c.__class__ is not Array:
+            if c.type is not c.aval:
                 return
             fix(v, c)
         for atom in [v for e in jaxpr.equations for v in e.inputs] + jaxpr.outvars:
@@ -206,7 +206,7 @@ class HostProgram:
             return []
         scope["fetch"] = current.base.fetch
         names = [f"a{i}" for i in range(count)]
-        strangers = " or ".join(f"{a}.__class__ is not Array" for a in names)
+        strangers = " or ".join(f"{a}.type is not {a}.aval" for a in names)
         lines = [f"  {', '.join(names)}, = args", f"  if {strangers}: return None"]
         for i in sorted({i for step in self.steps[0] for i in step[1] if i < count}):
             lines += [f"  v{i} = a{i}._host", f"  if v{i} is None: v{i} = fetch(a{i})"]

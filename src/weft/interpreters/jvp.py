@@ -11,7 +11,8 @@ from ..core.derived import Owner, derived
 from ..core.jaxpr import Jaxpr, run
 from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of, locations_wanted
-from ..core.trace import Trace, current, under
+from ..core.trace import Params, Trace, current, under
+from ..core.value import Value
 from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative
 from .stage import leaked
@@ -22,7 +23,7 @@ class JvpTracer(Tracer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: Any, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: Trace, primal: Any, tangent: Any) -> None:
         self._trace, self.primal, self.tangent, self.aval = trace, primal, tangent, primal.aval
 
     def concrete(self) -> Any:
@@ -49,11 +50,15 @@ class JvpTrace(Trace):
     outside: Trace
     __slots__ = ("closed", "function", "outside", "transform")
 
-    def __init__(self, outside: Any, transform: str = "jvp", function: Any = None) -> None:
+    def __init__(
+        self, outside: Trace, transform: str = "jvp", function: Callable[..., Any] | None = None
+    ) -> None:
         self.outside, self.closed = outside, False
         self.transform, self.function = transform, function
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         primals, tangents, mask = self.split(args)
         outside = self.outside
         if not tangents:
@@ -62,6 +67,7 @@ class JvpTrace(Trace):
             raise leaked(self, primitive.name)
         if primitive.pushforward_rule is not None:
             owner = primitive.keeps_derivatives_on(params)
+            assert owner is not None
             avals = tuple([p.aval for p in primals])
             jaxpr, out_mask = pushforward(owner, primitive, params, mask, avals)
             results = run(jaxpr, [*primals, *tangents], outside)
@@ -98,7 +104,13 @@ class JvpTrace(Trace):
                 mask.append(False)
         return primals, tangents, tuple(mask)
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
         """A function with a derivative rule of its own."""
         primals, tangents, mask = self.split(args)
         if not tangents:
@@ -126,7 +138,9 @@ class LocatingJvpTrace(JvpTrace):
         super().__init__(*args)
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         with at_location(place := location_of(primitive.name)):
             result = super().bind(primitive, args, params, out)
         for x in result if primitive.multiple else [result]:
@@ -139,7 +153,7 @@ class LocatingJvpTrace(JvpTrace):
 
 @derived
 def pushforward(
-    owner: Owner, primitive: Primitive, params: Any, mask: Mask, avals: tuple[Aval, ...]
+    owner: Owner, primitive: Primitive, params: Params, mask: Mask, avals: tuple[Aval, ...]
 ) -> tuple[Jaxpr, Mask]:
     """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and which
     outputs have a tangent."""
@@ -149,9 +163,9 @@ def pushforward(
 
 def jvp(
     function: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    about: Any = None,
+    primals: Sequence[Value],
+    tangents: Sequence[Value | None],
+    about: Callable[..., Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Outputs, and output tangents (`None` for zero). A `None` tangent is zero."""
     kind = LocatingJvpTrace if locations_wanted() else JvpTrace

@@ -3,10 +3,13 @@
 Knows the base trace; knows nothing of which transformation is outside.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.array import Tracer
-from ..core.trace import Trace, current
+from ..core.primitive import Primitive
+from ..core.trace import Params, Trace, current
+from ..core.value import Value
 
 
 class KnownFirstTrace(Trace):
@@ -15,19 +18,27 @@ class KnownFirstTrace(Trace):
     outside: Trace
     __slots__ = ("outside",)
 
-    def __init__(self, outside: Any) -> None:
+    def __init__(self, outside: Trace) -> None:
         self.outside = outside
 
-    def for_(self, args: Any) -> Any:
+    def for_(self, args: Sequence[Value]) -> Any:
         """The trace that has to do with these arguments."""
         if any(isinstance(a, Tracer) for a in args):
             return self.outside
         return current.bottom
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: Any = None
+    ) -> Any:
         return self.for_(args).bind(primitive, args, params, out)
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Value],
+    ) -> Any:
         """A function with a derivative rule of its own: nothing known is differentiated."""
         trace = self.for_(args)
         if trace is self.outside:

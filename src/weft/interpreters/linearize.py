@@ -12,8 +12,10 @@ from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
+from ..core.primitive import Primitive
 from ..core.source_location import SourceLocation, at_location, location_of, locations_wanted
-from ..core.trace import Trace, current, under
+from ..core.trace import Params, Trace, current, under
+from ..core.value import Value
 from ..primitives.structural import add, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
@@ -39,7 +41,7 @@ class LinearizeTracer(Tracer):
 
     __slots__ = ("place", "primal")
 
-    def __init__(self, trace: Any, primal: Any, place: tuple[Node, int], aval: Aval) -> None:
+    def __init__(self, trace: Trace, primal: Any, place: tuple[Node, int], aval: Aval) -> None:
         self._trace = trace
         self.primal = primal
         self.place = place
@@ -76,12 +78,16 @@ class LinearizeTrace(Trace):
     outside: Trace
     __slots__ = ("closed", "function", "outside", "tape", "transform")
 
-    def __init__(self, outside: Any, transform: str = "grad", function: Any = None) -> None:
+    def __init__(
+        self, outside: Trace, transform: str = "grad", function: Callable[..., Any] | None = None
+    ) -> None:
         self.outside, self.closed = outside, False
         self.tape: list[Node] = []
         self.transform, self.function = transform, function
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         if len(args) == 2:  # written out, as nearly all are of two or one
             x, y = args
             if x.__class__ is LinearizeTracer and x._trace is self:
@@ -153,7 +159,14 @@ class LinearizeTrace(Trace):
         return wrapped
 
     def record_pure(
-        self, primitive: Any, d: Any, args: Any, primals: Any, mask: Any, inputs: Any, params: Any
+        self,
+        primitive: Primitive,
+        d: Any,
+        args: Any,
+        primals: Any,
+        mask: Any,
+        inputs: Any,
+        params: Params,
     ) -> Any:
         """An operation on tangents, inside a custom rule: it must be linear in them."""
         for a, m in zip(args, mask, strict=True):
@@ -189,7 +202,13 @@ class LinearizeTrace(Trace):
 
     # --- custom derivatives ---
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
         """A function with a derivative rule of its own."""
         mine = [a.__class__ is LinearizeTracer and a._trace is self for a in args]
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
@@ -223,10 +242,18 @@ class LocatingLinearizeTrace(LinearizeTrace):
 
     __slots__ = ()
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
         return self.noting(location_of(primitive.name), super().bind, primitive, args, params, out)
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
         return self.noting(
             location_of(rules.name), super().bind_custom, primitive, function, rules, args
         )
@@ -274,14 +301,14 @@ class CustomPullback:
         self.rules, self.tree = rules, tree
         self.in_avals, self.mask, self.out_avals = in_avals, mask, out_avals
 
-    def push(self, residuals: Any, tangents: Any, trace: Any) -> Any:
+    def push(self, residuals: Any, tangents: Any, trace: Trace) -> Any:
         raise TypeError(
             f"{self.rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
             "custom_vjp function: only its reverse-mode rule is known\n"
             "  fix: use custom_jvp, which serves both modes"
         )
 
-    def pull(self, residuals: Any, cts: Any, trace: Any) -> list[Any]:
+    def pull(self, residuals: Any, cts: Any, trace: Trace) -> list[Any]:
         waiting = iter(cts)
         full = [next(waiting) if dtypes.is_inexact(a.dtype) else None for a in self.out_avals]
         results = self.rules.backward(self.tree, residuals, full, self.in_avals)
@@ -301,7 +328,7 @@ class LinearMap:
     ) -> None:
         self.tape, self.inputs, self.outputs = tape, inputs, outputs
 
-    def push(self, tangents: Sequence[Any]) -> list[Any]:
+    def push(self, tangents: Sequence[Value | None]) -> list[Any]:
         """Output tangents (`None` for zero) for input tangents, under the current trace."""
         trace = current.trace
         known: dict[Node, Any] = {n: (t,) for n, t in zip(self.inputs, tangents, strict=True)}
@@ -318,7 +345,7 @@ class LinearMap:
             known[o[0]][o[1]] if o is not None and o[0] in known else None for o in self.outputs
         ]
 
-    def pull(self, cts: Sequence[Any]) -> list[Any]:
+    def pull(self, cts: Sequence[Value | None]) -> list[Any]:
         """Input cotangents (`None` for zero) for output cotangents, under the current trace."""
         trace = current.trace
         pending: dict[Node, list[Any]] = {}  # cotangents of a node's outputs
@@ -332,7 +359,7 @@ class LinearMap:
 
 
 def accumulate(
-    pending: dict[Node, list[Any]], places: Sequence[Any], cts: Sequence[Any], trace: Any
+    pending: dict[Node, list[Any]], places: Sequence[Any], cts: Sequence[Value | None], trace: Trace
 ) -> None:
     """Adds cotangents to those that wait for the outputs in `places`."""
     for place, ct in zip(places, cts, strict=True):
@@ -348,9 +375,9 @@ def accumulate(
 
 def linearize(
     function: Callable[..., Sequence[Any]],
-    primals: Sequence[Any],
+    primals: Sequence[Value],
     transform: str = "grad",
-    about: Any = None,
+    about: Callable[..., Any] | None = None,
 ) -> tuple[list[Any], LinearMap]:
     """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
     kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace

@@ -8,13 +8,15 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
-from ..core.array import Array, Tracer
+from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.primitive import Primitive
 from ..core.source import function_line, noted, user_line
 from ..core.source_location import location_of, locations_wanted
-from ..core.trace import Trace, current, under
+from ..core.trace import Params, Trace, current, under
+from ..core.value import Value
 from .debugging.leaks import refuse_leaks
 
 
@@ -51,7 +53,9 @@ class StageTrace(Trace):
         "transform",
     )
 
-    def __init__(self, transform: str = "trace", function: Any = None) -> None:
+    def __init__(
+        self, transform: str = "trace", function: Callable[..., Any] | str | None = None
+    ) -> None:
         self.equations: list[Equation] | None = []
         self.captured: dict[int, tuple[StageTracer, Any]] = {}
         self.inputs: list[StageTracer] = []
@@ -68,7 +72,9 @@ class StageTrace(Trace):
         self.inputs.append(tracer)
         return tracer
 
-    def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: Any = None
+    ) -> Any:
         equations = self.equations
         if equations is None:
             raise leaked(self, primitive.name)
@@ -76,7 +82,7 @@ class StageTrace(Trace):
         for a in args:
             if a.__class__ is StageTracer and a._trace is self:
                 inputs.append(a._var)
-            elif a.__class__ is Array and not a.aval.ndim:
+            elif a.type is a.aval and not a.aval.ndim:
                 inputs.append(a)
             else:
                 inputs.append(self.capture(a, primitive.name)._var)
@@ -119,8 +125,15 @@ class StageTrace(Trace):
                 )
         return results
 
-    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Value],
+    ) -> Any:
         """A function with a derivative rule of its own: one equation that keeps both."""
+        assert primitive.stage_custom_rule is not None
         return primitive.stage_custom_rule(self, function, rules, args)
 
     def value_of(self, tracer: StageTracer) -> Any:
@@ -139,7 +152,7 @@ class StageTrace(Trace):
         """The variable or literal for a value."""
         if x.__class__ is StageTracer and x._trace is self:
             return x._var
-        if x.__class__ is Array and not x.aval.ndim:
+        if x.type is x.aval and not x.aval.ndim:
             return x
         return self.capture(x)._var
 
@@ -261,12 +274,12 @@ def check_open(x: Any, user: Any, operation: str) -> None:
                 raise leaked(x._trace, operation, x)
 
 
-def leaked(trace: Any, operation: str, tracer: Any = None) -> Exception:
+def leaked(trace: Trace, operation: str, tracer: Any = None) -> Exception:
     """The error for a tracer that is used where its trace isn't being made."""
     return noted(errors.UnexpectedTracerError(leak_text(trace, operation, tracer)))
 
 
-def leak_text(trace: Any, operation: str, tracer: Any) -> str:
+def leak_text(trace: Trace, operation: str, tracer: Any) -> str:
     """The message for a tracer that is used where its trace isn't being made."""
     what = f"a traced {tracer.aval}" if tracer is not None else "a traced value"
     where = function_line(trace.function) if trace.function is not None else "a function"
@@ -295,12 +308,12 @@ def closes_over(name: str, kind: str = "custom derivative") -> TypeError:
 
 
 def stage(
-    function: Callable[..., Sequence[Any]],
+    function: Callable[..., Sequence[Value]],
     avals: Sequence[Aval],
     *,
     name: str = "main",
     transform: str = "trace",
-    about: Any = None,
+    about: Callable[..., Any] | None = None,
     names: Any = (),
     trace: StageTrace | None = None,
 ) -> Jaxpr:

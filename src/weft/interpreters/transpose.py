@@ -12,7 +12,8 @@ from ..config import thread
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source_location import at_location
-from ..core.trace import under
+from ..core.trace import Params, Trace, under
+from ..core.value import Value
 from ..primitives.structural import add
 from .dependence import partition_equations
 from .stage import StageTrace
@@ -20,7 +21,7 @@ from .stage import StageTrace
 _NOWHERE = nullcontext()  # nobody notes lines: one attribute test an equation
 
 
-def no_tangents(params: Any) -> TypeError:
+def no_tangents(params: Params) -> TypeError:
     """The error for a callback with tangents, inside a custom derivative rule."""
     return TypeError(
         f"{params[0][1]}: called with a tangent, which has no value in reverse mode (grad, vjp): "
@@ -53,7 +54,9 @@ def transpose(
         trace.close()
 
 
-def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any) -> list[Any]:
+def backward(
+    jaxpr: Jaxpr, known: Sequence[Value], cts: Sequence[Value | None], trace: Trace
+) -> list[Any]:
     """Cotangents for the inputs after the known ones, under the current trace.
 
     Equations that no linear input enters are computed first, forwards.
@@ -106,7 +109,7 @@ def backward(jaxpr: Jaxpr, known: Sequence[Any], cts: Sequence[Any], trace: Any)
     return [pending.get(v) for v in inputs]
 
 
-def _forward(e: Equation, env: dict[Var, Any], trace: Any) -> None:
+def _forward(e: Equation, env: dict[Var, Any], trace: Trace) -> None:
     values = [env[v] if type(v) is Var else v for v in e.inputs]
     with at_location(e.source) if e.source is not None else _NOWHERE:
         if e.primitive.multiple:

@@ -7,6 +7,7 @@ from ..core.source import function_line, located
 from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
+from .axes import number_of_axis
 from .axis_slices import along_new_axis, concatenated, slice_along
 from .bodies import check_function, paths_of, shown, values_of
 
@@ -45,6 +46,7 @@ def associative_scan(
     if not values:
         return elems
     paths = paths_of("elems", elems)
+    axis = number_of_axis("associative_scan", axis)
     for x, path in zip(values, paths, strict=True):
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(

@@ -12,15 +12,23 @@ def axis_of(name: str, x: Any, axis: int) -> int:
     """
     if axis.__class__ is int and 0 <= axis < x.ndim:
         return axis
-    try:
-        index = operator.index(axis)
-    except TypeError:
-        raise TypeError(f"{name}: an axis must be an int; got {axis!r}") from None
+    index = number_of_axis(name, axis)
     if not -x.ndim <= index < x.ndim:
         raise ValueError(
             f"{name}: axis {axis} is out of range for {x.aval}, which has {x.ndim} axes"
         )
     return index % x.ndim
+
+
+def number_of_axis(name: str, axis: Any) -> int:
+    """An axis as a Python int.
+
+    Raises: TypeError: not an integer.
+    """
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{name}: an axis must be an int; got {axis!r}") from None
 
 
 def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:

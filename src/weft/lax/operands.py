@@ -15,7 +15,7 @@ _SCALARS = frozenset((bool, int, float, complex))
 
 def uncommitted(x: Any) -> bool:
     """True for an array that no device was named for: NumPy may compute with its elements."""
-    return x.__class__ is Array
+    return x.__class__ is Array and x.type is x.aval
 
 
 def same_type(name: str, names: Sequence[str], *operands: Any) -> Sequence[Any]:

@@ -291,7 +291,7 @@ def change(
 ) -> Any:
     """A copy of `ref.array` with elements changed."""
     x = ref.array
-    if x.__class__ is Array and mode is None and wrap and current.trace is _base:
+    if x.type is x.aval and mode is None and wrap and current.trace is _base:
         host = x._host
         if host is None:
             host = host_of(x)

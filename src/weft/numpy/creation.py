@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..compiler.program import settled
+from ..compiler.placing import with_default_device
 from ..config import thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
@@ -119,7 +119,7 @@ def array(
             result, shape=(1,) * (ndmin - result.aval.ndim) + result.aval.shape
         )
     if device is None:
-        return result if thread.default_device is None else settled(result)
+        return result if thread.default_device is None else with_default_device(result)
     return on_device(result, device)
 
 
@@ -597,4 +597,4 @@ def full_like(
 def from_numpy(x: Any) -> Array:
     """An `Array` of NumPy data of our own making, whose memory is shared."""
     array = from_host(x, copy=False)
-    return array if thread.default_device is None else settled(array)  # type: ignore[no-any-return]
+    return array if thread.default_device is None else with_default_device(array)  # type: ignore[no-any-return]

@@ -55,7 +55,7 @@ _parts: dict[tuple[Aval, tuple[int, ...]], Aval] = plan_cache()  # … and the s
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`."""
     # NumPy's indexing takes 40-150 ns; aval's look-up as much again: 0.5 µs for x[0] (py3.11)
-    if x.__class__ is Array and current.trace is _base:
+    if x.type is x.aval and current.trace is _base:
         host = x._host
         if host is None:
             host = host_of(x)

@@ -49,20 +49,20 @@ def binary(
         x, y = x1, x2
         try:
             if x1.__class__ is Array and x2.__class__ is Array:
-                kernel, out = pairs[x1.aval, x2.aval]
+                kernel, out = pairs[x1.type, x2.type]
             elif x2.__class__ in SCALARS:
                 kernel, out, dtype, known = rights[x1.aval, x2.__class__]
                 y = known.get(x2)
                 if y is None:
                     y = literal(x2, dtype)
-                if x1.__class__ is not Array:
+                if x1.type is not x1.aval:
                     kernel = None
             elif x1.__class__ in SCALARS:
                 kernel, out, dtype, known = lefts[x1.__class__, x2.aval]
                 x = known.get(x1)
                 if x is None:
                     x = literal(x1, dtype)
-                if x2.__class__ is not Array:
+                if x2.type is not x2.aval:
                     kernel = None
             else:
                 _, out = pairs[x1.aval, x2.aval]
@@ -117,7 +117,9 @@ def binary(
         cast, and are computed with at once."""
         dtype = vx.aval.dtype
         if vx is x and vy is y:
-            keep(pairs, (x.aval, y.aval), (host_kernel(primitive, (x, y)), out))
+            arrays = x.__class__ is y.__class__ is Array
+            key = (x.type, y.type) if arrays else (x.aval, y.aval)
+            keep(pairs, key, (host_kernel(primitive, (x, y)), out))
         elif vx is x and y.__class__ in SCALARS and not x.aval.weak_type:
             plan = host_kernel(primitive, (vx, vy)), out, dtype, literals_of(y.__class__, dtype)
             keep(rights, (x.aval, y.__class__), plan)
@@ -154,7 +156,7 @@ def unary(
         except (AttributeError, KeyError):
             return planning(x)
         trace = current.trace
-        if trace is _base and x.__class__ is Array and kernel is not None:
+        if trace is _base and x.type is x.aval and kernel is not None:
             host = x._host
             if host is None:
                 host = _base.fetch(x)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def var(
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: int = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     *,
     where: ArrayLike | None = None,
@@ -183,11 +184,20 @@ def var(
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
+        if ddof.__class__ is not int:  # plans are found by what equals it
+            ddof = _freedom("var", ddof)
         return _var(a, axis, ddof, keepdims)
     no_out("var", out)
     x, wanted = value("var", a, "a"), wanted_dtype("var", dtype)
-    less = _correction("var", ddof, correction)
+    less = _freedom("var", _correction("var", ddof, correction))
     return _var_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]
+
+
+def _freedom(name: str, ddof: Any) -> float:
+    """What the divisor is less than the number of elements, as a Python number."""
+    if isinstance(ddof, (str, numbers.Complex)) and not isinstance(ddof, numbers.Real):
+        raise noted(TypeError(f"{name}: ddof must be a real number; got {ddof!r}"))
+    return float(ddof)
 
 
 def _correction(name: str, ddof: Any, correction: Any) -> Any:
@@ -207,7 +217,7 @@ def std(
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: int = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     *,
     where: ArrayLike | None = None,
@@ -223,8 +233,10 @@ def std(
       Array(1., dtype=float32)
     """
     if dtype is None and out is None and where is None and mean is None and correction is None:
+        if ddof.__class__ is not int:  # plans are found by what equals it
+            ddof = _freedom("std", ddof)
         return _std(a, axis, ddof, keepdims)
     no_out("std", out)
     x, wanted = value("std", a, "a"), wanted_dtype("std", dtype)
-    less = _correction("std", ddof, correction)
+    less = _freedom("std", _correction("std", ddof, correction))
     return _std_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]

@@ -211,7 +211,7 @@ def nanvar(
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: int = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
@@ -232,7 +232,7 @@ def nanstd(
     axis: Axes = None,
     dtype: DTypeLike | None = None,
     out: None = None,
-    ddof: int = 0,
+    ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:

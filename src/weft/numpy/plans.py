@@ -11,7 +11,7 @@ from math import gcd
 from operator import index
 from typing import Any, TypeVar
 
-from ..compiler.program import program_of
+from ..compiler.loaded import run_jaxpr
 from ..config import config, thread
 from ..core.array import Array
 from ..core.aval import Aval
@@ -78,7 +78,7 @@ def hosts_of(x: Any, y: Any) -> tuple[Any, Any] | None:
     """The elements of two uncommitted arrays, if operations are carried out at once and the
     elements of both are on the host already; `None` otherwise.
     """
-    if current.trace is _base and x.__class__ is Array and y.__class__ is Array:
+    if current.trace is _base and uncommitted(x) and uncommitted(y):
         hx, hy = x._host, y._host
         if hx is not None and hy is not None:
             return hx, hy
@@ -109,12 +109,12 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
 
     def call(a: Any, first: Any, *rest: Any) -> Array:
         try:
-            kernel, out, known = plans[a.aval, first, rest, thread.x64]
+            kernel, out, known = plans[a.type, first, rest, thread.x64]
             if known is not first:
                 whole(first)
         except (AttributeError, KeyError, TypeError, ValueError):  # ValueError: seen only once
             return planning(value(name, a, argument), first, rest)
-        if kernel is not None and current.trace is _base and a.__class__ is Array:
+        if kernel is not None and current.trace is _base:
             host = a._host
             if host is None:
                 host = _base.fetch(a)
@@ -167,7 +167,7 @@ def rearranged(
         except (AttributeError, KeyError, TypeError):
             return planning(a, argument)
         trace = current.trace
-        if kernel is not None and trace is _base and a.__class__ is Array:
+        if kernel is not None and trace is _base and a.type is a.aval:
             host = a._host
             if host is None:
                 host = _base.fetch(a)
@@ -201,10 +201,10 @@ class Products:
     def run(self, a: Any, b: Any) -> Array | None:
         """The product by a kept kernel, or `None`."""
         try:
-            kernel, out = self.plans[a.aval, b.aval]
+            kernel, out = self.plans[a.type, b.type]
         except (AttributeError, KeyError):
             return None
-        if current.trace is _base and a.__class__ is Array and b.__class__ is Array:
+        if current.trace is _base:
             x, y = a._host, b._host
             if x is None:
                 x = _base.fetch(a)
@@ -264,7 +264,7 @@ def composite(
         kernel, out, plan = found
         hosts = []
         for x in xs:
-            if x.__class__ is not Array:
+            if x.type is not x.aval:
                 outs = plan.run(xs, _base)
                 break
             host = x._host
@@ -273,7 +273,7 @@ def composite(
             if kernel is not None:
                 return Array((current.quiet or quietly())(kernel, *hosts), out)
             if plan.prepared().steps is None and plan.jaxpr.equations and not thread.disable_jit:
-                outs = program_of(plan.jaxpr).run(xs)  # XLA does it, as one program
+                outs = run_jaxpr(plan.jaxpr, xs)  # XLA does it, as one program
             else:
                 outs = plan.run(xs, _base)
         return outs[0] if out is not None else tuple(outs)

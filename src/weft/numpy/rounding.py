@@ -16,6 +16,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike
+from .axes import whole_number
 from .elementwise import EVEN, maximum, minimum, two
 from .makers import binary, derived, unary
 from .plans import composite
@@ -180,6 +181,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """
     no_out("round", out)
     x = value("round", a, "a")
+    decimals = whole_number("round", decimals, "decimals")
     if is_whole(x):
         if decimals < 0:
             raise noted(

@@ -48,6 +48,7 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
         for e in inlined.equations:
             inputs = [env[v] if type(v) is Var else v for v in e.inputs]
             if id(e) in variation:
+                assert e.primitive.resolve_rule is not None
                 outs = e.primitive.resolve_rule(inputs, variation[id(e)], axis, **dict(e.params))
             else:
                 outs = bind(e, inputs)

@@ -8,7 +8,7 @@ interpreters; knows no higher-order primitive.
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..compiler.program import program_of
+from ..compiler.loaded import run_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.derived import derived
@@ -321,6 +321,6 @@ def run_now(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
     Tracing and running it on the host take some µs an equation; compiling it 20 ms and more.
     """
     plan = plan_of(jaxpr)
-    if plan.prepared().steps is not None and all(a.__class__ is Array for a in args):
+    if plan.prepared().steps is not None and all(a.type is a.aval for a in args):
         return plan.run(args, current.base)
-    return program_of(jaxpr).run(args)
+    return run_jaxpr(jaxpr, args)

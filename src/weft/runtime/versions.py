@@ -39,11 +39,6 @@ class Jaxlib(NamedTuple):
         self.xla.register_custom_call_target(target, handlers, platform, 1, 0)
 
 
-def is_loaded() -> bool:
-    """Whether jaxlib is loaded (asking does not load it)."""
-    return "jaxlib._jax" in sys.modules
-
-
 @functools.cache
 def load() -> Jaxlib:
     """jaxlib, loaded at the first call."""

@@ -27,10 +27,21 @@ class Operand:
         return f"{self.name} : {tensor(self.aval)}"
 
 
-class Module:
-    """A program: its functions, each with a name of its own."""
+def symbol(name: str) -> str:
+    """A name that MLIR takes: other characters than letters and digits are underscores."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in name)
+    return name if name and not name[0].isdigit() else f"f{name}"
 
-    def __init__(self) -> None:
+
+class Module:
+    """A program: its functions, each with a name of its own.
+
+    Args:
+      name: of the program, as XLA, profiles and logs show it.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = symbol(name) if name else ""
         self.functions: list[str] = []
         self.names: dict[str, int] = {}
         self.made: dict[Any, str] = {}  # key -> the name of the function written for it
@@ -45,8 +56,7 @@ class Module:
 
     def fresh_name(self, stem: str) -> str:
         """A function name that isn't taken."""
-        stem = "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in stem)
-        stem = stem if stem and not stem[0].isdigit() else f"f{stem}"
+        stem = symbol(stem)
         n = self.names.get(stem, 0)
         self.names[stem] = n + 1
         return f"{stem}_{n}" if n else stem
@@ -80,7 +90,9 @@ class Module:
 
     def __str__(self) -> str:
         text = "\n".join(self.functions) + "\n"
-        return text if self.meshes is None else f"{self.meshes}{text}"
+        if self.meshes is not None:
+            text = f"{self.meshes}{text}"
+        return f"module @{self.name} {{\n{text}}}\n" if self.name else text
 
     def channel(self) -> str:
         """The attribute of an operation between devices: a number of its own."""

@@ -7,15 +7,7 @@ name. Knows no operations.
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-
-class Unconstrained:
-    """In a spec: the compiler decides about this axis."""
-
-    def __repr__(self) -> str:
-        return "UNCONSTRAINED"
-
-
-UNCONSTRAINED = Unconstrained()
+from ..sharding import UNCONSTRAINED
 
 
 class Meshes:

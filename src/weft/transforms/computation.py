@@ -119,8 +119,8 @@ def computation(
         donated=donated,
         platform=device.platform,
         axes=axes,
-        marks=[] if in_parts is None else [sharding_attribute(s) for s in inputs],
-        result_marks=[] if out_parts is None else [sharding_attribute(s) for s in outputs],
+        argument_attributes=[] if in_parts is None else [sharding_attribute(s) for s in inputs],
+        result_attributes=[] if out_parts is None else [sharding_attribute(s) for s in outputs],
     )
     if tuple_args is None:
         tuple_args = len(jaxpr.invars) > _MOST_ARGUMENTS

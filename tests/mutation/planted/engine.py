@@ -84,17 +84,15 @@ MUTANTS = (
     ),
     # --- transformations ---
     Mutant(
-        "T02", "several devices: an array passed twice is donated",
-        "transforms/jit/sharded_dispatch.py",
-        "        if donated and len({id(x) for x in leaves}) < len(leaves):\n",
-        "        if False:\n",
+        "T02", "an array passed twice is donated", "transforms/jit/dispatch.py",
+        "        if len({id(x) for x in leaves}) < len(leaves) or any(\n",
+        "        if any(\n",
         f"{REPEATED} -k twice",
     ),
     Mutant(
-        "T03", "several devices: the caller's memory is used", "transforms/jit/sharded_dispatch.py",
-        "host = x if theirs else x.copy() if x.__class__ is np.ndarray else "
-        "np.asarray(as_value(x)._host)",
-        "host = x if x.__class__ is np.ndarray else np.asarray(as_value(x)._host)",
+        "T03", "several devices: the caller's memory is used", "compiler/placing.py",
+        "sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)",
+        "sharded_buffer(host, to, alias=not large)",
         f"{REPEATED} -k written",
     ),
     Mutant(
@@ -124,8 +122,8 @@ MUTANTS = (
     ),
     Mutant(
         "C08", "donated index where inputs are dropped", "compiler/program.py",
-        "self.donated = [n for n, i in enumerate(self.kept) if i in set(donated)]",
-        "self.donated = [i for i in self.kept if i in set(donated)]",
+        "self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]",
+        "self.donated = [i for i in self.live if i in set(donated)]",
         f"{KEYS} -k unused",
     ),
     Mutant(

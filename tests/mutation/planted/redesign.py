@@ -10,6 +10,7 @@ HOST = "tests/interpreters/test_host_program.py"
 NANS = "tests/transforms/test_debug_nans.py"
 ARGUMENTS = "tests/transforms/test_arguments.py"
 CALLS = "tests/transforms/jit/test_where_calls_run.py"
+KEYS = "tests/transforms/jit/test_keys_and_donation.py"
 FFI = "tests/extend/test_ffi.py"
 STATES = "tests/threads/test_switch_caches.py"
 JAXPR = "tests/core/test_jaxpr.py"
@@ -232,7 +233,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q65", "a number and an array of another device", "numpy/makers.py",
-        "                if x1.__class__ is not Array:\n                    kernel = None\n",
+        "                if x1.type is not x1.aval:\n                    kernel = None\n",
         "",
         f"{CALLS} -k operations",
     ),
@@ -315,5 +316,69 @@ MUTANTS = (
         "for argument, result in aliases",
         "for result, argument in aliases",
         f"{FFI} -k aliases",
+    ),
+    # --- where arrays are, and where programs run ---
+    Mutant(
+        "Q79", "devices in another order don't meet", "core/placement.py",
+        "if set(self.devices) != set(other.devices):",
+        "if self.devices != other.devices:",
+        "tests/core/test_placements.py -k meet",
+    ),
+    Mutant(
+        "Q80", "arguments that clash: the first is number 0", "core/placement.py",
+        "        if found is ANYWHERE:\n            first = i\n",
+        "",
+        f"{CALLS} -k clash",
+    ),
+    Mutant(
+        "Q81", "a program's results are where the first ones were", "compiler/loaded.py",
+        "key: Any = device, where, named is not None",
+        "key: Any = device, named is not None",
+        f"{CALLS} -k default_device",
+    ),
+    Mutant(
+        "Q82", "a device that was named: outputs stay where they are", "compiler/loaded.py",
+        "return [move(x, device) for x in outs] if self.named else outs",
+        "return outs",
+        f"{CALLS} -k named",
+    ),
+    Mutant(
+        "Q83", "hot calls: the donated argument where others are unused", "compiler/loaded.py",
+        "            executable.handlers,\n            prepare,\n            fill,\n"
+        "            [live[n] for n in program.donated],",
+        "            executable.handlers,\n            prepare,\n            fill,\n"
+        "            program.donated,",
+        f"{KEYS} -k unused",
+    ),
+    Mutant(
+        "Q84", "hot calls: the program of other switches", "transforms/jit/dispatch.py",
+        "if key is not thread.key:",
+        "if False:",
+        f"{CALLS} -k switches",
+    ),
+    Mutant(
+        "Q85", "hot calls: a donated array is still on the host", "transforms/jit/dispatch.py",
+        "leaves[i]._host = leaves[i]._buffer = None",
+        "leaves[i]._buffer = None",
+        f"{CALLS} -k looked_at",
+    ),
+    Mutant(
+        "Q86", "the caller's memory is used on one device", "compiler/placing.py",
+        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)",
+        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=True)",
+        f"{CALLS} -k written",
+    ),
+    Mutant(
+        "Q87", "several devices: out_shardings are no part of the key", "compiler/loaded.py",
+        "key = group, full, said, wanted\n",
+        "key = group, full, said\n",
+        "tests/transforms/jit/test_shardings.py tests/core/test_placements.py",
+    ),
+    Mutant(
+        "Q88", "options of jit: donated arguments are no part of the key",
+        "transforms/jit/function.py",
+        "self.programs = programs_of(function, options)",
+        "self.programs = programs_of(function, (options.device, options.keep_unused))",
+        f"{CALLS} -k options",
     ),
 )  # fmt: skip

@@ -47,7 +47,7 @@ def test_the_array_is_that_of_device_put(maker, spec):
     x = MAKERS[maker](where, WHOLE)
     onp.testing.assert_array_equal(x, WHOLE)
     assert x.sharding == where
-    assert x.layout is weft.device_put(WHOLE, where).layout  # what programs look up
+    assert x.type is weft.device_put(WHOLE, where).type  # what programs look up
     onp.testing.assert_array_equal(weft.jit(lambda x: x @ x.T)(x), WHOLE @ WHOLE.T)
 
 

@@ -14,9 +14,10 @@ from ...compiler.dead_code import quiet_params
 from ...config import thread
 from ...core.array import Array
 from ...core.jaxpr import NO_LABELS, Jaxpr, Labels, Var
+from ...core.primitive import Primitive
 from ...core.source import noted
 from ...core.source_location import SourceLocation, at_location, location_of
-from ...core.trace import current
+from ...core.trace import Params, current
 from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
 
 MOST_SHOWN = 5  # elements of an array that a message lists
@@ -51,7 +52,7 @@ def is_bad(x: Any) -> bool:
 class Operation(NamedTuple):
     """An operation that was applied to arrays, and gave bad ones."""
 
-    primitive: Any
+    primitive: Primitive
     inputs: Sequence[Any]
     outs: Sequence[Any]
     place: SourceLocation
@@ -70,7 +71,7 @@ class Input(NamedTuple):
     array: Any
 
 
-def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]) -> None:
+def report(primitive: Primitive, args: Sequence[Any], params: Params, outs: Sequence[Any]) -> None:
     """Raises FloatingPointError for an operation with bad results, naming the first that made them.
 
     It lets a constant pass that is only spread.
@@ -91,12 +92,15 @@ def report(primitive: Any, args: Sequence[Any], params: Any, outs: Sequence[Any]
 # --- the search ---
 
 
-def culprit_inside(primitive: Any, args: Sequence[Any], params: Any, steps: tuple[str, ...]) -> Any:
+def culprit_inside(
+    primitive: Primitive, args: Sequence[Any], params: Params, steps: tuple[str, ...]
+) -> Any:
     """The operation that made the bad results, inside one with programs inside.
 
     Returns: an `Operation`; an `Input` of the operation if it came from there; `None` if there are
       no bad results when the programs are run operation by operation.
     """
+    assert primitive.unfold_rule is not None
     unfolding = primitive.unfold_rule(args, **dict(params))
     outs = None
     while True:
@@ -183,7 +187,7 @@ def told(operation: Operation) -> str:
     return "\n".join(lines)
 
 
-def came_in(applied: Operation, found: Input, params: Any) -> str:
+def came_in(applied: Operation, found: Input, params: Params) -> str:
     """The message for a value that a program only passed on."""
     names = labels(params).inputs
     if found.number is None:
@@ -200,7 +204,7 @@ def came_in(applied: Operation, found: Input, params: Any) -> str:
     )
 
 
-def compiled_only(applied: Operation, params: Any) -> str:
+def compiled_only(applied: Operation, params: Params) -> str:
     """The message for a value that only the compiled program makes."""
     number = next(i for i, x in enumerate(applied.outs) if is_bad(x))
     names = labels(params).results
@@ -293,13 +297,13 @@ def cure(operation: Operation) -> str:
     return f"  fix: {known or 'keep the inputs in the range where the operation is finite'}"
 
 
-def title(applied: Operation, params: Any) -> str:
+def title(applied: Operation, params: Params) -> str:
     """The name of an operation: that of the program for a call."""
     inner: Any = params[0][1] if params else None
     return inner.name if isinstance(inner, Jaxpr) else str(applied.primitive)
 
 
-def labels(params: Any) -> Labels:
+def labels(params: Params) -> Labels:
     """The names of inputs and results of the first program in an operation's parameters."""
     inner: Any = params[0][1] if params else None
     return inner.labels if isinstance(inner, Jaxpr) else NO_LABELS

@@ -17,7 +17,7 @@ from ...core.array import Array
 from ...core.aval import aval
 from ...core.checking import check_results
 from ...core.primitive import Primitive
-from ...core.trace import current, watch, watched
+from ...core.trace import Params, current, watch, watched
 from ...runtime import client
 from ..evaluate import EvaluateTrace
 from .nonfinite import is_bad, report
@@ -28,7 +28,7 @@ class WatchTrace(EvaluateTrace):
 
     __slots__ = ()
 
-    def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
+    def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
         base = current.base
         if client.chosen_device() is None or not compiles(primitive):
             result = base.bind(primitive, args, params, out)
@@ -50,7 +50,7 @@ def compiles(primitive: Primitive) -> bool:
     return primitive.lower_rule is not None or primitive.execute_rule is not None
 
 
-def check_elements(primitive: Primitive, args: Any, params: Any, outs: Any) -> None:
+def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -> None:
     """Refuses results, or elements of results, that are other than the type rule says."""
     said = primitive.out(args, params)
     avals = said if primitive.multiple else [said]

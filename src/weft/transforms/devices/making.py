@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import layout_of
-from ...compiler.program import buffer_on
-from ...core.array import Array, PlacedArray, Tracer
+from ...compiler.layout import layout_of, type_with
+from ...compiler.placing import buffer_on
+from ...core.array import Array
 from ...core.aval import Aval, aval
-from ...core.sharded_array import ShardedArray
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
 from ...runtime import client, transfers
@@ -93,7 +92,7 @@ def make_array_from_process_local_data(
         host[tuple(cut[part] for cut, part in zip(cuts, place, strict=True))]
         for place in places.tolist()
     ]
-    return placed(a, sharding, shards)
+    return array_of_parts(a, sharding, shards)
 
 
 @located
@@ -142,7 +141,7 @@ def make_array_from_callback(
             f"{CALLBACK}: all parts must have one dtype; got "
             f"{', '.join(sorted({str(s.dtype) for s in shards}))}"
         )
-    return placed(aval(shape, shards[0].dtype), sharding, shards)
+    return array_of_parts(aval(shape, shards[0].dtype), sharding, shards)
 
 
 @located
@@ -170,14 +169,14 @@ def make_array_from_single_device_arrays(
     sharding = checked_sharding(SINGLE, sharding)
     shape, on = tuple(shape), {}
     for i, x in enumerate(arrays):
-        if not isinstance(x, Array) or isinstance(x, Tracer):
+        if not isinstance(x, Array):
             raise TypeError(
                 f"{SINGLE}: arrays[{i}] must be an array on a device; got {type(x).__name__}\n"
                 "  fix: weft.device_put(x, device)"
             )
-        device = x.device if x.__class__ is PlacedArray else client.default_device()
-        if x.__class__ is ShardedArray:
+        if x.type.placement.group is not None:
             raise ValueError(f"{SINGLE}: arrays[{i}] is on several devices, {x.sharding}")
+        device = x.type.placement.device or client.default_device()
         if device not in sharding.addressable_devices:
             raise ValueError(f"{SINGLE}: arrays[{i}] is on {device}, where {sharding} has no part")
         if device in on:
@@ -194,10 +193,10 @@ def make_array_from_single_device_arrays(
         if (x.aval.shape, x.aval.dtype) != (part.shape, part.dtype):
             raise ValueError(f"{SINGLE}: expected parts {part} of {a}; arrays[{i}] is {x.aval}")
     if isinstance(sharding, SingleDeviceSharding):
-        return PlacedArray(None, a, buffer_on(on[mine[0]], mine[0]), mine[0])
+        return Array(None, type_with(a, sharding), buffer_on(on[mine[0]], mine[0]))
     to = layout_of(a, sharding)
     raw = [buffer_on(on[to.group.devices[i]], to.group.devices[i]) for i in to.group.local]
-    return ShardedArray(a, sharding, to, joined(raw, shape, a.dtype, to.group, to.tiling))
+    return Array(None, to, joined(raw, shape, a.dtype, to.group, to.tiling))
 
 
 # --- shardings and parts ---
@@ -230,13 +229,11 @@ def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarr
     return parts, np.array([place[i] for i in local], int).reshape(len(local), ndim)
 
 
-def placed(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
+def array_of_parts(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
     """An array of the parts that this process's devices have, in their order, copied there."""
     shards = [np.array(s, a.dtype) for s in shards]  # the caller may change what he gave
     to = layout_of(a, sharding)
     with transfers.explicitly():
         transfers.sending(a, to.group)
         buffer = put_parts(shards, a.shape, a.dtype, to.group, to.tiling, alias=True)
-    if isinstance(sharding, SingleDeviceSharding):
-        return PlacedArray(None, a, buffer, sharding.device)
-    return ShardedArray(a, sharding, to, buffer)
+    return Array(None, type_with(a, sharding), buffer)

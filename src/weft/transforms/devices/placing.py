@@ -8,17 +8,17 @@ devices can't meet in one operation.
 Knows trees and the runtime; knows nothing of tracing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import layout_of, spread
-from ...compiler.program import moved, settled
-from ...compiler.spmd import put_on as put_on_group
-from ...core.array import Array, PlacedArray, Tracer, as_value
+from ...compiler.layout import layout_of
+from ...compiler.loaded import commit
+from ...compiler.placing import move, put_array, with_default_device
+from ...core.array import Array, Tracer, as_value
 from ...core.aval import aval
 from ...core.primitive import Primitive
-from ...core.sharded_array import ShardedArray
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
 from ...primitives.placement import constrain
@@ -164,47 +164,47 @@ def default_backend() -> str:
 
 # --- moving arrays ---
 
-put_on = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
 and that is known."""
 
 
-@put_on.type
+@put_where.type
 def _(x: Any, *, device: Any, source: Any) -> Any:
     return x
 
 
-@put_on.evaluate
+@put_where.evaluate
 def _(x: Any, *, device: Any, source: Any) -> Any:
     return x
 
 
-@put_on.execute
-def _(args: Any, *, device: Any, source: Any) -> Any:
-    return moved(args[0], device) if isinstance(device, Device) else put_on_group(args[0], device)
+@put_where.execute
+def _(args: Sequence[Array], *, device: Any, source: Any) -> Array:
+    return move(args[0], device) if isinstance(device, Device) else commit(args[0], device)
 
 
-@put_on.lower
+@put_where.lower
 def _(block: Any, x: Any, out: Any, device: Any, source: Any) -> Any:
     return x  # a compiled program runs on its devices, whatever is asked for within
 
 
-@put_on.jvp
+@put_where.jvp
 def _(primals: Any, tangents: Any, out: Any, *, device: Any, source: Any) -> Any:
-    return put_on(tangents[0], device=device, source=source)
+    return put_where(tangents[0], device=device, source=source)
 
 
-@put_on.transpose
+@put_where.transpose
 def _(ct: Any, x: Any, *, device: Any, source: Any) -> Any:
     # back to where the argument was committed to: what meets the cotangent there is there too
-    return (ct if source is None else put_on(ct, device=source, source=device),)
+    return (ct if source is None else put_where(ct, device=source, source=device),)
 
 
-@put_on.batch
+@put_where.batch
 def _(args: Any, batched: Any, size: Any, *, device: Any, source: Any) -> Any:
     if batched[0]:
         device, source = batch_of(device), batch_of(source)
-    return put_on(args[0], device=device, source=source)
+    return put_where(args[0], device=device, source=source)
 
 
 def batch_of(place: Any) -> Any:
@@ -220,14 +220,13 @@ def committed_to(x: Any) -> Any:
     while isinstance(x, Tracer):
         inner = getattr(x, "primal", None)
         x = getattr(x, "value", None) if inner is None else inner
-    if x.__class__ is ShardedArray:
-        sharding = x._sharding
-        if x.ndim > ndim and isinstance(
-            sharding, NamedSharding
-        ):  # it is a batch: of each element only the rest is known
-            sharding = NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[x.ndim - ndim :]))
-        return sharding
-    return x._device if x.__class__ is PlacedArray and x._committed else None
+    if not isinstance(x, Array) or not x.committed:
+        return None
+    place = x.device
+    if x.ndim > ndim and isinstance(place, NamedSharding):
+        # it is a batch: of each element only the rest is known
+        return NamedSharding(place.mesh, PartitionSpec(*place.spec[x.ndim - ndim :]))
+    return place
 
 
 @located
@@ -252,19 +251,19 @@ def device_put(x: Any, device: Any = None) -> Any:
     Source: seed 002, `jax.device_put`.
     """
     if device is not None and not isinstance(device, Device):
-        return put_spread(x, device)
+        return put_sharded(x, device)
 
-    def put(path: Any, leaf: Any) -> Any:
+    def put_leaf(path: Any, leaf: Any) -> Any:
         value = leaf_value(path, leaf)
         if device is None:
             with transfers.explicitly():
-                return settled(value)
+                return with_default_device(value)
         if isinstance(value, Tracer):
-            return put_on(value, device=device, source=committed_to(value))
+            return put_where(value, device=device, source=committed_to(value))
         with transfers.explicitly():
-            return moved(value, device)
+            return move(value, device)
 
-    return tree_map_with_path(put, x)
+    return tree_map_with_path(put_leaf, x)
 
 
 def leaf_value(path: Any, leaf: Any) -> Any:
@@ -275,7 +274,7 @@ def leaf_value(path: Any, leaf: Any) -> Any:
         raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
 
 
-def put_spread(x: Any, shardings: Any) -> Any:
+def put_sharded(x: Any, shardings: Any) -> Any:
     """Arrays put where shardings say: one for all, or a tree of them that is a prefix of `x`."""
     found, tree = tree_flatten_with_path(x)
     is_place = lambda s: is_entry(s) or isinstance(s, Device)  # noqa: E731
@@ -303,13 +302,13 @@ def put_spread(x: Any, shardings: Any) -> Any:
         with transfers.explicitly():
             if value is None:  # its parts are copied once
                 host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
-                outs.append(spread(host, to, sharding))
+                outs.append(put_array(host, to))
             elif not isinstance(value, Tracer):
-                outs.append(put_on_group(value, sharding))
+                outs.append(commit(value, sharding))
             elif (source := committed_to(value)) is None:
                 outs.append(constrain(value, sharding=sharding))
             else:
-                outs.append(put_on(value, device=sharding, source=source))
+                outs.append(put_where(value, device=sharding, source=source))
     return tree.unflatten(outs)
 
 
@@ -354,8 +353,7 @@ def block_until_ready(x: Any) -> Any:
         return x
     pending = []
     for leaf in tree_leaves(x):
-        kind = leaf.__class__
-        if (kind is Array or kind is ShardedArray) and leaf._buffer is not None:
+        if leaf.__class__ is Array and leaf._buffer is not None:
             pending.append(leaf._buffer)
         elif hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import from_processes, layout_of, spread_array, to_process
+from ...compiler.layout import group_placement, layout_of
+from ...compiler.loaded import Loaded, load_program, on_group
+from ...compiler.placing import from_processes, shard, to_process
 from ...compiler.program import Program
-from ...compiler.spmd import relaid
 from ...config import thread
 from ...core.array import Array
 from ...core.jaxpr import Jaxpr, subjaxprs
+from ...core.placement import ArrayType
 from ...core.primitive import Axis
-from ...core.sharded_array import ShardedArray
 from ...core.source import function_line, located
 from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
@@ -29,15 +30,14 @@ from ...primitives.structural import reshape
 from ...programs.replication import resolve_axis
 from ...programs.transform import batch_partly
 from ...runtime import client
-from ...runtime.group import group_of
 from ...scope import DEVICES, in_scope, on_devices
 from ...sharding import Mesh, NamedSharding, PartitionSpec
-from ...tree_util import flatten_axes
+from ...tree_util import PyTreeDef, flatten_axes
 from ...typing import PyTree
 from ..arguments import TreeFunction, check_callable, described, name_of
 from ..jit.cache import programs_of
-from ..jit.function import check_donated, release
-from ..jit.sharded_dispatch import NOT_READY, ShardedCache
+from ..jit.dispatch import dispatcher
+from ..jit.entry import Entry
 from ..jit.stages import Lowered, Traced
 from ..vmap import MapAxis
 from .pmap_arguments import Call, PmapOptions
@@ -103,40 +103,27 @@ def pmap(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    mapped: TreeFunction = MappedFunction(options).dispatcher()
-    return mapped
+    return MappedFunction(options).call
 
 
 class MappedFunction:
-    """A function with the options of its map, and the programs made for it."""
+    """A function with the options of its map, and the programs made for it. `call` is what users
+    get: the hot path of calls, a function with the methods of this class as attributes."""
 
     def __init__(self, options: PmapOptions) -> None:
         self.options = options
         self.programs = programs_of(options.fun, options.key)
-
-    def dispatcher(self) -> TreeFunction:
-        """The function that the user calls: the hot path, with the methods."""
-        hot, general = self.programs.spread, self.general
-
-        @functools.wraps(self.options.fun)
-        def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
-            if not kwargs and current.trace is current.base:
-                result = hot.call(args)
-                if result is not NOT_READY:
-                    return result
-            return general(args, kwargs)
-
-        mapped.lower = self.lower  # type: ignore[attr-defined]
-        mapped.clear_cache = self.clear_cache  # type: ignore[attr-defined]
-        return mapped
+        call: Any = dispatcher(
+            options.fun, self.programs.hot, located(self.general), lambda error, *_: error
+        )
+        call.lower, call.clear_cache = located(self.lower), self.clear_cache
+        self.call: TreeFunction = call
 
     def entry(self, call: Call) -> "PmapEntry":
         """The program of a signature, traced at the first call."""
-        entry: PmapEntry = self.programs.entry(call.key, lambda: PmapEntry(call))
-        return entry
+        return self.programs.entry(call.key, lambda: PmapEntry(call))
 
-    @located
-    def general(self, args: Sequence[PyTree], kwargs: dict[str, PyTree]) -> PyTree:
+    def general(self, args: tuple[PyTree, ...], kwargs: dict[str, PyTree]) -> PyTree:
         """The result for any arguments, under any trace."""
         if thread.disable_jit:
             return self.options.on_one_device(args, kwargs)
@@ -145,13 +132,13 @@ class MappedFunction:
         trace = current.trace
         if entry.open or not (trace is current.base or (trace.computes and not looked_at())):
             return entry.apply(call.values, trace)
-        result = entry.run(call.values)
+        values: Any = call.values  # no trace goes on: they are arrays
+        result = entry.run(values)
         simple = entry.is_simple and not kwargs and not self.options.static
         if simple and trace is current.base:
-            entry.remember(self.programs.spread, call)
+            entry.remember(self.programs.hot, args, call.args_tree, values)
         return result
 
-    @located
     def lower(self, *args: PyTree, **kwargs: PyTree) -> Lowered:
         """The program for these arguments as StableHLO, to be compiled ahead of time.
 
@@ -164,10 +151,8 @@ class MappedFunction:
                 f"pmap: lower: {function_line(fun)} closes over traced values, or is called in "
                 "another map: it is no program of its own"
             )
-        traced = Traced(
-            entry.program.jaxpr, call.in_tree, entry.out_tree, name_of(fun), entry,
-            self.options.donated, entry.group, entry.inputs,
-        )  # fmt: skip
+        traced = Traced(entry, call.in_tree, name_of(fun), entry.in_types(), self.options.donated)
+        traced.jaxpr = entry.program.jaxpr
         return traced.lower()
 
     def clear_cache(self) -> None:
@@ -188,7 +173,7 @@ class InnerAxis:
     size: int
 
 
-class PmapEntry:
+class PmapEntry(Entry):
     """One signature of a mapped function: the program of one device, and where it runs."""
 
     def __init__(self, call: Call) -> None:
@@ -203,14 +188,13 @@ class PmapEntry:
         self.in_specs = [
             spec_of(a.ndim, at, axis) for a, at in zip(call.avals, call.axes, strict=True)
         ]
-        self.trace(call, name, size)
+        super().__init__(*self.trace(call, name, size))
         self.out_specs = [
             spec_of(a.ndim, at, axis)
             for a, at in zip(self.jaxpr.out_avals, self.out_axes, strict=True)
         ]
         self.check_repeated(call, Axis(size, name))
         self.mesh = None if self.depth else self.mesh_for(call.size)
-        self.open = any(not isinstance(c, Array) for c in self.jaxpr.consts)
         self.donated = call.donated
         self.is_simple = self.processes == 1
         self._program: Program | None = None
@@ -221,8 +205,8 @@ class PmapEntry:
 
     # --- tracing ---
 
-    def trace(self, call: Call, name: Hashable, size: int) -> None:
-        """Traces the function on the part of one element; sets `jaxpr`, `out_tree`, `out_axes`."""
+    def trace(self, call: Call, name: Hashable, size: int) -> tuple[Jaxpr, PyTreeDef]:
+        """Traces the function on the part of one element; sets `out_axes`."""
 
         def on_part(*parts: Value) -> list[Value]:
             leaves = [
@@ -247,9 +231,8 @@ class PmapEntry:
         jaxpr = stage(
             on_part, avals, name=name_of(fun), transform="pmap", about=fun, names=call.names
         )
-        self.out_tree = call.out_tree
         varies = [at is not None for at in call.axes]
-        self.jaxpr = resolve_axis(jaxpr, varies, Axis(size, name))
+        return resolve_axis(jaxpr, varies, Axis(size, name)), call.out_tree
 
     def check_repeated(self, call: Call, axis: Axis) -> None:
         """Refuses `out_axes=None` for a result that isn't the same on all devices."""
@@ -321,7 +304,8 @@ class PmapEntry:
             mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
             jaxpr = map_program(self.jaxpr, avals, mapping)
             self._program = Program(jaxpr, self.donated)
-            self.group = group_of(tuple(self.mesh.devices.flat))  # type: ignore[union-attr]
+            assert self.mesh is not None
+            self.where = group_placement(self.mesh.device_tuple)
             self.inputs = [self.sharding(s) for s in self.in_specs]
             self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
@@ -344,44 +328,32 @@ class PmapEntry:
         )
         return self.out_tree.unflatten(outs)
 
-    def run(self, values: Sequence[Any], program: Program | None = None) -> PyTree:
-        """The result for arrays; of the program compiled with other options, if one is given."""
+    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program
-        if self.donated:
-            check_donated(program, values)
-        arrays = list(values)
-        for i in program.kept:
-            arrays[i] = self.arrive(values[i], i)
-        outs = program.run_on(self.group, arrays, self.inputs, self.outs)
-        outs = [self.leave(o, at) for o, at in zip(outs, self.out_axes, strict=True)]
-        for i in program.donated:
-            release(values[program.kept[i]])
-        return self.out_tree.unflatten(outs)
+        return load_program(program, types, self.where, self.inputs, self.outs)
 
-    def arrive(self, x: Array, i: int) -> ShardedArray:
+    def in_types(self) -> list[ArrayType]:
+        """The types of the arguments of the program for all devices."""
+        return [*self.program.jaxpr.in_avals]
+
+    def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
+        arrays = list(values)
+        for i in loaded.program.live:
+            arrays[i] = self.arrive(values[i], i)
+        outs = loaded.run(arrays)
+        if self.processes == 1:
+            return outs
+        ends = zip(outs, self.out_axes, strict=True)
+        return [to_process(x, axis, self.processes) for x, axis in ends]
+
+    def arrive(self, x: Array, i: int) -> Array:
         """An argument, with its parts on the devices."""
         sharding = self.inputs[i]
         if self.processes > 1:
-            at = self.in_axes[i]
-            return from_processes(x, sharding, at, self.processes)
-        to = layout_of(x.aval, sharding)
-        if x.__class__ is ShardedArray:
-            if x.layout is to:
-                return x
-            if x.layout.group is self.group:
-                return relaid(x, sharding)
-        return spread_array(x, sharding)
-
-    def leave(self, x: Any, axis: MapAxis) -> Any:
-        """A result, as this process sees it."""
-        return x if self.processes == 1 else to_process(x, axis, self.processes)
-
-    def remember(self, hot: ShardedCache, call: Call) -> None:
-        """Puts this signature on the hot path, for arguments that lie where they are wanted."""
-        hot.remember(
-            call.args_tree, self.out_tree, call.values, self.program, self.group,
-            self.inputs, self.outs,
-        )  # fmt: skip
+            return from_processes(x, sharding, self.in_axes[i], self.processes)
+        if x.type.placement.group is self.where.group:
+            return on_group("pmap", i, x, self.where.group, sharding)
+        return shard(x, layout_of(x.aval, sharding))
 
 
 class Unnamed:

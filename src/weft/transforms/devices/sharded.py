@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compiler.layout import layout_of, spread
+from ...compiler.layout import layout_of
+from ...compiler.placing import put_array
 from ...core.array import Array, Tracer, as_value
 from ...core.aval import aval
-from ...core.sharded_array import ShardedArray
 from ...core.source import located
 from ...runtime import transfers
 from ...runtime.client import Device
@@ -89,20 +89,20 @@ def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
     """
     devices = checked_devices("device_put_replicated", devices)
 
-    def put(path: Any, leaf: Any) -> ShardedArray:
+    def put_leaf(path: Any, leaf: Any) -> Array:
         value = array_of("device_put_replicated", f"x{keystr(path)}", leaf)
         return stacked([value] * len(devices), devices)
 
-    return tree_map_with_path(put, x)
+    return tree_map_with_path(put_leaf, x)
 
 
-def stacked(values: Sequence[Array], devices: Sequence[Device]) -> ShardedArray:
+def stacked(values: Sequence[Array], devices: Sequence[Device]) -> Array:
     """One array of arrays on as many devices."""
     a = values[0].aval
     sharding = NamedSharding(Mesh(devices, ("shards",)), PartitionSpec("shards"))
     host = np.stack([np.asarray(v.host()) for v in values])
     with transfers.explicitly():
-        return spread(host, layout_of(aval(host.shape, a.dtype), sharding), sharding, alias=True)
+        return put_array(host, layout_of(aval(host.shape, a.dtype), sharding), alias=True)
 
 
 def checked_devices(operation: str, devices: Any) -> list[Device]:

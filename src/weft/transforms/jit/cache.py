@@ -5,55 +5,50 @@ Knows functions and caches; knows nothing of tracing.
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from . import retrace
-from .dispatch import Cache
-from .sharded_dispatch import ShardedCache
+from .dispatch import HotCache
+from .entry import Entry
+
+E = TypeVar("E", bound=Entry)
+
+MOST_SIGNATURES = 4096
 
 
 class Programs:
-    """What a function has been traced to with one set of options: `jit(f)` said twice is one."""
+    """The signatures that a function has been traced for with one set of options."""
 
-    __slots__ = ("entries", "history", "hot", "pending", "spread")
+    __slots__ = ("entries", "history", "hot")
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
-        self.hot = Cache()
-        self.spread = ShardedCache()  # the same for arrays on several devices
+        self.hot = HotCache()
         self.history = retrace.History()
-        self.pending: dict[Any, threading.RLock] = {}  # signatures that are being traced
 
-    def entry(self, key: Any, make: Callable[[], Any]) -> Any:
+    def entry(self, key: Hashable, make: Callable[[], E]) -> E:
         """What a signature was traced to; `make` traces it if it wasn't, or can't be used any more.
 
-        Of threads that come at once, the first traces and the others wait for it. Too many
-        signatures (static arguments that are always new) start afresh.
+        No lock is held meanwhile: tracing runs users' code, which may wait for another thread. Of
+        threads that come at once each traces, and all go on with what the first one left; so it is
+        compiled once. Too many signatures (static arguments that are always new) start afresh.
         """
-        entry = self.entries.get(key)
-        if entry is None or not entry.alive():
-            try:
-                with self.pending.setdefault(key, threading.RLock()):
-                    entry = self.entries.get(key)
-                    if entry is None or not entry.alive():
-                        entry = make()
-                        if len(self.entries) >= MOST_SIGNATURES:
-                            self.clear()
-                        self.entries[key] = entry
-            finally:
-                self.pending.pop(key, None)
-        return entry
+        entry: E | None = self.entries.get(key)
+        if entry is not None and entry.alive():
+            return entry
+        made = make()
+        if self.entries.get(key) is entry:  # which is dead
+            self.entries.pop(key, None)
+        if len(self.entries) >= MOST_SIGNATURES:
+            self.clear()
+        return self.entries.setdefault(key, made)  # type: ignore[no-any-return]
 
     def clear(self) -> None:
         """Forgets all signatures."""
         self.entries.clear()
         self.hot.clear()
-        self.spread.clear()
-
-
-MOST_SIGNATURES = 4096
 
 
 class Owned:
@@ -67,21 +62,21 @@ class Owned:
 
     def __init__(self, owner: Any) -> None:
         self.owner = weakref.ref(owner)
-        self.by_options: dict[Any, Programs] = {}
+        self.by_options: dict[Hashable, Programs] = {}
 
     def __reduce__(self) -> Any:
         return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
 
 
-_owning = threading.Lock()
+_owning = threading.RLock()
 
 
-def programs_of(fun: Any, options: Any) -> Programs:
+def programs_of(function: Any, options: Hashable) -> Programs:
     """The programs of a function; they die with it."""
-    if type(fun) is not FunctionType:
+    if type(function) is not FunctionType:
         return Programs()
     with _owning:
-        owned = fun.__dict__.get("__weft_jit__")
-        if owned is None or owned.owner() is not fun:
-            owned = fun.__dict__["__weft_jit__"] = Owned(fun)
+        owned = function.__dict__.get("__weft_jit__")
+        if owned is None or owned.owner() is not function:
+            owned = function.__dict__["__weft_jit__"] = Owned(function)
         return owned.by_options.setdefault(options, Programs())

@@ -1,256 +1,114 @@
 """jit: trace once for each signature, compile, and call the executable.
 
-The way of a call: flatten, look up, execute, wrap; each step has a fast form for what calls look
-like most of the time. Knows tracing and programs; knows nothing of other transformations.
+The way of a call: flatten, look up, execute, wrap; each step has a fast form (`dispatch.py`) for
+what calls look like most of the time. Knows tracing and programs; knows nothing of other
+transformations.
 """
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ... import dtypes, errors
-from ...compiler.program import (
-    Program,
-    buffer_on,
-    committed_device,
-    device_inside,
-    one_device,
-    program_of,
-)
-from ...compiler.spmd import replicated
+from ... import errors
+from ...compiler.layout import one_placement, placement_inside, type_with
+from ...compiler.loaded import Loaded, load_program
+from ...compiler.program import Program, program_of
 from ...config import thread
-from ...core.array import Array, PlacedArray, Tracer, as_value
-from ...core.aval import aval
+from ...core.array import Array
+from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, Labels, run
-from ...core.sharded_array import ShardedArray
+from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
 from ...core.source_location import locations_wanted
-from ...core.trace import current, looked_at
+from ...core.trace import Trace, current, looked_at
+from ...core.value import Value
 from ...higher_order.call import call_jaxpr
-from ...interpreters.stage import stage
 from ...primitives.placement import constrain
 from ...programs.hash_consing import is_eager
-from ...runtime import buffer as buffers, client
+from ...runtime import client
 from ...runtime.executors import explain
-from ...runtime.group import Group
+from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding
-from ...tree_util import (
-    PyTreeDef,
-    keystr,
-    register_leaf_types,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_leaves,
-)
-from ..arguments import (
-    argument_avals,
-    argument_values,
-    check_callable,
-    check_hashable,
-    described,
-    leaf_paths,
-    name_of,
-    output_values,
-    static_arguments,
-)
+from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
+from ..arguments import FlatFunction, check_callable, described, name_of, static_arguments
 from .cache import programs_of
 from .dispatch import dispatcher
-from .shardings import checked, group_for, key_of, of_leaves
-from .stages import Lowered, ShapeDtypeStruct, Traced
+from .entry import Entry, deleted
+from .shardings import ShardingOption, one_group
+from .stages import Lowered, Traced
 
 __all__ = ["jit"]
 
-register_leaf_types(Array, PlacedArray, ShardedArray, np.ndarray, np.float32, np.int32, np.bool_)
+register_leaf_types(Array, np.ndarray, np.float32, np.int32, np.bool_)
 
 _base = current.base
 
 
-class Entry:
-    """One signature of a jitted function: the jaxpr, its output tree and its program."""
+@dataclass(frozen=True)
+class JitOptions:
+    """The options of `jit`, checked; what a function was traced to is kept for each of them."""
 
-    __slots__ = (
-        "_program",
-        "device",
-        "donated",
-        "fast",
-        "group",
-        "inputs",
-        "jaxpr",
-        "keep_unused",
-        "open",
-        "out_tree",
-        "outs",
-    )
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+    device: client.Device | None
+    backend: str | None
+    inline: bool
+    keep_unused: bool
+    in_shardings: ShardingOption | None
+    out_shardings: ShardingOption | None
 
-    def __init__(
-        self,
-        jaxpr: Jaxpr,
-        out_tree: PyTreeDef,
-        donated: Sequence[int],
-        keep_unused: bool,
-        device: Any,
-        inputs: Any = None,
-        outs: Any = None,
-    ) -> None:
-        self.jaxpr, self.out_tree = jaxpr, out_tree
-        # how arguments and results are to be divided, if that is said
-        self.inputs, self.outs = inputs, outs
-        self.group = group_for([*(inputs or ()), *(outs or ())])
-        inside = device_inside(jaxpr)
-        group = self.group
-        if group and isinstance(inside, Group) and set(inside.devices) == set(group.devices):
-            inside = None
-        self.device = one_device(jaxpr.name, device or self.group, inside)
-        self.donated, self.keep_unused = donated, keep_unused
-        self._program: Program | None = None
-        self.fast: Any = None
-        self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+    def target(self) -> Placement | None:
+        """The device that was named."""
+        if self.backend is not None:
+            return on_device(client.local_devices(self.backend)[0])
+        return None if self.device is None else on_device(self.device)
 
     @property
-    def program(self) -> Program:
-        """The jaxpr made ready to be lowered; when it is first needed."""
-        if self._program is None:
-            if self.donated or self.keep_unused:
-                self._program = Program(self.jaxpr, self.donated, self.keep_unused)
-            else:  # the same that calls inside other transformations run: there nothing is donated
-                self._program = program_of(self.jaxpr)
-        return self._program
+    def is_simple(self) -> bool:
+        """True if arguments alone tell what runs, and where: then calls may be hot."""
+        return not self.static_argnums and not self.static_argnames and self.backend is None
 
-    def alive(self) -> bool:
-        """Whether the program can be used: not if it closes over a tracer whose trace has ended."""
-        return not self.open or all(
-            not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)
+
+def checked_options(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] | None,
+    static_argnames: str | Sequence[str] | None,
+    donate_argnums: int | Sequence[int] | None,
+    donate_argnames: str | Sequence[str] | None,
+    in_shardings: Any,
+    out_shardings: Any,
+    **others: Any,
+) -> JitOptions:
+    """The options of `jit` for a function, of what the user passed."""
+    static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
+    donate_nums, donate_names = static_arguments(
+        fun, donate_argnums, donate_argnames, word="donate"
+    )
+    if set(static_nums) & set(donate_nums):
+        raise ValueError(
+            f"jit: arguments {sorted(set(static_nums) & set(donate_nums))} of {function_line(fun)} "
+            "are both static and donated\n  fix: a static argument has no memory to donate"
         )
-
-    def run(
-        self,
-        values: Sequence[Any],
-        program: Program | None = None,
-        group: Group | None = None,
-        inputs: Any = None,
-    ) -> Any:
-        """The result for arrays.
-
-        Args:
-          program: compiled with other options.
-          group, inputs: where it has been compiled to run, and for which division of its arguments.
-        """
-        program = program or self.program
-        if program.donated:
-            check_donated(program, values)
-        group = group or self.group
-        if group is not None:
-            outs = program.run_on(group, values, inputs or self.inputs, self.outs)
-        else:
-            outs = program.run(values, self.device)
-        for i in program.donated:
-            release(values[program.kept[i]])
-        return self.out_tree.unflatten(outs)
-
-    def apply(self, values: Sequence[Any], trace: Any, inline: bool) -> Any:
-        """The result for values inside another transformation."""
-        if self.inputs is not None:
-            values = constrained(values, self.inputs)
-        if inline and not is_eager(trace):
-            outs = run(self.jaxpr, values, trace)
-        else:
-            where = {}
-            if self.device is not None and self.group is None:
-                where["device"] = self.device
-            outs = call_jaxpr(self.jaxpr, values, trace, **where)
-        if self.outs is not None:
-            outs = constrained(outs, self.outs)
-        return self.out_tree.unflatten(outs)
-
-    def spread(self, values: Sequence[Any]) -> Group | None:
-        """The group that runs the program on these arrays, if it isn't one device that does."""
-        if self.group is not None:
-            return self.group
-        if self.device is not None:
-            return self.device if self.device.__class__ is Group else None
-        if all(v.__class__ is not ShardedArray for v in (*values, *self.program.consts)):
-            return None
-        group = committed_device(self.program.name, values, self.program.kept)
-        group = group or self.program.group_of_consts()
-        return group if group.__class__ is Group else None
-
-    def ready(self) -> Any:
-        """What the hot path needs, or `None` if this program can't take it."""
-        program = self.program
-        if self.device is not None or program.donated or not program.types:
-            return None
-        if client.chosen_device() is not None:
-            return None
-        if self.program.outputs != [("result", i) for i in range(len(program.types))]:
-            return None
-        device = client.default_device()
-        executable = program.executable(device)
-        consts = [buffer_on(c, device) for c in program.consts]
-        kept = program.kept if len(program.kept) < len(self.jaxpr.invars) else None
-        avals = [v.aval for v in program.stripped.outvars]
-        single = self.out_tree.is_leaf
-        return (
-            thread.key,
-            executable.run,
-            executable.handlers,
-            kept,
-            consts,
-            avals[0] if single else avals,
-            None if single else [None] * len(avals),
-            self.out_tree.unflatten,
-        )
-
-    def divided(self, group: Group, i: int, x: Any) -> Sharding:
-        """How an argument is divided among the devices of a group."""
-        if self.inputs is not None and self.inputs[i] is not None:
-            return self.inputs[i]  # type: ignore[no-any-return]
-        return sharding_said(x) or replicated(group)
-
-
-def sharding_said(x: Any) -> Sharding | None:
-    """How an argument, or what stands for one, lies on several devices, if it does."""
-    if x.__class__ is ShardedArray:
-        return x._sharding  # type: ignore[no-any-return]
-    return x.sharding if isinstance(x, ShapeDtypeStruct) else None
-
-
-def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
-    """Traced values that are to be divided as said."""
-    return [
-        x if s is None else constrain(x, sharding=s) for x, s in zip(values, shardings, strict=True)
+    check_target(others["device"], others["backend"])
+    ins, outs = [
+        None if tree is None else ShardingOption(name, tree)
+        for name, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings))
     ]
-
-
-def check_donated(program: Program, values: Sequence[Any]) -> None:
-    """Refuses an array that is donated and is an argument in another place too."""
-    places: dict[int, int] = {}
-    donated = {program.kept[i] for i in program.donated}
-    for i, v in enumerate(values):
-        first = places.setdefault(id(v), i)
-        if first != i and (first in donated or i in donated):
-            raise ValueError(
-                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
-                f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
-            )
-
-
-def release(array: Any) -> None:
-    """A donated array is gone, whether XLA could use its memory or not."""
-    array._host = None
-    if array._buffer is not None and not buffers.is_deleted(array._buffer):
-        buffers.delete(array._buffer)
-    if array.__class__ is ShardedArray:
-        array._buffer = None
-
-
-def deleted(function: Any, path: str, array: Any) -> Exception:
-    """The error for an argument whose memory was given back or donated."""
-    return errors.DeletedArrayError(
-        f"jit: argument {path} of {function_line(function)}, {array.aval}, has been deleted or "
-        "donated: its memory is gone\n  fix: don't use an array after passing it in "
-        "donate_argnums or calling delete()"
+    if (ins or outs) and (others["device"] is not None or others["backend"] is not None):
+        raise ValueError("jit: shardings say where it runs; got a device or a backend as well")
+    return JitOptions(
+        static_nums,
+        static_names,
+        donate_nums,
+        donate_names,
+        in_shardings=ins,
+        out_shardings=outs,
+        **others,
     )
 
 
@@ -268,6 +126,59 @@ def check_target(device: Any, backend: Any) -> None:
         )
 
 
+class JitEntry(Entry):
+    """One signature of a jitted function.
+
+    Attributes:
+      inputs, outs: how arguments and results are to be divided, if that is said.
+      named: where it is to run, if it or a function inside says so.
+    """
+
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        out_tree: PyTreeDef,
+        options: JitOptions,
+        donated: Sequence[int],
+        inputs: Sequence[Sharding | None] | None,
+        outs: Sequence[Sharding | None] | None,
+    ) -> None:
+        super().__init__(jaxpr, out_tree)
+        self.inline, self.keep_unused = options.inline, options.keep_unused
+        self.donated, self.inputs, self.outs = tuple(donated), inputs, outs
+        target = one_group([*(inputs or ()), *(outs or ())]) or options.target()
+        self.named = one_placement(jaxpr.name, target, placement_inside(jaxpr))
+
+    @property
+    def program(self) -> Program:
+        """The jaxpr made ready to be compiled: if nothing is donated, the same program that calls
+        inside other transformations run."""
+        return program_of(self.jaxpr, self.donated, self.keep_unused)
+
+    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
+        return load_program(program or self.program, types, self.named, self.inputs, self.outs)
+
+    def apply(self, values: Sequence[Value], trace: Trace) -> Any:
+        if self.inputs is not None:
+            values = constrain_all(values, self.inputs)
+        if self.inline and not is_eager(trace):
+            outs = run(self.jaxpr, values, trace)
+        else:
+            one_device = self.named is not None and self.named.group is None
+            where = {"device": self.named.device} if one_device and self.named else {}
+            outs = call_jaxpr(self.jaxpr, values, trace, **where)
+        if self.outs is not None:
+            outs = constrain_all(outs, self.outs)
+        return self.out_tree.unflatten(outs)
+
+
+def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
+    """Traced values that are to be divided as said."""
+    return [
+        x if s is None else constrain(x, sharding=s) for x, s in zip(values, shardings, strict=True)
+    ]
+
+
 def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
     """Makes messages call a program's inputs and results by their paths (`debugging/watch.py`)."""
     closed = ["a constant that it closes over"] * len(jaxpr.consts)
@@ -277,15 +188,130 @@ def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
     jaxpr.without_consts().labels = Labels(inputs, tuple(results))
 
 
-def argument_array(x: Any) -> Any:
-    """An argument from outside as an array, copied once."""
-    if x.__class__ is np.ndarray:
-        dtype = dtypes.canonicalize_dtype(x.dtype)
-        host = x if x.dtype == dtype else x.astype(dtype)
-        return Array(
-            None, aval(host.shape, dtype), buffers.put(host, client.default_device(), alias=False)
+def type_of(x: Any, a: Aval) -> ArrayType:
+    """The type of an argument, or of what stands for one and may have a sharding."""
+    if isinstance(x, Array):
+        return x.type
+    sharding = getattr(x, "sharding", None)
+    return type_with(a, sharding if isinstance(sharding, Sharding) else None)
+
+
+class JittedFunction:
+    """What stands behind a jitted function. `call` is what users get: the hot path of calls, a
+    function with the methods of this class as attributes."""
+
+    def __init__(self, function: Callable[..., Any], options: JitOptions) -> None:
+        self.function, self.options, self.name = function, options, name_of(function)
+        self.programs = programs_of(function, options)
+        self.is_simple = options.is_simple
+        call: Any = dispatcher(function, self.programs.hot, located(self.general), self.explained)
+        call.trace, call.lower = located(self.trace), located(self.lower)
+        call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
+        self.call: Callable[..., Any] = call
+
+    # --- tracing ---
+
+    def flatten(self, args: Any, kwargs: Any, abstract: bool = False) -> FlatFunction:
+        """The function at the arguments of a call; see `FlatFunction`."""
+        options = self.options
+        return FlatFunction(
+            "jit",
+            self.function,
+            args,
+            kwargs,
+            options.static_argnums,
+            options.static_argnames,
+            abstract=abstract,
         )
-    return as_value(x)
+
+    def entry(self, flat: FlatFunction) -> JitEntry:
+        """The signature of a call, traced if it is new."""
+        return self.programs.entry(flat.key, lambda: self.traced(flat))
+
+    def traced(self, flat: FlatFunction) -> JitEntry:
+        """Traces a signature."""
+        options = self.options
+        signature = flat.in_tree, flat.avals, flat.statics
+        self.programs.history.note(self.function, [*flat.positions], signature, flat.paths)
+        jaxpr = flat.stage()
+        if locations_wanted():
+            name_parts(jaxpr, flat.paths(), flat.out_tree)
+        inputs = outs = None
+        if options.in_shardings is not None:
+            if flat.kwargs_tree is not None:
+                raise TypeError(
+                    "jit: in_shardings speak of positional arguments; got "
+                    f"{sorted(flat.kwargs_tree.data)} by keyword\n  fix: pass them by position to "
+                    f"{function_line(self.function)}"
+                )
+            inputs = options.in_shardings.of_arguments(flat.in_tree, flat.avals, flat.paths)
+        if options.out_shardings is not None:
+            outs = options.out_shardings.of_results(flat.out_tree, jaxpr.out_avals)
+        donated = flat.leaves_of(options.donate_argnums, options.donate_argnames)
+        return JitEntry(jaxpr, flat.out_tree, options, donated, inputs, outs)
+
+    # --- calls ---
+
+    def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of any call. Leaves on the hot path what can take it."""
+        if thread.disable_jit:
+            return self.function(*args, **kwargs)
+        flat = self.flatten(args, kwargs)
+        entry = self.entry(flat)
+        values: Any = flat.values
+        trace = current.trace
+        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
+            return entry.apply(values, trace)
+        try:
+            result = entry.run(values)
+        except errors.DeletedArrayError:
+            if (error := self.deleted_argument(flat)) is None:
+                raise
+            raise error from None
+        if self.is_simple and not kwargs and current.trace is _base:
+            entry.remember(self.programs.hot, args, flat.args_tree, values)
+        return result
+
+    def explained(
+        self, error: RuntimeError, buffers: Sequence[Any], args: tuple[Any, ...], count: int
+    ) -> Exception:
+        """weft's error for one that a run on the hot path raised."""
+        found = self.deleted_argument(self.flatten(args, {}))
+        if found is None:
+            ours = isinstance(error, (XlaError, BusyDevicesError, ForkError, errors.WeftError))
+            found = error if ours else explain(error, buffers)
+        return noted(found)
+
+    def deleted_argument(self, flat: FlatFunction) -> Exception | None:
+        """The error for the first argument whose memory is gone; `None` if there is none."""
+        for i, value in enumerate(flat.values):
+            if isinstance(value, Array) and value.is_deleted():
+                return deleted(self.function, flat.paths()[i], value)
+        return None
+
+    # --- looking ---
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The traced program for these arguments, for looking at and lowering.
+
+        Anything with a shape and a dtype does for an argument.
+        """
+        flat = self.flatten(args, kwargs, abstract=True)
+        entry = self.entry(flat)
+        types = [type_of(x, a) for x, a in zip(flat.leaves, flat.avals, strict=True)]
+        return Traced(entry, flat.in_tree, self.name, types, self.options.donate_argnums)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments as StableHLO, to be compiled ahead of time."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the results, in their tree."""
+        return located(self.trace)(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forgets all traced and compiled programs of this function."""
+        self.programs.clear()
 
 
 def jit(
@@ -332,241 +358,11 @@ def jit(
       ...     return lmbda * weft.numpy.where(x > 0, x, alpha * weft.numpy.exp(x) - alpha)
       >>> selu(weft.numpy.arange(5.0))
       Array([0.       , 1.05     , 2.1      , 3.1499999, 4.2      ], dtype=float32)
-    Source: seed 002, `jax.jit`.
+    Source: JAX documentation, `jax.jit`.
     """
+    given = locals()
+    options = {name: value for name, value in given.items() if name != "fun"}
     if fun is None:
-        return functools.partial(
-            jit,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            device=device,
-            backend=backend,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            inline=inline,
-            keep_unused=keep_unused,
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
-        )
+        return functools.partial(jit, **options)
     check_callable(fun, "jit")
-    static_nums, static_names = static_arguments(fun, static_argnums, static_argnames)
-    donate_nums, donate_names = static_arguments(
-        fun, donate_argnums, donate_argnames, word="donate"
-    )
-    if set(static_nums) & set(donate_nums):
-        raise ValueError(
-            f"jit: arguments {sorted(set(static_nums) & set(donate_nums))} of {function_line(fun)} "
-            "are both static and donated\n  fix: a static argument has no memory to donate"
-        )
-    check_target(device, backend)
-    checked("in_shardings", in_shardings)
-    checked("out_shardings", out_shardings)
-    sharded = in_shardings is not None or out_shardings is not None
-    if sharded and (device is not None or backend is not None):
-        raise ValueError("jit: shardings say where it runs; got a device or a backend as well")
-    function: Callable[..., Any] = fun
-    name = name_of(fun)
-    programs = programs_of(
-        fun,
-        (
-            static_nums,
-            static_names,
-            donate_nums,
-            donate_names,
-            device,
-            backend,
-            inline,
-            keep_unused,
-            key_of((in_shardings, out_shardings)) if sharded else None,
-        ),
-    )
-    hot, spread = programs.hot, programs.spread
-    has_static = bool(static_nums or static_names)
-    plain = not has_static and device is None and backend is None
-
-    def target() -> Any:
-        if device is not None:
-            return device
-        return client.local_devices(backend)[0] if backend is not None else None
-
-    def split(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
-        """Traced positional and keyword arguments, and the static ones as a key."""
-        if not has_static:
-            return args, kwargs, ()
-        count = len(args)
-        fixed = {n % count if n < 0 else n for n in static_nums if -count <= n < count}
-        statics: list[Any] = [("n", count)]
-        for i in sorted(fixed):
-            check_hashable("jit", function, i, args[i])
-            statics.append((i, args[i].__class__, args[i]))
-        for k in sorted(set(static_names) & set(kwargs)):
-            check_hashable("jit", function, k, kwargs[k])
-            statics.append((k, kwargs[k].__class__, kwargs[k]))
-        traced = tuple(a for i, a in enumerate(args) if i not in fixed)
-        return traced, {k: v for k, v in kwargs.items() if k not in static_names}, tuple(statics)
-
-    def paths_of(args: Any, kwargs: Any) -> list[str]:
-        traced, traced_kwargs, statics = split(args, kwargs)
-        fixed = {s[0] for s in statics[1:] if isinstance(s[0], int)}
-        positions = [i for i in range(len(args)) if i not in fixed]
-        return leaf_paths(function, traced, traced_kwargs, positions)
-
-    def signature(args: Any, kwargs: Any) -> tuple[Any, Any, Any, Any, Any]:
-        traced, traced_kwargs, statics = split(args, kwargs)
-        leaves, tree = tree_flatten((traced, traced_kwargs))
-        values = argument_values("jit", function, leaves, lambda: paths_of(args, kwargs))
-        avals = tuple([v.aval for v in values])
-        return values, avals, tree, statics, (tree, avals, statics, thread.key)
-
-    def entry_of(args: Any, kwargs: Any) -> tuple[Entry, Any, Any]:
-        values, avals, tree, statics, key = signature(args, kwargs)
-        return entry_for(args, kwargs, avals, tree, statics, key), values, tree
-
-    def entry_for(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any, key: Any) -> Entry:
-        def make() -> Entry:
-            fixed = {s[0] for s in statics[1:]}
-            programs.history.note(
-                function,
-                [i for i in range(len(args)) if i not in fixed],
-                (tree, avals, statics),
-                lambda: paths_of(args, kwargs),
-            )
-            return trace_entry(args, kwargs, avals, tree, statics)
-
-        return programs.entry(key, make)  # type: ignore[no-any-return]
-
-    def trace_entry(args: Any, kwargs: Any, avals: Any, tree: Any, statics: Any) -> Entry:
-        fixed = {s[0]: s[2] for s in statics[1:]}
-        count = len(args)
-        out_tree: Any = None
-
-        def flat(*tracers: Any) -> list[Any]:
-            nonlocal out_tree
-            traced, traced_kwargs = tree.unflatten(tracers)
-            waiting = iter(traced)
-            full = [fixed[i] if i in fixed else next(waiting) for i in range(count)]
-            extra = {k: v for k, v in fixed.items() if isinstance(k, str)}
-            result = function(*full, **traced_kwargs, **extra)
-            leaves, out_tree = tree_flatten(result)
-            return output_values("jit", function, leaves)
-
-        def paths() -> list[str]:  # kept with the trace: so not by way of the arguments themselves
-            traced, traced_kwargs = tree.unflatten(avals)
-            positions = [i for i in range(count) if i not in fixed]
-            return leaf_paths(function, traced, traced_kwargs, positions)
-
-        jaxpr = stage(flat, avals, name=name, transform="jit", about=function, names=paths)
-        if locations_wanted():
-            name_parts(jaxpr, paths(), out_tree)
-        donated = donated_leaves(args, kwargs) if donate_nums or donate_names else ()
-        inputs = outs = None
-        if in_shardings is not None:
-            if named := sorted(set(kwargs) - set(static_names)):
-                raise TypeError(
-                    f"jit: in_shardings speak of positional arguments; got {named} by "
-                    f"keyword\n  fix: pass them by position to {function_line(function)}"
-                )
-            said = in_shardings
-            if isinstance(said, list):
-                said = tuple(said)
-            inputs = of_leaves("in_shardings", (said, None), tree, avals, paths)
-        if out_shardings is not None:
-            numbers = lambda: [f"leaf {i} of the result" for i in range(len(jaxpr.outvars))]  # noqa: E731
-            outs = of_leaves("out_shardings", out_shardings, out_tree, jaxpr.out_avals, numbers)
-        return Entry(jaxpr, out_tree, donated, keep_unused, target(), inputs, outs)
-
-    def donated_leaves(args: Any, kwargs: Any) -> list[int]:
-        numbers: list[int] = []
-        i = 0
-        fixed = {n % len(args) if n < 0 else n for n in static_nums}
-        for n, arg in enumerate(args):
-            if n in fixed:
-                continue
-            size = len(tree_flatten(arg)[0])
-            if n in donate_nums or n - len(args) in donate_nums:
-                numbers += range(i, i + size)
-            i += size
-        for k in sorted(set(kwargs) - set(static_names)):
-            size = len(tree_flatten(kwargs[k])[0])
-            if k in donate_names:
-                numbers += range(i, i + size)
-            i += size
-        return numbers
-
-    def general(args: Any, kwargs: Any) -> Any:
-        if thread.disable_jit:
-            return function(*args, **kwargs)
-        entry, values, tree = entry_of(args, kwargs)
-        trace = current.trace
-        if entry.open or not (trace is _base or (trace.computes and not looked_at())):
-            return entry.apply(values, trace, inline)
-        try:
-            result = entry.run(values)
-        except errors.DeletedArrayError:
-            gone = [i for i, v in enumerate(values) if v.is_deleted()]
-            if not gone:
-                raise
-            raise deleted(function, paths_of(args, kwargs)[gone[0]], values[gone[0]]) from None
-        if plain and not kwargs and (group := entry.spread(values)) is not None:
-            if current.trace is _base:
-                spread.remember(
-                    tree.children()[0], entry.out_tree, values, entry.program, group,
-                    entry.inputs, entry.outs,
-                )  # fmt: skip
-        elif plain and not kwargs:
-            if entry.fast is None:
-                entry.fast = (entry.ready(),)
-            if entry.fast[0] is not None and entry.fast[0][0] is thread.key:
-                hot.remember(
-                    tree.children()[0], args, tuple([v.aval for v in values]), entry.fast[0]
-                )
-        return result
-
-    def fill(leaves: Any, kept: Any) -> list[Any]:
-        device = client.default_device()
-        arrays = [x if x.__class__ is Array else argument_array(x) for x in leaves]
-        return [buffer_on(arrays[i], device) for i in kept]
-
-    general = located(general)
-
-    @located
-    def trace(*args: Any, **kwargs: Any) -> Traced:
-        """The traced program for these arguments, for looking at and lowering.
-
-        Anything with a shape and a dtype does for an argument.
-        """
-        traced, traced_kwargs, statics = split(args, kwargs)
-        leaves, tree = tree_flatten((traced, traced_kwargs))
-        avals = tuple(argument_avals("jit", function, leaves, lambda: paths_of(args, kwargs)))
-        key = (tree, avals, statics, thread.key)
-        entry = entry_for(args, kwargs, avals, tree, statics, key)
-        device = entry.spread(leaves) or entry.device or group_for(map(sharding_said, leaves))
-        inputs = None
-        if isinstance(device, Group):
-            inputs = [entry.divided(device, i, x) for i, x in enumerate(leaves)]
-        elif device is None:
-            device = next((x.device for x in leaves if x.__class__ is PlacedArray), None)
-        return Traced(entry.jaxpr, tree, entry.out_tree, name, entry, donate_nums, device, inputs)
-
-    @located
-    def lower(*args: Any, **kwargs: Any) -> Lowered:
-        """The program for these arguments as StableHLO, to be compiled ahead of time."""
-        return trace(*args, **kwargs).lower()
-
-    def clear_cache() -> None:
-        """Forgets all traced and compiled programs of this function."""
-        programs.clear()
-
-    def explained(error: Any, inputs: Any, args: Any, kept: Any) -> Exception:
-        for i, buffer in enumerate(inputs):
-            if buffers.is_deleted(buffer):
-                leaf = i if kept is None else kept[i]
-                return noted(deleted(function, paths_of(args, {})[leaf], tree_leaves(args)[leaf]))
-        return noted(explain(error, inputs))
-
-    jitted = dispatcher(fun, hot, spread, general, argument_array, fill, explained)
-    jitted.trace = trace  # type: ignore[attr-defined]
-    jitted.lower = lower  # type: ignore[attr-defined]
-    jitted.clear_cache = clear_cache  # type: ignore[attr-defined]
-    jitted.eval_shape = lambda *a, **k: trace(*a, **k).out_info  # type: ignore[attr-defined]
-    return jitted
+    return JittedFunction(fun, checked_options(fun, **options)).call

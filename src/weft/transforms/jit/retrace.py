@@ -134,7 +134,7 @@ def _static_differences(old: Any, new: Any) -> Iterator[str]:
             yield f"static argument {which} is new: {value!r:.80}"
         elif type(was) is not type(value) or was != value:
             yield f"static argument {which} was {was!r:.80}, is {value!r:.80}"
-            if code_of(value) is not None and code_of(was) is code_of(value):
+            if function_code(value) is not None and function_code(was) is function_code(value):
                 yield f"  a new function object: {remade(value)}"
             elif repr(was) == repr(value):
                 yield "  they look alike and aren't equal: the class needs __eq__ and __hash__"
@@ -153,7 +153,7 @@ _made: dict[CodeType, tuple[int, dict[str, str]]] = {}
 
 def made_again(function: Any) -> Iterator[str]:
     """What to say of a function that is new, if one of the same code was traced before."""
-    code = code_of(function)
+    code = function_code(function)
     if code is None:
         return
     count, before = _made.get(code, (0, {}))
@@ -191,7 +191,7 @@ def unwrapped(function: Any) -> Any:
     return function
 
 
-def code_of(function: Any) -> CodeType | None:
+def function_code(function: Any) -> CodeType | None:
     """The code of a function, which all that are made at one place share."""
     return getattr(unwrapped(function), "__code__", None)
 

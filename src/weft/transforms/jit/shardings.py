@@ -1,4 +1,4 @@
-"""The options `in_shardings` and `out_shardings` of `jit`: what they say of each array.
+"""The options `in_shardings` and `out_shardings` of `jit`.
 
 Knows trees and shardings; knows nothing of programs.
 """
@@ -6,17 +6,20 @@ Knows trees and shardings; knows nothing of programs.
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from ...compiler.layout import layout_of
+from ...compiler.layout import group_placement, layout_of
 from ...core.aval import Aval
+from ...core.placement import OnGroup
 from ...core.source import noted
-from ...runtime.group import Group, group_of
 from ...scope import MESH, in_scope
 from ...sharding import NamedSharding, PartitionSpec, Sharding
 from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
 
+Paths = Callable[[], list[str]]
+"""Returns the name of each leaf, for messages."""
+
 
 def is_entry(x: Any) -> bool:
-    """Whether something in such an option speaks of one array, or of a tree of them."""
+    """True if something in such an option speaks of one array, or of a tree of them."""
     return x is None or isinstance(x, (Sharding, PartitionSpec))
 
 
@@ -31,33 +34,62 @@ def key_of(option: Any, is_leaf: Callable[[Any], bool] = is_entry) -> Hashable:
     return key
 
 
-def checked(name: str, option: Any) -> Any:
-    """The option, if it says nothing but shardings."""
-    for leaf in tree_flatten(option, is_entry)[0]:
-        if not is_entry(leaf):
-            raise noted(
-                TypeError(
-                    f"jit: {name} must have shardings, PartitionSpecs or None at its leaves; got "
-                    f"{type(leaf).__name__} {leaf!r:.60}"
+class ShardingOption:
+    """`in_shardings` or `out_shardings`: a tree of shardings. Options of equal trees are equal.
+
+    Raises: TypeError: there is something else at a leaf.
+    """
+
+    __slots__ = ("key", "name", "tree")
+
+    def __init__(self, name: str, tree: Any) -> None:
+        for leaf in tree_flatten(tree, is_entry)[0]:
+            if not is_entry(leaf):
+                raise noted(
+                    TypeError(
+                        f"jit: {name} must have shardings, PartitionSpecs or None at its leaves; "
+                        f"got {type(leaf).__name__} {leaf!r:.60}"
+                    )
                 )
-            )
-    return option
+        self.name, self.tree, self.key = name, tree, key_of(tree)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShardingOption) and self.key == other.key
 
-def of_leaves(
-    name: str, option: Any, tree: PyTreeDef, avals: Sequence[Aval], paths: Any
-) -> list[Sharding | None]:
-    """The sharding of each leaf of a tree; `None` where nothing is said."""
-    found = []
-    for i, entry in enumerate(flatten_axes(f"jit: {name}", tree, option, is_entry)):
-        sharding = named(f"jit: {name}", entry)
-        if sharding is not None:
-            try:
-                layout_of(avals[i], sharding)
-            except ValueError as error:
-                raise ValueError(f"jit: {name}: {paths()[i]}, {avals[i]}: {error}") from None
-        found.append(sharding)
-    return found
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def of_arguments(
+        self, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
+    ) -> list[Sharding | None]:
+        """The sharding of each leaf of the pair (positional arguments, none by keyword)."""
+        said = tuple(self.tree) if isinstance(self.tree, list) else self.tree
+        return self.checked((said, None), tree, avals, paths)
+
+    def of_results(self, tree: PyTreeDef, avals: Sequence[Aval]) -> list[Sharding | None]:
+        """The sharding of each leaf of the result."""
+        paths = lambda: [f"leaf {i} of the result" for i in range(len(avals))]  # noqa: E731
+        return self.checked(self.tree, tree, avals, paths)
+
+    def checked(
+        self, prefix: Any, tree: PyTreeDef, avals: Sequence[Aval], paths: Paths
+    ) -> list[Sharding | None]:
+        """The sharding of each leaf of a tree; `None` where nothing is said.
+
+        Raises: ValueError: a sharding can't divide an array of its leaf's shape.
+        """
+        found = []
+        for i, entry in enumerate(flatten_axes(f"jit: {self.name}", tree, prefix, is_entry)):
+            sharding = named(f"jit: {self.name}", entry)
+            if sharding is not None:
+                try:
+                    layout_of(avals[i], sharding)
+                except ValueError as error:
+                    raise ValueError(
+                        f"jit: {self.name}: {paths()[i]}, {avals[i]}: {error}"
+                    ) from None
+            found.append(sharding)
+        return found
 
 
 def named(operation: str, entry: Any) -> Sharding | None:
@@ -73,9 +105,9 @@ def named(operation: str, entry: Any) -> Sharding | None:
     return NamedSharding(mesh, entry)
 
 
-def group_for(shardings: Iterable[Sharding | None]) -> Group | None:
+def one_group(shardings: Iterable[Sharding | None]) -> OnGroup | None:
     """The devices that all shardings name; two sets of them are an error."""
-    first: Any = None
+    first: Sharding | None = None
     for sharding in shardings:
         if sharding is None:
             continue
@@ -86,4 +118,4 @@ def group_for(shardings: Iterable[Sharding | None]) -> Group | None:
                 f"{first} and {sharding}\n  fix: shardings over one mesh; device_put(x, sharding) "
                 "moves what comes out to other devices"
             )
-    return None if first is None else group_of(first.devices)
+    return None if first is None else group_placement(first.devices)

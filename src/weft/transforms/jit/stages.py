@@ -3,19 +3,20 @@
 Knows programs; knows nothing of caching.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes
+from ...compiler.loaded import Loaded
 from ...core.array import Array
 from ...core.aval import Aval, aval
-from ...core.jaxpr import Jaxpr
+from ...core.placement import ArrayType
 from ...core.source import located
 from ...core.trace import current, looked_at
-from ...runtime import client, executable as runtime
-from ...runtime.group import Group
-from ...sharding import SingleDeviceSharding
+from ...runtime import executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
+from .entry import Entry
 
 
 class ShapeDtypeStruct:
@@ -77,27 +78,22 @@ def struct_of(a: Aval) -> ShapeDtypeStruct:
 
 
 class Traced:
-    """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on."""
+    """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on.
+
+    Args:
+      types: of the arguments' leaves: what they are, and where.
+    """
 
     def __init__(
         self,
-        jaxpr: Jaxpr,
+        entry: Entry,
         in_tree: PyTreeDef,
-        out_tree: PyTreeDef,
         name: str,
-        entry: Any,
-        donated: Any,
-        device: Any = None,
-        inputs: Any = None,
+        types: Sequence[ArrayType],
+        donated: tuple[int, ...],
     ) -> None:
-        """
-        Args:
-          device: where it is to run, if that is said: a device or a group.
-          inputs: for a group, how each argument is divided.
-        """
-        self.jaxpr, self.in_tree, self.out_tree, self.fun_name = jaxpr, in_tree, out_tree, name
-        self.entry, self.donate_argnums = entry, donated
-        self.device, self.inputs = device, inputs
+        self.entry, self.in_tree, self.fun_name, self.types = entry, in_tree, name, types
+        self.jaxpr, self.out_tree, self.donate_argnums = entry.jaxpr, entry.out_tree, donated
 
     @property
     def out_info(self) -> Any:
@@ -115,15 +111,8 @@ class Lowered:
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self.program = traced.entry.program
-        self.device = traced.device
-        if isinstance(self.device, Group):
-            self.text, self.module = self.program.text_on(
-                self.device, traced.inputs, traced.entry.outs
-            )
-            return
-        platform = (self.device or client.chosen_device() or client.default_device()).platform
-        self.text, self.module = self.program.lowered(platform)
+        self.loaded = traced.entry.load(traced.types)
+        self.text, self.module = self.loaded.text()
 
     @property
     def out_info(self) -> Any:
@@ -152,47 +141,23 @@ class Lowered:
         Args:
           compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`.
         """
-        device = self.device or client.chosen_device() or client.default_device()
-        program = self.program
+        loaded = self.loaded
         if compiler_options:
-            program = program.with_options(compiler_options)
-        return Compiled(self.traced, program, device)
+            program = loaded.program.with_options(compiler_options)
+            loaded = self.traced.entry.load(self.traced.types, program)
+        return Compiled(self.traced, loaded)
 
 
 class Compiled:
     """An executable for one signature. Calling it runs it; another signature is an error."""
 
-    def __init__(self, traced: Traced, program: Any, device: Any) -> None:
-        self.traced, self.program = traced, program
-        self.group = device if isinstance(device, Group) else None
-        if self.group is not None:
-            inputs = [traced.inputs[i] for i in program.kept]
-            placed = program.placed(self.group, inputs, program.wanted(traced.entry.outs))
-            self.executable = placed.executable
-            self.input_shardings = traced.in_tree.unflatten(traced.inputs)
-            self.output_shardings = self.shardings_of(placed)
-        else:
-            self.executable = program.executable(device)
-            here = SingleDeviceSharding(device)
-            self.input_shardings = traced.in_tree.unflatten([here] * traced.in_tree.num_leaves)
-            self.output_shardings = traced.out_tree.unflatten([here] * traced.out_tree.num_leaves)
+    def __init__(self, traced: Traced, loaded: Loaded) -> None:
+        self.traced, self.loaded, self.program = traced, loaded, loaded.program
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.in_avals = traced.jaxpr.in_avals
-
-    def shardings_of(self, placed: Any) -> Any:
-        """The sharding of each leaf of the result."""
-        outputs = self.program.outputs
-        shardings = []
-        for (kind, what), wanted in zip(
-            outputs, self.traced.entry.outs or [None] * len(outputs), strict=True
-        ):
-            if wanted is not None:
-                shardings.append(wanted)
-            elif kind == "result":
-                shardings.append(placed.outs[what][1])
-            else:
-                shardings.append(self.traced.inputs[what] if kind == "input" else what.sharding)
-        return self.traced.out_tree.unflatten(shardings)
+        self.executable = loaded.executable
+        self.input_shardings = traced.in_tree.unflatten(loaded.input_shardings())
+        self.output_shardings = traced.out_tree.unflatten(loaded.output_shardings())
 
     def as_text(self) -> str:
         """The program as XLA optimised it, as HLO text."""
@@ -236,5 +201,8 @@ class Compiled:
                     f"leaf {i} is {v})\n  fix: use the jitted function inside transformations"
                 )
         if looked_at():  # by a switch: then it is an operation of the trace that looks
-            return self.traced.entry.apply(values, current.trace, inline=False)
-        return self.traced.entry.run(values, self.program, self.group, self.traced.inputs)
+            return self.traced.entry.apply(values, current.trace)
+        loaded = self.loaded
+        if loaded.follows_data:
+            loaded = self.traced.entry.load([v.type for v in values], self.program)
+        return self.traced.entry.run(values, loaded)

@@ -1,0 +1,214 @@
+"""Arrays put on devices, moved between them, and gathered on the host. Runs no programs.
+
+Knows buffers and layouts; what has to be divided anew among devices is a program's work
+(`loaded.py: reshard`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..core.array import Array, as_value
+from ..core.aval import aval
+from ..core.placement import Layout, on_device, same_parts, type_on
+from ..core.source import noted
+from ..dtypes import canonicalize_dtype
+from ..runtime import buffer as buffers, client, parts, transfers
+from ..runtime.client import Device
+from ..runtime.executable import RawBuffer
+from ..runtime.group import Group
+from ..sharding import NamedSharding
+from .layout import layout_of, local_sharding
+
+# --- one device ---
+
+
+def buffer_on(array: Array, device: Device) -> RawBuffer:
+    """Its buffer on a device; an uncommitted array keeps what was put on the default one."""
+    placement, buffer = array.type.placement, array._buffer
+    if placement.group is not None:
+        transfers.copying(array.aval, placement.sharding, device)
+        return buffers.put(array.host(), device, alias=True)
+    home = placement.device or client.default_device()
+    if buffer is None:
+        transfers.sending(array.aval, device)
+        buffer = buffers.put(np.asarray(array.host()), device, alias=True)
+        if home is device:
+            array._buffer = buffer
+        return buffer
+    if home is device:
+        return buffer
+    if array._host is not None and not array.aval.ndim:  # a literal, which was once on a device
+        transfers.sending(array.aval, device)
+        return buffers.put(np.asarray(array._host), device, alias=True)
+    transfers.copying(array.aval, home, device)
+    return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
+
+
+def argument_buffer(x: Any, device: Device) -> RawBuffer:
+    """The buffer of an argument of a call: of an array, or of what becomes one."""
+    if x.__class__ is np.ndarray:
+        dtype = canonicalize_dtype(x.dtype)
+        return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)
+    return buffer_on(as_value(x), device)
+
+
+def move(x: Array, device: Device, committed: bool = True) -> Array:
+    """An array on a device, committed to it."""
+    to = type_on(x.aval, on_device(device, committed))
+    return x if x.type is to else Array(x._host, to, buffer_on(x, device))
+
+
+def with_default_device(x: Any) -> Any:
+    """The value, on the device that the switch `default_device` names if it may be anywhere."""
+    chosen = client.chosen_device()
+    if chosen is None or x.type is not x.aval:
+        return x
+    return move(x, chosen, committed=False)
+
+
+# --- several devices ---
+
+
+def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) -> Array:
+    """An array put on devices, each of which gets its part; the copying may go on afterwards.
+
+    Args:
+      alias: `host` will not be written to any more.
+    """
+    return Array(None, to, sharded_buffer(host, to, alias=alias))
+
+
+def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
+    """The buffer of an array put on devices; see `put_array`."""
+    transfers.sending(to.aval, to.group)
+    mine = [host[index] for index in to.local_indices]
+    return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
+
+
+LARGE = 1 << 16  # bytes
+
+
+def host_buffer(x: Any, to: Layout) -> RawBuffer:
+    """The buffer of an argument that is on the host; the copying may go on afterwards."""
+    if x.__class__ is not np.ndarray:
+        return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
+    # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
+    # here, as a whole.
+    host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
+    large = x.nbytes >= LARGE
+    return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
+
+
+def shard(x: Array, to: Layout) -> Array:
+    """Any array that this process has all of, put on devices by way of the host."""
+    if same_parts(x.type, to):
+        return x if x.type is to else Array(None, to, live_buffer(x))
+    # a literal stays on the host, even if it was once on a device
+    if x._buffer is not None and (x._host is None or x.aval.ndim):
+        transfers.copying(x.aval, x.sharding, to.sharding)
+    return put_array(np.asarray(x.host()), to, alias=True)
+
+
+def reorder(x: Array, group: Group) -> Array:
+    """The same array, with its devices counted in the order of a group of them; nothing moves."""
+    own = x.type.placement.group
+    raw = parts.parts_of(live_buffer(x))
+    on = {own.devices[i]: part for i, part in zip(own.local, raw, strict=True)}
+    to = layout_of(x.aval, x.sharding, group)
+    return of_parts([on[group.devices[i]] for i in group.local], to)
+
+
+def of_parts(raw: Sequence[RawBuffer], to: Layout) -> Array:
+    """The array whose parts this process's devices have, in their order; nothing is copied."""
+    a = to.aval
+    return Array(None, to, parts.joined(raw, a.shape, a.dtype, to.group, to.tiling))
+
+
+def live_buffer(x: Array) -> RawBuffer:
+    """Its buffer; an error if its memory was freed."""
+    if x._buffer is None or buffers.is_deleted(x._buffer):
+        where = x.type.placement
+        on = "" if where.group is None else f" on {len(where.devices)} devices"
+        raise noted(
+            errors.DeletedArrayError(
+                f"a {x.aval} array{on} has been deleted or donated: its memory is gone\n"
+                "  fix: don't use an array after passing it in donate_argnums or calling delete()"
+            )
+        )
+    return x._buffer
+
+
+# --- back ---
+
+
+def shard_arrays(x: Array) -> list[Array]:
+    """The parts that this process's devices have, in their order; all of it on one device."""
+    placement = x.type.placement
+    if placement.group is None:
+        if x._host is None:
+            live_buffer(x)
+        return [x]
+    raw = parts.parts_of(live_buffer(x))
+    part = aval(x.sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
+    arrays = []
+    for r, i in zip(raw, placement.group.local, strict=True):
+        device = placement.group.devices[i]
+        if part.size:
+            own = parts.as_own(r, part.shape, part.dtype, device)
+        else:  # XLA doesn't divide arrays without elements
+            own = buffers.put(np.empty(part.shape, part.dtype), device)
+        arrays.append(Array(None, type_on(part, on_device(device)), own))
+    return arrays
+
+
+def gather(x: Array) -> np.ndarray[Any, Any]:
+    """The elements of an array on the host, from wherever they are."""
+    placement = x.type.placement
+    group = placement.group
+    if group is None:
+        buffer = live_buffer(x)
+        transfers.fetching(x.aval, x.device)
+        return buffers.to_host(buffer, x.aval.shape, x.aval.dtype)
+    if not group.is_local and not x.is_fully_replicated:
+        raise noted(
+            ValueError(
+                f"this {x.aval} array is on devices of several processes: this one doesn't have "
+                "all of its elements\n  fix: x.addressable_shards has what is here; "
+                "experimental.multihost_utils.process_allgather(x) fetches the rest"
+            )
+        )
+    transfers.fetching(x.aval, group)
+    if x.is_fully_replicated:
+        return np.asarray(shard_arrays(x)[0].host())
+    host = np.empty(x.aval.shape, x.aval.dtype)
+    for shard in x.addressable_shards:
+        if not shard.replica_id:
+            host[shard.index] = shard.data.host()
+    host.flags.writeable = False
+    return host
+
+
+# --- several processes: what one of them has, as an array of its own ---
+
+
+def from_processes(x: Array, sharding: NamedSharding, axis: int | None, count: int) -> Array:
+    """This process's part of an array that lies on devices of several processes.
+
+    Args:
+      x: the part: along `axis`, one element for each device of this process; all of it if `None`.
+      sharding: of the whole, over the devices of all processes.
+    """
+    x = shard(x, layout_of(x.aval, local_sharding(sharding)))
+    shape = tuple(n * count if i == axis else n for i, n in enumerate(x.aval.shape))
+    return of_parts(parts.parts_of(live_buffer(x)), layout_of(x.aval.update(shape=shape), sharding))
+
+
+def to_process(x: Array, axis: int | None, count: int) -> Array:
+    """The part of an array that this process's devices have, as an array."""
+    sharding: Any = x.sharding
+    shape = tuple(n // count if i == axis else n for i, n in enumerate(x.aval.shape))
+    to = layout_of(x.aval.update(shape=shape), local_sharding(sharding))
+    return of_parts(parts.parts_of(live_buffer(x)), to)

@@ -1,0 +1,123 @@
+"""One signature of a compiled function: what it was traced to, and how that is run.
+
+Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from ... import errors
+from ...compiler.loaded import Loaded, Ready
+from ...compiler.program import Program
+from ...core.array import Array, Tracer
+from ...core.bounded import remember
+from ...core.jaxpr import Jaxpr
+from ...core.placement import ArrayType
+from ...core.source import function_line
+from ...core.trace import Trace
+from ...core.value import Value
+from ...runtime import buffer as buffers
+from ...tree_util import PyTreeDef
+from .dispatch import HotCache
+
+
+class Entry(ABC):
+    """A traced signature: its jaxpr, the structure of its result, and its program.
+
+    Attributes:
+      jaxpr: what the function was traced to.
+      out_tree: the structure of the result.
+      open: true if it closes over values that are being traced.
+    """
+
+    jaxpr: Jaxpr
+    out_tree: PyTreeDef
+    open: bool
+
+    def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
+        self.jaxpr, self.out_tree = jaxpr, out_tree
+        self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+        self._ready: dict[tuple[ArrayType, ...], Ready | None] = {}
+
+    def alive(self) -> bool:
+        """True if the program can be used: not if it closes over a tracer whose trace has ended."""
+        return not self.open or all(
+            not c._trace.closed for c in self.jaxpr.consts if isinstance(c, Tracer)
+        )
+
+    @property
+    @abstractmethod
+    def program(self) -> Program:
+        """The jaxpr made ready to be compiled; made when it is first needed."""
+
+    @abstractmethod
+    def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
+        """The program for arguments of these types, on the devices that run it.
+
+        Args:
+          program: the same one, with options of XLA's.
+        """
+
+    @abstractmethod
+    def apply(self, values: Sequence[Value], trace: Trace) -> Any:
+        """The result for values inside another transformation."""
+
+    def run(self, values: Sequence[Array], loaded: Loaded | None = None) -> Any:
+        """The result for arrays.
+
+        Args:
+          loaded: the program, compiled ahead of time.
+        """
+        loaded = loaded or self.load([v.type for v in values])
+        program = loaded.program
+        if program.donated:
+            check_donated(program, values)
+        outs = self.run_program(loaded, values)
+        for i in program.donated:
+            release(values[program.live[i]])
+        return self.out_tree.unflatten(outs)
+
+    def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
+        """The outputs of the program for arrays."""
+        return loaded.run(values)
+
+    def remember(
+        self, cache: HotCache, args: tuple[Any, ...], tree: PyTreeDef, values: Sequence[Array]
+    ) -> None:
+        """Puts arguments of these types on the hot path, if it can take them."""
+        types = tuple([v.type for v in values])
+        if types not in self._ready:
+            remember(self._ready, types, self.load(types).ready(types))
+        ready = self._ready.get(types)
+        if ready is not None:
+            cache.remember(args, tree, types, ready, self.out_tree)
+
+
+def check_donated(program: Program, values: Sequence[Array]) -> None:
+    """Refuses an array that is donated and is an argument in another place too."""
+    places: dict[int, int] = {}
+    donated = {program.live[i] for i in program.donated}
+    for i, v in enumerate(values):
+        first = places.setdefault(id(v), i)
+        if first != i and (first in donated or i in donated):
+            raise ValueError(
+                f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
+                f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
+            )
+
+
+def release(array: Array) -> None:
+    """A donated array is gone, whether XLA could use its memory or not."""
+    if array._buffer is not None and not buffers.is_deleted(array._buffer):
+        buffers.delete(array._buffer)
+    array._host = array._buffer = None
+
+
+def deleted(function: Any, path: str, array: Any) -> errors.DeletedArrayError:
+    """The error for an argument whose memory was freed or donated."""
+    return errors.DeletedArrayError(
+        f"jit: argument {path} of {function_line(function)}, {array.aval}, has been deleted or "
+        "donated: its memory is gone\n  fix: don't use an array after passing it in "
+        "donate_argnums or calling delete()"
+    )
