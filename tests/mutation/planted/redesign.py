@@ -10,7 +10,6 @@ HOST = "tests/interpreters/test_host_program.py"
 NANS = "tests/transforms/test_debug_nans.py"
 ARGUMENTS = "tests/transforms/test_arguments.py"
 CALLS = "tests/transforms/jit/test_where_calls_run.py"
-KEYS = "tests/transforms/jit/test_keys_and_donation.py"
 FFI = "tests/extend/test_ffi.py"
 STATES = "tests/threads/test_switch_caches.py"
 JAXPR = "tests/core/test_jaxpr.py"
@@ -348,7 +347,7 @@ MUTANTS = (
         "            [live[n] for n in program.donated],",
         "            executable.handlers,\n            prepare,\n            fill,\n"
         "            program.donated,",
-        f"{KEYS} -k unused",
+        f"{CALLS} -k others_stay",
     ),
     Mutant(
         "Q84", "hot calls: the program of other switches", "transforms/jit/dispatch.py",
@@ -360,7 +359,7 @@ MUTANTS = (
         "Q85", "hot calls: a donated array is still on the host", "transforms/jit/dispatch.py",
         "leaves[i]._host = leaves[i]._buffer = None",
         "leaves[i]._buffer = None",
-        f"{CALLS} -k looked_at",
+        f"{CALLS} -k others_stay",
     ),
     Mutant(
         "Q86", "the caller's memory is used on one device", "compiler/placing.py",
@@ -369,13 +368,7 @@ MUTANTS = (
         f"{CALLS} -k written",
     ),
     Mutant(
-        "Q87", "several devices: out_shardings are no part of the key", "compiler/loaded.py",
-        "key = group, full, said, wanted\n",
-        "key = group, full, said\n",
-        "tests/transforms/jit/test_shardings.py tests/core/test_placements.py",
-    ),
-    Mutant(
-        "Q88", "options of jit: donated arguments are no part of the key",
+        "Q87", "options of jit: donated arguments are no part of the key",
         "transforms/jit/function.py",
         "self.programs = programs_of(function, options)",
         "self.programs = programs_of(function, (options.device, options.keep_unused))",

@@ -16,6 +16,9 @@ def on(number, x=X):
     return weft.device_put(x, weft.devices()[number])
 
 
+computed = weft.jit(lambda x: x + 0)  # in the memory of a device
+
+
 def place(x):
     """The number of the device that an array is committed to; None if it may be anywhere."""
     try:
@@ -45,6 +48,16 @@ def test_the_default_device_commits_no_result():
             y = f(np.asarray(X))
         assert y.device is weft.devices()[1]
         assert place(y) is None
+
+
+def test_the_default_device_commits_no_result_of_an_operation():
+    with weft.config.temporarily(eager_tier="xla"):
+        for _ in range(2):
+            assert place(np.sin(on(1))) == 1
+            with weft.default_device(weft.devices()[1]):
+                y = np.sin(np.asarray(X))
+            assert y.device is weft.devices()[1]
+            assert place(y) is None
 
 
 def test_a_device_that_was_named_has_all_results():
@@ -79,13 +92,17 @@ def test_one_function_with_several_options():
         assert not y.is_deleted()
 
 
-def test_a_donated_array_is_gone_though_it_was_looked_at():
-    f = weft.jit(lambda x: x + 1, donate_argnums=0)
-    for _ in range(4):
-        x = np.dot(np.eye(3), X)
-        onp.testing.assert_array_equal(x, X)
-        onp.testing.assert_array_equal(f(x), X + 1)
-        assert x.is_deleted()
+@pytest.mark.parametrize("looks", [onp.asarray, lambda x: x], ids=["looked at", "not"])
+def test_a_donated_array_is_gone_and_others_stay(looks):
+    f = weft.jit(lambda unused, x, y: (x + 1, y * 2), donate_argnums=1)
+    for i in range(4):
+        unused, x, y = computed(X), computed(X), computed(X + i)
+        looks(x)
+        one, two = f(unused, x, y)
+        onp.testing.assert_array_equal(one, X + 1)
+        onp.testing.assert_array_equal(two, 2 * (X + i))
+        assert [a.is_deleted() for a in (unused, x, y)] == [False, True, False]
+        onp.testing.assert_array_equal(unused + y, X + X + i)
 
 
 def test_switches_decide_on_the_program_of_every_call():
