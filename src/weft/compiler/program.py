@@ -1,6 +1,6 @@
-"""A jaxpr made ready to be compiled: dead code away, live inputs, outputs, text.
+"""A jaxpr prepared for compilation: without dead code, with its live inputs, outputs and text.
 
-Knows StableHLO; knows nothing of devices, of which `loaded.py` makes it run.
+Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
 """
 
 import copy
@@ -153,7 +153,7 @@ class Program:
         """The StableHLO text for several devices, and its module.
 
         Args:
-          inputs, results: the attributes that say how arguments and results are divided.
+          inputs, results: the attributes that state the shardings of arguments and results.
         """
         return lower(
             self.stripped,
@@ -190,7 +190,7 @@ class Program:
 
 @derived
 def program_of(jaxpr: Jaxpr, donated: tuple[int, ...], keep_unused: bool) -> Program:
-    """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
+    """The program of a jaxpr, made once; threads that ask at the same time get the same one."""
     return Program(jaxpr, donated, keep_unused)
 
 

@@ -32,8 +32,8 @@ class Derivative:
 
     Attributes:
       forward: primals -> outputs, then residuals.
-      outs: how many outputs.
-      out_mask: which outputs have a tangent; the others' is zero.
+      outs: the number of outputs.
+      out_mask: the outputs that have a tangent; that of the others is zero.
       linear: (residuals, tangents of the active arguments) -> tangents in `out_mask`.
     """
 
@@ -150,7 +150,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
 def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
-    """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
+    """Stages a jvp rule and cuts it in two: the part that depends on tangents, and the rest.
 
     Args:
       pushed: called as (trace, primals, tangents), gives outputs and their tangents.

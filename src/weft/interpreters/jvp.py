@@ -1,4 +1,4 @@
-"""Push tangents forward, operation by operation. Uses the same derivatives as `linearize`."""
+"""Forward mode, operation by operation. Uses the same derivatives as `linearize`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

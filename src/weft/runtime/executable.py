@@ -19,7 +19,7 @@ Output: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
 
 
 class BufferType:
-    """What XLA's C++ reads of a buffer's type."""
+    """The attributes of a buffer's type that XLA's C++ reads."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 
@@ -30,7 +30,7 @@ class BufferType:
 
 
 class MemoryAnalysis(NamedTuple):
-    """How much memory an executable needs, in bytes (0 where the platform does not say)."""
+    """The memory that an executable needs, in bytes (0 where the platform does not say)."""
 
     argument_bytes: int
     output_bytes: int
@@ -77,7 +77,7 @@ class Executable:
         self._compiled = compiled  # here, not read from what was serialized
         self.device = device
         self.outputs = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in outputs)
-        self.tilings: list[Tiling] = []  # how each output is divided among the devices of a group
+        self.tilings: list[Tiling] = []  # of each output, on a group
         shardings = [device.sharding] * len(outputs) if isinstance(device, Device) else []
         if isinstance(device, Group):
             self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], device)
@@ -118,7 +118,7 @@ class Executable:
         return dict(self._loaded.cost_analysis())
 
     def memory_analysis(self) -> MemoryAnalysis:
-        """How much memory a run takes."""
+        """The memory that one run needs."""
         stats = self._loaded.get_compiled_memory_stats()
         at_once = (
             stats.argument_size_in_bytes
@@ -159,7 +159,7 @@ def serialized(loaded: Any) -> bytes:
 
 
 def output_tilings(loaded: Any, ndims: Sequence[int], group: Group) -> list[Tiling]:
-    """How the outputs of a program for a group are divided."""
+    """The tiling of each output of a program for a group."""
     count = len(group.devices)
     raw = loaded.get_output_shardings()
     if raw is None or count == 1:
@@ -216,10 +216,10 @@ def load_executable(
     options: Mapping[str, object] = {},
     callbacks: Sequence[Callback] = (),
 ) -> Executable:
-    """What `Executable.serialize` gave, ready to run on `device`.
+    """Loads what `Executable.serialize` returned, ready to run on `device`.
 
     A blob is machine code, and XLA checks neither its origin nor the CPU it was made for:
-    give it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
+    pass it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
     """
     require_devices(device)
     if CALLBACK.encode() in blob and not callbacks:
@@ -282,7 +282,7 @@ class HloComputation:
     Args:
       text: a StableHLO module.
       tuple_args: whether it takes one tuple of all arguments.
-      return_tuple: whether it gives a tuple, though there be one result only.
+      return_tuple: whether it returns a tuple even for a single result.
     """
 
     __slots__ = ("_raw",)
