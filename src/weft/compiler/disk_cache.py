@@ -143,7 +143,7 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
     if machine is None:
         machine = _cache.machines[device.client] = _machine(device)
     fields = [machine, device.device_kind.encode(), repr(sorted(options.items())).encode()]
-    if isinstance(device, runtime.Group):  # code for one device is the same for all of them
+    if device.is_partitioned:  # code for one device is the same for all of them
         fields.append(repr(device).encode())
     digest = sha256()
     for field in (*fields, text.encode()):  # with its name: profiles show that

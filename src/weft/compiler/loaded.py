@@ -348,11 +348,10 @@ class Several(Loaded):
 
     def constants(self) -> list[RawBuffer]:
         """The constants that the program closes over, on the devices."""
-        key = "constants", self.group
-        found: list[Array] | None = self.program.executables.get(key)
+        found = self.program.group_constants.get(self.group)
         if found is None:
             pairs = zip(self.program.consts, self.constant_shardings(), strict=True)
-            found = self.program.executables[key] = [commit(c, s) for c, s in pairs]
+            found = self.program.group_constants[self.group] = [commit(c, s) for c, s in pairs]
         return [live_buffer(c) for c in found]
 
     def run(self, args: Sequence[Array]) -> list[Array]:

@@ -20,6 +20,7 @@ from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
 from ..primitives.callbacks import TOKEN
+from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host, without_dead_code
@@ -81,6 +82,7 @@ class Program:
         "donated",
         "executables",
         "fast",
+        "group_constants",
         "jaxpr",
         "live",
         "loaded",
@@ -101,6 +103,7 @@ class Program:
         self._texts: dict[str, tuple[str, Module]] = {}
         # of `loaded.py`: by where they run; and what runs on arrays that are committed nowhere
         self.executables: dict[Any, Any] = {}
+        self.group_constants: dict[Group, list[Array]] = {}
         self.loaded: dict[Any, Any] = {}
         self.fast: Any = None
         self.options: dict[str, object] = {}
@@ -170,6 +173,7 @@ class Program:
         other = copy.copy(self)
         other.options = dict(options)
         other.executables, other.loaded, other.fast = {}, {}, None
+        other.group_constants = {}
         return other
 
     def order(self) -> list[int] | None:

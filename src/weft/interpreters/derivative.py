@@ -15,6 +15,7 @@ from ..core.aval import Aval
 from ..core.bounded import remember_under
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.masks import scatter_list
 from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
@@ -91,8 +92,7 @@ class Derivative:
         results = plan.run([*residuals, *given], trace)
         if partial is None:
             return results
-        waiting = iter(results)
-        return [next(waiting) if there else None for there in partial]
+        return scatter_list(results, partial)
 
 
 _ONE = (True,)

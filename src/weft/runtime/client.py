@@ -45,7 +45,13 @@ def enough_threads(lib: versions.Jaxlib) -> Iterator[None]:
 
 
 class Device:
-    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`."""
+    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`.
+
+    As the target of a program it has what a `Group` has: `devices`, `sharding_of`,
+    `is_partitioned`.
+    """
+
+    is_partitioned = False
 
     __slots__ = (
         "client",
@@ -74,6 +80,15 @@ class Device:
         self.sharding = lib.xla.GSPMDSharding(self.device_list, lib.hlo.HloSharding.replicate())
         is_here = self.process_index == client.process_index
         self.transfer = lib.xla.batched_device_put if is_here else self.refuse
+
+    @property
+    def devices(self) -> tuple["Device", ...]:
+        """The device, as the only one of a group."""
+        return (self,)
+
+    def sharding_of(self, tiling: object) -> Any:
+        """XLA's object for an array on this device: all of it, whatever the tiling."""
+        return self.sharding
 
     def refuse(self, *args: Any, **kwargs: Any) -> None:
         """Raises the error for an array put on a device of another process."""

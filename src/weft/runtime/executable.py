@@ -77,11 +77,8 @@ class Executable:
         self._compiled = compiled  # here, not read from what was serialized
         self.device = device
         self.outputs = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in outputs)
-        self.tilings: list[Tiling] = []  # of each output, on a group
-        shardings = [device.sharding] * len(outputs) if isinstance(device, Device) else []
-        if isinstance(device, Group):
-            self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], device)
-            shardings = [device.sharding(t) for t in self.tilings]
+        self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], len(device.devices))
+        shardings = [device.sharding_of(t) for t in self.tilings]
         handlers = [
             device.lib.result_handler(BufferType(shape, dtype), sharding)
             for (shape, dtype), sharding in zip(self.outputs, shardings, strict=True)
@@ -146,8 +143,8 @@ class Executable:
 
 
 def is_several(target: Target) -> bool:
-    """Whether a program for it is one of several devices, which run it together."""
-    return isinstance(target, Group) and len(target.devices) > 1
+    """True if a program for it is one of several devices, which run it together."""
+    return len(target.devices) > 1
 
 
 def serialized(loaded: Any) -> bytes:
@@ -158,11 +155,12 @@ def serialized(loaded: Any) -> bytes:
         raise XlaRuntimeError(f"serialize: {text_of(error)}", code_of(error)) from None
 
 
-def output_tilings(loaded: Any, ndims: Sequence[int], group: Group) -> list[Tiling]:
-    """The tiling of each output of a program for a group."""
-    count = len(group.devices)
+def output_tilings(loaded: Any, ndims: Sequence[int], count: int) -> list[Tiling]:
+    """The tiling of each output of a program for so many devices."""
+    if count == 1:
+        return [Tiling((1,) * n, (0,)) for n in ndims]
     raw = loaded.get_output_shardings()
-    if raw is None or count == 1:
+    if raw is None:
         return [tiling((1,) * n, range(count)) for n in ndims]
     return [tiling_of(r, n, count) for r, n in zip(raw, ndims, strict=True)]
 
@@ -240,20 +238,19 @@ def require_devices(target: Target) -> None:
     """Raises an error if this process has none of the devices: XLA would crash."""
     if process.forked:
         raise fork_error()
-    devices = [target] if isinstance(target, Device) else target.devices
-    if all(d.process_index != d.client.process_index for d in devices):
-        raise elsewhere(", ".join(map(str, devices)))
+    if all(d.process_index != d.client.process_index for d in target.devices):
+        raise elsewhere(", ".join(map(str, target.devices)))
 
 
 def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:
-    devices = [target] if isinstance(target, Device) else target.devices
+    devices = target.devices
     xla = target.lib.xla
     options = xla.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = len(devices)
     ids = np.array([[device.id for device in devices]], np.int32)
     options.device_assignment = xla.DeviceAssignment.create(ids)
-    if isinstance(target, Group):
+    if target.is_partitioned:
         options.executable_build_options.use_spmd_partitioning = True
         options.executable_build_options.use_shardy_partitioner = True
     overrides = plugins.compile_options(target.client.name) | dict(overrides)

@@ -42,7 +42,12 @@ def tiling(parts: Sequence[int], owners: Any) -> Tiling:
 
 
 class Group:
-    """Devices of one client, in an order. There is one object for equal ones."""
+    """Devices of one client, in an order. There is one object for equal ones.
+
+    A program for it is about whole arrays, and XLA partitions it.
+    """
+
+    is_partitioned = True
 
     __slots__ = (
         "_shardings",
@@ -70,7 +75,7 @@ class Group:
         """The name of the devices' model; they are alike."""
         return self.devices[0].device_kind
 
-    def sharding(self, tiling: Tiling) -> Any:
+    def sharding_of(self, tiling: Tiling) -> Any:
         """XLA's object for a tiling over these devices."""
         found = self._shardings.get(tiling)
         if found is None:
