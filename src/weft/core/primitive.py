@@ -125,7 +125,8 @@ class Primitive:
     may_act = False  # is one of these, or has jaxprs inside that may be
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
     inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
-    communicates = False  # the devices of a mesh have to reach it together
+    communicates = False  # the devices of a mesh have to come to it together
+    labels_value = False  # its parameter `name` is a label, by which policies choose its operand
     equal_results = False  # of a collective: all that take part get the same result
 
     def __init__(
