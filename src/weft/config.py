@@ -56,7 +56,7 @@ callbacks: list[Callable[[], None]] = []
 
 
 class Switch:
-    """One switch; calling it gives a context manager and decorator that sets it in this thread.
+    """One switch; calling it returns a context manager and decorator that sets it in this thread.
 
     Args:
       name: its name; `WEFT_<NAME>` is its environment variable.

@@ -14,7 +14,7 @@ __all__ = ["describe"]
 
 
 def describe() -> str:
-    """What there is to know of this installation, as text."""
+    """A description of this installation, as text."""
     lib = versions.load()
     cache = disk_cache.info()
     lines = [

@@ -24,7 +24,7 @@ def exports(
 
     Args:
       package: its name.
-      where: the names that each of its modules gives to the package.
+      where: the names that each of its modules adds to the package.
       modules: modules that are names of the package themselves.
       into: the module that gets the names, if it isn't the package.
       together: modules that are loaded with the first name: what nearly every program uses, so that

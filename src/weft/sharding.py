@@ -1,4 +1,4 @@
-"""How an array lies on several devices: meshes and partitions, as plain values.
+"""Meshes and partitions: the division of arrays among devices, as plain values.
 
 A mesh is an array of devices whose axes have names; a partition says which axes of the mesh split
 which axis of an array. Knows shapes and devices as opaque values; knows nothing of memory.
@@ -62,8 +62,7 @@ class Mesh:
         self._hash = hash(self._key)
 
     def __enter__(self) -> "Mesh":
-        """Within the block, a `PartitionSpec` does where a sharding is expected: it is of this
-        mesh."""
+        """Within the block, a `PartitionSpec` can stand for a sharding: one over this mesh."""
         scope = named_axis(MESH, self)
         scope.__enter__()
         _entered.scopes = [*getattr(_entered, "scopes", ()), scope]
@@ -75,7 +74,7 @@ class Mesh:
 
     @property
     def empty(self) -> bool:
-        """Whether there are no devices in it."""
+        """True if the mesh has no devices."""
         return not self.devices.size
 
     @property
@@ -106,7 +105,7 @@ class Mesh:
 
 
 class PartitionSpec(tuple[Any, ...]):
-    """Which axes of a mesh split each axis of an array: a name, a tuple of names, or `None`.
+    """The axes of a mesh that split each axis of an array: a name, a tuple of names, or `None`.
 
     Axes that it doesn't mention are not split.
 
@@ -131,7 +130,7 @@ class PartitionSpec(tuple[Any, ...]):
 
 
 class Sharding:
-    """Where each part of an array is."""
+    """The assignment of the parts of an array to devices."""
 
     @property
     def devices(self) -> tuple[Any, ...]:
@@ -139,17 +138,17 @@ class Sharding:
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
-        """Which part of an array of this shape each of `devices` has."""
+        """The indices of the part of an array of this shape that each of `devices` has."""
         raise TypeError(f"{type(self).__name__}: expected one of its kinds, as NamedSharding")
 
     @property
     def is_open(self) -> bool:
-        """Whether the division of some axis is left to XLA."""
+        """True if XLA chooses the division of some axis."""
         return False
 
     @property
     def is_fully_addressable(self) -> bool:
-        """Whether all devices belong to this process."""
+        """True if all devices belong to this process."""
         return all(d.process_index == d.client.process_index for d in self.devices)
 
     @property
@@ -158,7 +157,7 @@ class Sharding:
         return {d for d in self.devices if d.process_index == d.client.process_index}
 
     def is_equivalent_to(self, other: "Sharding", ndim: int) -> bool:
-        """Whether both put the same parts of arrays with `ndim` axes on the same devices."""
+        """True if both put the same parts of arrays with `ndim` axes on the same devices."""
         if set(self.devices) != set(other.devices):
             return False
         found = []
@@ -169,8 +168,8 @@ class Sharding:
         return bool(found[0] == found[1])
 
     def division(self, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
-        """How arrays with so many axes are divided: into how many parts each axis, and the numbers
-        of the `devices` that have each part, an array with one more axis for copies."""
+        """The number of parts of each axis of arrays with `ndim` axes, and the numbers of the
+        `devices` that have each part: an array with one more axis, for copies."""
         return (1,) * ndim, np.arange(len(self.devices)).reshape(*[1] * ndim, -1)
 
     @property
@@ -180,11 +179,11 @@ class Sharding:
 
     @property
     def num_devices(self) -> int:
-        """How many devices."""
+        """The number of devices."""
         return len(self.devices)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """Which part of an array of this shape each device has."""
+        """The index of the part of an array of this shape that each device has."""
         return dict(zip(self.devices, self.indices(global_shape), strict=True))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
@@ -196,7 +195,7 @@ class Sharding:
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether each device has all of the array."""
+        """True if each device has all of the array."""
         return len(self.devices) == 1
 
 
@@ -231,7 +230,7 @@ class NamedSharding(Sharding):
     Args:
       mesh: the devices.
       spec: which axes of the mesh split each axis of the array.
-    Raises: ValueError: `spec` names an axis that the mesh hasn't, or one twice.
+    Raises: ValueError: `spec` names an axis that the mesh doesn't have, or names one twice.
     Example:
       >>> import weft
       >>> s = NamedSharding(Mesh(weft.devices()[:1], "x"), PartitionSpec("x"))
@@ -257,17 +256,17 @@ class NamedSharding(Sharding):
         self._hash = hash((mesh, _trimmed(spec)))
 
     def of_batch(self, mesh_axes: Sequence[Hashable] = ()) -> "NamedSharding":
-        """The same for batches of such arrays.
+        """The sharding of batches of such arrays.
 
         Args:
-          mesh_axes: the axes of the mesh that divide their new first axis; none leaves it to XLA.
+          mesh_axes: the axes of the mesh that divide the new first axis; without any, XLA chooses.
         """
         first = tuple(mesh_axes) if mesh_axes else UNCONSTRAINED
         return NamedSharding(self.mesh, PartitionSpec(first, *self.spec))
 
     @property
     def is_open(self) -> bool:
-        """Whether the division of some axis is left to XLA."""
+        """True if XLA chooses the division of some axis."""
         return UNCONSTRAINED in self.spec
 
     def closed(self) -> "NamedSharding":
@@ -293,7 +292,7 @@ class NamedSharding(Sharding):
         return counts, numbers.reshape(*counts, -1)
 
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
-        """Which part of an array of this shape each device has."""
+        """The index of the part of an array of this shape that each device has."""
         sizes = self.mesh.shape
         if self.is_open:
             raise ValueError(
@@ -326,7 +325,7 @@ class NamedSharding(Sharding):
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether each device has all of the array."""
+        """True if each device has all of the array."""
         return all(self.mesh.shape[n] == 1 for part in self.spec for n in _names(part))
 
     def __eq__(self, other: object) -> bool:

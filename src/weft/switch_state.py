@@ -127,7 +127,7 @@ traced_attributes: list[str] = []  # of `thread`: the switches that change progr
 
 
 def _register(own: dict[str, Any]) -> None:
-    """After a change of a thread's attributes: has it in `_overriding` if it overrides anything."""
+    """After a change of a thread's attributes: notes in `_overriding` if it overrides any."""
     overrides = any(name not in _KEYS for name in own)
     known = any(each is own for each in _overriding)
     if overrides and not known:
@@ -153,7 +153,7 @@ _KEYS = ("key", "switches")
 def _rekey(own: dict[str, Any] | None) -> bool:
     """Renews the key of one thread, or the global one; tells whether a switch in it changed."""
     values = (own or {}).get
-    # 1 == True, but every parser gives values of one type: equal keys are the same keys.
+    # 1 == True, but every parser returns values of one type: equal keys are the same keys.
     switches = caches.state(
         tuple(values(name, getattr(_Thread, name)) for name in traced_attributes),
         [_Thread.switches, *[o["switches"] for o in _overriding if "switches" in o]],
@@ -177,7 +177,7 @@ def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def set_axes(axes: tuple[tuple[Any, Any], ...] | None) -> None:
-    """Has these axes in scope in this thread (`None`: the global ones); see `scope.py`."""
+    """Puts these axes in scope in this thread (`None`: the global ones); see `scope.py`."""
     own = thread.__dict__
     with _lock:
         if axes is None:

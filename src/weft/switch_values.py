@@ -1,5 +1,5 @@
 """The kinds of values that switches have: each takes what was given, or an environment variable's
-text, and gives the form that is kept; a ValueError says what was expected.
+text, and returns the form that is kept; a ValueError says what was expected.
 
 Knows no switch.
 """

@@ -100,7 +100,7 @@ def _expression(treedef: Any, names: _Names, leaves: list[str]) -> str:
 def compile_match(treedef: Any, leaf_types: set[type]) -> Callable[[Any], list[Any] | None]:
     """A function from a tree to its leaves, or to None if it has another structure.
 
-    It also gives None when a leaf is of a type outside `leaf_types`, for then only the registry
+    It also returns None when a leaf is of a type outside `leaf_types`, for then only the registry
     knows whether it is a leaf.
     """
     names = _Names(leaf_types=leaf_types, type=type, map=map, len=len)

@@ -298,7 +298,7 @@ class PyTreeDef:
         """A function `match(tree)`: the leaves if `tree` has this structure, else None.
 
         It is several times faster than flattening, and sure only if each leaf has a type in
-        `LEAF_TYPES`; else it gives None too, which means "flatten and see". Compiled for this
+        `LEAF_TYPES`; else it returns None too, which means "flatten and see". Compiled for this
         structure at the first request.
         """
         if self._match is None:

@@ -81,4 +81,4 @@ PyTree: TypeAlias = Any
 """Nested containers with arrays (or what is said) at the leaves; see `tree_util`."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-"""A function that a decorator gives back with the same signature."""
+"""A function that a decorator returns with the same signature."""

@@ -221,3 +221,29 @@ def test_after_an_error_nothing_is_left():
                 f(1.0)
             except ZeroDivisionError:
                 assert float(g(0.0)) == 1.0  # while the error, and its frames, are alive
+
+
+def with_forward_rule(x):
+    @weft.custom_jvp
+    def f(y):
+        return y * 2.0
+
+    f.defjvp(lambda p, t: (f(*p), t[0] * (2.0 + x)))
+    return lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0]
+
+
+def with_backward_rule(x):
+    @weft.custom_vjp
+    def f(y):
+        return y * 2.0
+
+    f.defvjp(lambda y: (f(y), None), lambda _, ct: (ct * (2.0 + x),))
+    return f(x * 1.0)
+
+
+@pytest.mark.parametrize("transform", [weft.jit, weft.make_jaxpr], ids=["jit", "make_jaxpr"])
+@pytest.mark.parametrize("function", [with_forward_rule, with_backward_rule])
+def test_what_a_derivative_rule_in_a_program_closes_over_is_no_leak(function, transform):
+    """It is kept with the program; a use of it is refused when it comes."""
+    with weft.check_tracer_leaks(True):
+        transform(function)(1.0)

@@ -100,3 +100,22 @@ def test_a_registered_target_is_called_under_its_own_name():
 def test_wrong_calls_are_refused(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("method", "shape"),
+    [("expand_dims", (1, 3)), ("broadcast_all", (4, 3)), ("legacy_vectorized", (3,))],
+)
+def test_the_method_says_what_an_argument_that_is_not_mapped_looks_like(method, shape):
+    call = ffi.ffi_call("x", S((2,), "float32"), vmap_method=method)
+    jaxpr = weft.make_jaxpr(weft.vmap(call, in_axes=(0, None)))(onp.ones((4, 2)), onp.ones(3))
+    equation = jaxpr.equations[-1]
+    assert [v.aval.shape for v in equation.inputs] == [(4, 2), shape]
+    assert [a.shape for a in jaxpr.out_avals] == [(4, 2)]
+
+
+def test_aliases_go_from_arguments_to_results():
+    results = S((), "int32"), S((3, 3), "float32")
+    call = ffi.ffi_call("lapack_spotrf_ffi", results, input_output_aliases={0: 1})
+    text = weft.jit(lambda a: call(a, uplo=LOWER)).lower(STACK[0]).as_text()
+    assert "output_tuple_indices = [1], operand_index = 0," in text

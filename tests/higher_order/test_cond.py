@@ -7,6 +7,7 @@ import pytest
 from tests.higher_order.nesting import ESSENTIAL, agree, nestings, str_of, total
 
 import weft
+import weft.numpy as wnp
 from weft import lax
 from weft.core.array import as_value
 from weft.higher_order.cond import cond as cond_primitive
@@ -278,3 +279,13 @@ def test_two_branches_that_are_one_program_with_constants():
 
     for choose in (lax.cond, weft.jit(lax.cond, static_argnums=(1, 2))):
         np.testing.assert_array_equal(choose(True, f, f, table), 2 * table)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit], ids=["now", "jit"])
+@pytest.mark.parametrize("choice", [True, False])
+def test_a_result_has_a_weak_type_if_those_of_all_branches_have(choice, wrap):
+    strong, weak, wide = np.float32(1), 1.0, wnp.ones(3, "bfloat16")
+    for branches in ((lambda x: 2.0, lambda x: x), (lambda x: x, lambda x: 2.0)):
+        f = wrap(lambda x: lax.cond(choice, *branches, x))  # noqa: B023
+        assert (f(strong) + wide).dtype == "float32"
+        assert (f(weak) + wide).dtype == "bfloat16"

@@ -11,6 +11,7 @@ from weft import lax
 from weft.config import caches, config, default_matmul_precision, eager_tier, enable_x64, thread
 from weft.core.primitive import Primitive
 from weft.primitives.transcendental import sin as sin_p
+from weft.switch_state import MOST_STATES, Caches
 
 X = np.ones(3)
 
@@ -128,3 +129,43 @@ def test_a_numpy_function_uses_the_plans_of_its_own_state():
     assert tiers == [True] * 4  # XLA's results are in its buffers
     assert plans_here() == before
     assert (X + X)._host is not None
+
+
+WITH_WIDE_RESULTS = {
+    "true_divide": lambda x: np.true_divide(x, x),
+    "mean": lambda x: np.mean(x, 0),
+    "median": np.median,
+    "interp": lambda x: np.interp(x, x, x),
+    "power": lambda x: x**-1.0,
+    "exp": np.exp,
+}
+
+
+@pytest.mark.parametrize("name", WITH_WIDE_RESULTS)
+def test_a_plan_made_in_a_block_of_another_thread_is_not_used_here(name):
+    f, x = WITH_WIDE_RESULTS[name], np.array([1, 2, 3], "int32")
+    made, done = threading.Event(), threading.Event()
+    seen = []
+
+    def other():
+        with enable_x64(True):
+            seen.extend(f(x).dtype for _ in range(3))
+            made.set()
+            done.wait(10)
+
+    worker = threading.Thread(target=other)
+    worker.start()
+    made.wait(10)
+    here = [f(x).dtype for _ in range(3)]
+    done.set()
+    worker.join()
+    assert seen == ["float64"] * 3
+    assert here == ["float32"] * 3
+
+
+def test_of_very_many_states_those_in_use_stay():
+    states = Caches(lambda: used)
+    used = states.state(("in use",), [])
+    for i in range(3 * MOST_STATES):
+        states.state((i,), [used])
+        assert states.state(("in use",), [used]) is used

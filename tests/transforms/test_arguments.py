@@ -1,5 +1,6 @@
 """A function of trees as one of leaves: what comes in, what stays fixed, what comes out."""
 
+import functools
 import gc
 import weakref
 
@@ -8,6 +9,7 @@ import pytest
 
 import weft
 import weft.numpy as np
+from weft.sharding import PartitionSpec as P
 from weft.transforms.arguments import FlatFunction
 
 
@@ -159,3 +161,36 @@ def test_names_for_messages_keep_no_array_alive():
     gc.collect()
     assert seen() is None
     assert names() == ["x"]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_negative_positions_count_from_the_end(compiled):
+    def f(x, y, n):
+        return x * n + y
+
+    mapped = weft.pmap(f, static_broadcasted_argnums=-1, devices=weft.devices()[:1])
+    x = onp.float32([2])
+    with weft.disable_jit(not compiled):
+        assert mapped(x, x + 1, 5).tolist() == [13]
+    checkpointed = weft.checkpoint(f, static_argnums=-1)
+    assert float(weft.grad(checkpointed)(2.0, 3.0, 5)) == 5
+
+
+def test_a_kept_program_belongs_to_its_switches():
+    f, x = weft.checkpoint(lambda x: x / 2), np.asarray(onp.int32(1))
+    for x64 in (False, True, False, True):
+        with weft.enable_x64(x64):
+            assert f(x).dtype == ("float64" if x64 else "float32")
+
+
+@pytest.mark.devices(2)
+def test_the_specs_and_the_check_of_a_map_over_a_mesh_belong_to_its_program():
+    mesh = weft.make_mesh((2,), ("d",))
+    f = lambda x: x * 2  # noqa: E731
+    over = functools.partial(weft.shard_map, f, mesh=mesh, in_specs=P("d"))
+    x = onp.float32([1, 2])
+    assert over(out_specs=P("d"))(x).tolist() == [2, 4]
+    assert over(out_specs=P(), check_vma=False)(x).shape == (1,)
+    with pytest.raises(ValueError, match="differs along 'd'"):
+        over(out_specs=P())(x)
+    assert over(out_specs=P("d"))(x).tolist() == [2, 4]

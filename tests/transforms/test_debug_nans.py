@@ -15,6 +15,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
+from weft.experimental import io_callback
 from weft.sharding import PartitionSpec as P
 
 X = onp.array([1.0, 0.0, 2.0], onp.float32)
@@ -375,3 +376,53 @@ def test_the_line_within_a_map_over_devices(way):
     assert text.startswith("log: made a NaN")
     assert f"log in the forward pass of {marked(f)}" in text
     assert "] is -3.0, [1" in text
+
+
+@pytest.mark.parametrize("transform", [weft.vmap, weft.jit, weft.grad], ids=["vmap", "jit", "grad"])
+def test_turned_on_within_a_traced_function_it_holds_after_it(transform):
+    def f(x):
+        weft.config.update("debug_nans", True)
+        return x * 2
+
+    try:
+        transform(f)(np.ones(3) if transform is weft.vmap else 1.0)
+        with pytest.raises(FloatingPointError, match="log: made a NaN"):
+            np.log(np.float32(-1))
+    finally:
+        weft.config.update("debug_nans", False)
+    assert np.isnan(np.log(np.float32(-1)))
+
+
+@pytest.mark.parametrize("wrap", [weft.jit, lambda f: lambda x: lax.cond(True, f, f, x)])
+def test_of_several_operations_the_first_is_named(wrap):
+    @wrap
+    def f(x):
+        root, y = np.sqrt(x), np.log(x)
+        return y * 2 + root
+
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match="sqrt: made a NaN"):
+        f(-1.0)
+
+
+def test_effects_do_not_happen_again_in_the_search():
+    seen = []
+
+    @weft.jit
+    def f(x):
+        weft.debug.callback(lambda x: seen.append(float(x)), x)
+        y = io_callback(lambda x: onp.float32(x), weft.ShapeDtypeStruct((), "float32"), x * 2)
+        weft.debug.callback(lambda y: seen.append(float(y)), y)
+        return np.log(x)
+
+    with weft.debug_nans(True), pytest.raises(FloatingPointError, match="log: made a NaN"):
+        f(-1.0)
+    assert sorted(seen) == [-2, -1]
+
+
+def test_a_nan_that_came_in_is_counted_among_the_operands():
+    """Of a choice the first operand is the index, which no branch has."""
+    good, bad = onp.float32(1), onp.float32("nan")
+    with weft.debug_nans(True):
+        for number, args in ((1, (bad, good)), (2, (good, bad))):
+            with pytest.raises(FloatingPointError, match=f"it came in with its input {number}:"):
+                lax.cond(True, lambda x, y: (x * 2, y * 3), lambda x, y: (x, y), *args)

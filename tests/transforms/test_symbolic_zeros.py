@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+import weft.numpy as wnp
 
 SymbolicZero = weft.custom_derivatives.SymbolicZero
 CustomVJPPrimal = weft.custom_derivatives.CustomVJPPrimal
@@ -117,3 +118,27 @@ def test_a_cotangent_may_be_given_as_a_symbolic_zero():
     )
     for g in (f, weft.jit(f)):
         assert weft.grad(g, (0, 1))(2.0, 3.0) == (3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, weft.jit, weft.checkpoint], ids=["now", "jit", "checkpoint"]
+)
+def test_a_rule_is_told_of_its_arguments_and_not_of_what_the_function_closes_over(wrap):
+    weights, seen = wnp.array([1.0, 2.0]), []
+
+    @weft.custom_vjp
+    def f(x, y):
+        return x * y * wnp.sum(weights)
+
+    def forward(x, y):
+        seen.append((x.perturbed, y.perturbed))
+        return f(x.value, y.value), (x.value, y.value)
+
+    def backward(values, ct):
+        x, y = values
+        return ct * y * 3, ct * x * 3
+
+    f.defvjp(forward, backward, symbolic_zeros=True)
+    assert float(weft.grad(wrap(f), 0)(2.0, 5.0)) == 15
+    assert float(weft.grad(wrap(f), 1)(2.0, 5.0)) == 6
+    assert seen == [(True, False), (False, True)]

@@ -143,7 +143,7 @@ def _key(text: str, device: runtime.Target, options: Mapping[str, object]) -> st
     if machine is None:
         machine = _cache.machines[device.client] = _machine(device)
     fields = [machine, device.device_kind.encode(), repr(sorted(options.items())).encode()]
-    if isinstance(device, runtime.Group):  # code for one device is the same for all of them
+    if device.is_partitioned:  # code for one device is the same for all of them
         fields.append(repr(device).encode())
     digest = sha256()
     for field in (*fields, text.encode()):  # with its name: profiles show that
@@ -247,7 +247,7 @@ def _refuse(path: str, reason: str) -> None:
 
 
 def _read(path: str, key: str) -> bytes | None:
-    """The executable kept under a key; None if there is none, or none that is whole."""
+    """The executable kept under a key; None if there is none, or it is damaged."""
     folder = _open_folder(path)
     if folder is None:
         return None
@@ -332,7 +332,7 @@ def _remove(folder: int, name: str) -> None:
 
 
 def _log(folder: int, size: int) -> int:
-    """Notes that an entry was written; gives how many bytes have been since the last sweep."""
+    """Notes that an entry was written; returns the bytes written since the last sweep."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(_LOG, flags, 0o600, dir_fd=folder)
     try:
@@ -365,7 +365,7 @@ def _entries(path: str) -> list[tuple[int, str, int]]:
 
 
 def _listed(folder: int) -> list[tuple[int, str, int]]:
-    """When each entry was last used, its name and its size. Removes what a crash left behind."""
+    """The time of last use, name and size of each entry. Removes what a crash left behind."""
     found = []
     an_hour_ago = time.time() - 3600
     with os.scandir(folder) as files:

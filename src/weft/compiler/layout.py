@@ -1,4 +1,4 @@
-"""How arrays lie on several devices: from shardings, as users write them, to types and back.
+"""Layouts of arrays on several devices: from shardings, as users write them, to types and back.
 
 Knows shapes, meshes and tilings; moves nothing.
 """
@@ -42,7 +42,7 @@ def layout_of(a: Aval, sharding: Sharding, group: Group | None = None) -> Layout
 
 
 def type_with(a: Aval, sharding: Sharding | None) -> ArrayType:
-    """The type of arrays of an aval that lie as a sharding says; anywhere, if it is `None`."""
+    """The type of arrays of an aval with a sharding; anywhere, if it is `None`."""
     if sharding is None:
         return a
     if isinstance(sharding, SingleDeviceSharding):
@@ -59,7 +59,7 @@ def sharding_tiling(sharding: Sharding, ndim: int, group: Group) -> Tiling:
 
 
 def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Sharding:
-    """A division in terms of one of these meshes if there is a way, else of a mesh of its own."""
+    """A tiling as a sharding over the first of these meshes that can express it, or a new one."""
     for mesh in meshes:
         if set(mesh.devices.flat) == set(group.devices):
             for spec in _specs(mesh, tiling.parts, 0, ()):
@@ -81,7 +81,7 @@ def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Shardin
 def _specs(
     mesh: Mesh, parts: Sequence[int], axis: int, used: tuple[Any, ...]
 ) -> Iterator[tuple[Any, ...]]:
-    """All specs in which the mesh divides the axes from number `axis` on into so many parts."""
+    """All specs with which the mesh divides the axes from number `axis` on into these parts."""
     if all(n == 1 for n in parts[axis:]):
         yield ()
         return
@@ -112,7 +112,7 @@ def replicated(group: Group) -> NamedSharding:
 
 
 def meshes_named(shardings: Sequence[Sharding | None], jaxpr: Jaxpr) -> list[Mesh]:
-    """The meshes in whose terms the results of a program are to be told, the best first."""
+    """The meshes that the shardings of a program's results may refer to, the best first."""
     named = [s.mesh for s in shardings if isinstance(s, NamedSharding)]
     return [*[m for m in named if m.axis_names != _COPIES], *meshes_inside(jaxpr)]
 

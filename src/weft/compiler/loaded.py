@@ -1,8 +1,8 @@
-"""Programs on the devices that run them: compiled at the first need, arrays in, arrays out.
+"""Programs on the devices that run them: compiled at first use, arrays in, arrays out.
 
 A program for several devices is about whole arrays. XLA's partitioner makes the executable that
-each device runs on its parts, from what is known of how arrays are divided; what nobody said is
-its choice. Knows arrays and executables; knows nothing of transformations.
+each device runs on its parts, from the divisions of arrays that are stated; it chooses the
+others. Knows arrays and executables; knows nothing of transformations.
 """
 
 import functools
@@ -103,7 +103,7 @@ class Loaded:
         return found
 
     def load(self) -> Executable:
-        """Finds or compiles the executable, and says of what types its results are."""
+        """Finds or compiles the executable, and derives the types of its results."""
         raise NotImplementedError(f"{type(self).__name__}.load")
 
     def text(self) -> tuple[str, Module]:
@@ -111,12 +111,12 @@ class Loaded:
         raise NotImplementedError(f"{type(self).__name__}.text")
 
     def run(self, args: Sequence[Array]) -> list[Array]:
-        """The outputs for arrays, wherever these are."""
+        """The outputs for arrays in any places."""
         raise NotImplementedError(f"{type(self).__name__}.run")
 
     def ready(self, types: Sequence[ArrayType]) -> Ready | None:
-        """What the hot path needs for arguments of these types; `None` if they have to be moved, or
-        an output isn't XLA's."""
+        """The state of the hot path for arguments of these types; `None` if they have to be moved,
+        or an output isn't XLA's."""
         raise NotImplementedError(f"{type(self).__name__}.ready")
 
     def input_shardings(self) -> list[Sharding]:
@@ -128,7 +128,7 @@ class Loaded:
         raise NotImplementedError(f"{type(self).__name__}.output_shardings")
 
     def results(self, inputs: Sequence[RawBuffer]) -> list[Array]:
-        """What XLA computes for buffers, as arrays."""
+        """The results of XLA for these buffers, as arrays."""
         if not self.program.result_types:
             return []
         made = self.executable.execute(inputs)
@@ -144,7 +144,7 @@ class Loaded:
 def compile_program(
     program: Program, target: Target, write: Callable[[], tuple[str, Module]]
 ) -> Executable:
-    """The executable, compiled or loaded; what it took is logged if a switch asks for that.
+    """The executable, compiled or loaded; the time is logged if a switch asks for that.
 
     Args:
       write: returns the text, and its module.
@@ -340,7 +340,7 @@ class Several(Loaded):
         return found
 
     def constant_shardings(self) -> list[Sharding]:
-        """Of the constants: as they are, if they are on the group, else repeated."""
+        """The shardings of the constants: their own if they are on the group, else replicated."""
         return [
             c.sharding if c.type.placement.group is self.group else replicated(self.group)
             for c in self.program.consts
@@ -348,11 +348,10 @@ class Several(Loaded):
 
     def constants(self) -> list[RawBuffer]:
         """The constants that the program closes over, on the devices."""
-        key = "constants", self.group
-        found: list[Array] | None = self.program.executables.get(key)
+        found = self.program.group_constants.get(self.group)
         if found is None:
             pairs = zip(self.program.consts, self.constant_shardings(), strict=True)
-            found = self.program.executables[key] = [commit(c, s) for c, s in pairs]
+            found = self.program.group_constants[self.group] = [commit(c, s) for c, s in pairs]
         return [live_buffer(c) for c in found]
 
     def run(self, args: Sequence[Array]) -> list[Array]:
@@ -430,7 +429,7 @@ class Several(Loaded):
 
 
 def mlir_sharding(meshes: Meshes, sharding: Sharding | None, ndim: int) -> str:
-    """The attribute that says how an argument or a result is divided."""
+    """The attribute that states the division of an argument or a result."""
     if not isinstance(sharding, NamedSharding):  # XLA's choice, or one device
         return ""
     return f"sdy.sharding = #sdy.sharding{meshes.sharding(sharding.mesh, sharding.spec, ndim)}"
@@ -452,7 +451,7 @@ def load_program(
 
     Args:
       named: where the program is to run, whatever the arguments are committed to.
-      inputs, outs: how each argument and each output is to be divided, on a group of devices.
+      inputs, outs: the sharding of each argument and each output, on a group of devices.
     """
     where = named or joined_placement(program.name, types, program.live)
     if not where.committed:
@@ -523,7 +522,7 @@ def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None)
 
 
 def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding) -> Array:
-    """An argument on the group that runs a program, divided as a sharding says."""
+    """An argument on the group that runs a program, with a sharding."""
     placement = x.type.placement
     if placement.group is group and placement.sharding is sharding:
         return x
@@ -543,7 +542,7 @@ def on_group(name: str, number: int, x: Array, group: Group, sharding: Sharding)
 
 
 def reshard(x: Array, sharding: Sharding) -> Array:
-    """An array that is on a group, divided otherwise: the devices send each other their parts."""
+    """An array that is on a group, with another sharding: the devices send each other parts."""
     transfers.copying(x.aval, x.sharding, sharding)
     program = _constraining(x.aval, sharding)
     outs = [None if sharding.is_open else sharding]
@@ -553,7 +552,7 @@ def reshard(x: Array, sharding: Sharding) -> Array:
 
 @functools.lru_cache(4096)
 def _constraining(a: Aval, sharding: Sharding) -> Program:
-    """The program that divides an array as said."""
+    """The program that constrains an array to a sharding."""
     before, after = Var(a), Var(a)
     equation = Equation(constrain, [before], (("sharding", sharding),), [after])
     return Program(Jaxpr([], [], [before], [equation], [after], "device_put"))

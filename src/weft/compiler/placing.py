@@ -1,7 +1,6 @@
 """Arrays put on devices, moved between them, and gathered on the host. Runs no programs.
 
-Knows buffers and layouts; what has to be divided anew among devices is a program's work
-(`loaded.py: reshard`).
+Knows buffers and layouts. To change an array's sharding takes a program (`loaded.py: reshard`).
 """
 
 from collections.abc import Sequence
@@ -62,7 +61,7 @@ def move(x: Array, device: Device, committed: bool = True) -> Array:
 
 
 def with_default_device(x: Any) -> Any:
-    """The value, on the device that the switch `default_device` names if it may be anywhere."""
+    """The value; if it may be anywhere, on the device that the switch `default_device` names."""
     chosen = client.chosen_device()
     if chosen is None or x.type is not x.aval:
         return x
@@ -165,7 +164,7 @@ def shard_arrays(x: Array) -> list[Array]:
 
 
 def gather(x: Array) -> np.ndarray[Any, Any]:
-    """The elements of an array on the host, from wherever they are."""
+    """The elements of an array as a NumPy array, from the memory that has them."""
     placement = x.type.placement
     group = placement.group
     if group is None:

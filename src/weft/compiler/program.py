@@ -1,6 +1,6 @@
-"""A jaxpr made ready to be compiled: dead code away, live inputs, outputs, text.
+"""A jaxpr prepared for compilation: without dead code, with its live inputs, outputs and text.
 
-Knows StableHLO; knows nothing of devices, of which `loaded.py` makes it run.
+Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
 """
 
 import copy
@@ -20,6 +20,7 @@ from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
 from ..primitives.callbacks import TOKEN
+from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host, without_dead_code
@@ -81,6 +82,7 @@ class Program:
         "donated",
         "executables",
         "fast",
+        "group_constants",
         "jaxpr",
         "live",
         "loaded",
@@ -101,6 +103,7 @@ class Program:
         self._texts: dict[str, tuple[str, Module]] = {}
         # of `loaded.py`: by where they run; and what runs on arrays that are committed nowhere
         self.executables: dict[Any, Any] = {}
+        self.group_constants: dict[Group, list[Array]] = {}
         self.loaded: dict[Any, Any] = {}
         self.fast: Any = None
         self.options: dict[str, object] = {}
@@ -153,7 +156,7 @@ class Program:
         """The StableHLO text for several devices, and its module.
 
         Args:
-          inputs, results: the attributes that say how arguments and results are divided.
+          inputs, results: the attributes that state the shardings of arguments and results.
         """
         return lower(
             self.stripped,
@@ -170,6 +173,7 @@ class Program:
         other = copy.copy(self)
         other.options = dict(options)
         other.executables, other.loaded, other.fast = {}, {}, None
+        other.group_constants = {}
         return other
 
     def order(self) -> list[int] | None:
@@ -190,7 +194,7 @@ class Program:
 
 @derived
 def program_of(jaxpr: Jaxpr, donated: tuple[int, ...], keep_unused: bool) -> Program:
-    """The program of a jaxpr, made once; of threads that come at once, all get the first one's."""
+    """The program of a jaxpr, made once; threads that ask at the same time get the same one."""
     return Program(jaxpr, donated, keep_unused)
 
 

@@ -48,7 +48,7 @@ class Aval:
         dtype: Any = None,
         weak_type: bool | None = None,
     ) -> "Aval":
-        """The same aval with some of its parts exchanged."""
+        """The same aval with some of its parts replaced."""
         return aval(
             self.shape if shape is None else tuple(shape),
             self.dtype if dtype is None else dtype,

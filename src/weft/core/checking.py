@@ -29,7 +29,7 @@ def check_jaxpr(jaxpr: Jaxpr, after: str = "") -> None:
 def check_results(
     name: str, rule: str, results: Sequence[Any], avals: Sequence[Any], inputs: Any = ()
 ) -> None:
-    """Raises InvalidJaxprError if what a rule gave has other types than it should; `None` passes.
+    """Raises InvalidJaxprError for results of other types than a rule should have; `None` passes.
 
     Args:
       name, rule: of the primitive.

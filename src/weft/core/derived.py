@@ -1,4 +1,4 @@
-"""What is derived from a program is kept on it, and dies with it.
+"""Results derived from a program are kept on it, and die with it.
 
 Knows nothing of programs but that they have a place for it.
 """

@@ -1,4 +1,4 @@
-"""Where arrays are. An array's type is its aval and its placement: the key of compiled programs.
+"""Placements of arrays. An aval and a placement make an array's type: the key of compiled programs.
 
 An `Aval` is itself the type of arrays that may be anywhere. Types and placements of one content are
 one object, as avals are. Knows devices as opaque values; moves nothing.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Placement:
-    """Where an array is: `ANYWHERE`, on one device, or divided among a group of them."""
+    """The place of an array: `ANYWHERE`, on one device, or divided among a group of them."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class Placement:
 
 
 class Anywhere(Placement):
-    """On the host or on the default device, and copied to where it is needed."""
+    """The placement of arrays on the host or the default device, which are copied as needed."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ ANYWHERE = Anywhere()
 
 
 class OnDevice(Placement):
-    """On one device; not committed to it if only the switch `default_device` put it there."""
+    """The placement on one device; uncommitted if only the switch `default_device` put it there."""
 
     __slots__ = ("committed", "device", "devices", "sharding")
 
@@ -67,7 +67,7 @@ class OnDevice(Placement):
 
 
 class OnGroup(Placement):
-    """On a group of devices, each of which has a part of the array, or all of it.
+    """The placement on a group of devices, each of which has a part of the array, or all of it.
 
     Args:
       sharding: the part that each device has.
@@ -117,7 +117,7 @@ class Located:
 
 
 class Layout(Located):
-    """The type of an array on a group of devices: also which part of it each of them has.
+    """The type of an array on a group of devices, with the part that each of them has.
 
     `tiling` says so with numbers for devices, however the sharding is written. `local_indices` are
     those of the parts that the devices of this process have, in their order.
@@ -142,7 +142,7 @@ class Layout(Located):
 
     @property
     def sharding(self) -> Sharding:
-        """The division as it was written."""
+        """The sharding as it was written."""
         assert self.placement.sharding is not None
         return self.placement.sharding
 

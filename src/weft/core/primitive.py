@@ -11,15 +11,15 @@
 What they agree on:
 
 - A primitive with `multiple=True` has several outputs: `type`, `evaluate`, `lower`, `jvp` and
-  `batch` give a sequence of them, and `out` and `ct` are sequences.
+  `batch` return a sequence of them, and `out` and `ct` are sequences.
 - A zero tangent or cotangent is `None`, coming in and going out.
 - `jvp` is linear in the tangents; a tangent has the dtype of its primal, and the tangent that it
-  gives has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
+  returns has the aval of `out`. A result of `None` says: the derivative is zero everywhere.
 - In `transpose` a linear argument comes as its aval (`is_linear(arg)` tells); its cotangent has
   that aval. For the other arguments the rule returns `None`.
 - In `batch`, a batched argument carries the batch along its axis 0 (`batched` says which do); the
   output carries it along axis 0 too. One that is `Shared(value)` is the same for all of the batch.
-- `evaluate` gets NumPy arrays or NumPy scalars and must give exactly the dtype and shape that
+- `evaluate` gets NumPy arrays or NumPy scalars and must return exactly the dtype and shape that
   `type` says. It must agree with `lower`: bit for bit on integers and booleans.
   `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
@@ -120,12 +120,13 @@ class Primitive:
     keep_uniform_rule: Rule | None = None
     stage_custom_rule: Rule | None = None
 
-    effects = False  # does something besides giving values (a callback)
+    effects = False  # does something besides computing values (a callback)
     calls_host = False  # runs Python code on the host when a compiled program reaches it
     may_act = False  # is one of these, or has jaxprs inside that may be
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
     inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
     communicates = False  # the devices of a mesh have to come to it together
+    labels_value = False  # its parameter `name` is a label, by which policies choose its operand
     equal_results = False  # of a collective: all that take part get the same result
 
     def __init__(

@@ -262,7 +262,7 @@ class Value:
 
     @property
     def at(self) -> Any:
-        """`x.at[index].set(y)` and its like: updates that give a new array."""
+        """`x.at[index].set(y)` and its like: updates that return a new array."""
         return Value.operators.at(self)
 
     @property
@@ -272,7 +272,7 @@ class Value:
 
     @property
     def mT(self) -> Any:
-        """The array with its last two axes exchanged."""
+        """The array with its last two axes swapped."""
         return Value.operators.matrix_transpose(self)
 
     @property
@@ -315,7 +315,7 @@ class Value:
         return Value.operators.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """The array with two axes exchanged."""
+        """The array with two axes swapped."""
         return Value.operators.swapaxes(self, axis1, axis2)
 
     def squeeze(self, axis: Axes = None) -> Any:

@@ -1,4 +1,4 @@
-"""Carry a mapped axis along: it is axis 0 of every batched value.
+"""Batching: the mapped axis is axis 0 of every batched value.
 
 Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap.py`).
 """
@@ -202,7 +202,7 @@ class ReopenedTrace(BatchTrace):
 
 
 class CheckingBatchTrace(BatchTrace):
-    """Knows where its tracers were made, and looks at what batch rules give: under
+    """Records the lines that make its tracers, and checks the results of batch rules: under
     `check_tracer_leaks` and `enable_checks`."""
 
     __slots__ = ("made",)

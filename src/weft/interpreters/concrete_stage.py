@@ -1,4 +1,4 @@
-"""Write it down, and know it too: a program is recorded, while Python code may look at values.
+"""Recording of a program while Python code may look at values.
 
 For functions whose Python code branches on elements. The program is then that of the branches that
 were taken: for these values and no others. Knows equations; knows nothing of derivatives.
@@ -14,7 +14,7 @@ from .stage import StageTrace, StageTracer
 
 
 class ConcreteStageTrace(StageTrace):
-    """Records operations, and does those that a value follows from when Python asks for it.
+    """Records operations, and evaluates those that a value depends on when Python asks for it.
 
     Args:
       values: what the inputs are, an `Array` each, or `None` where nobody knows.

@@ -1,4 +1,4 @@
-"""Dependence of values on inputs; programs inside equations taken apart by it.
+"""The dependence of values on inputs, and equations partitioned by it.
 
 Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
 """
@@ -15,7 +15,7 @@ from ..primitives.structural import broadcast_in_dim
 
 
 def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequence[bool]:
-    """Which results of an equation depend on the inputs in `touched`."""
+    """A mask of the results of an equation that depend on the inputs in `touched`."""
     rule = e.primitive.depends_rule
     if rule is None:
         return [True] * len(e.outvars)
@@ -78,7 +78,7 @@ def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
 
 
 def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:
-    """The variables in the mask; others in the place of the rest."""
+    """The variables in the mask, with new ones in the place of the others."""
     return [v if m else Var(v.aval) for v, m in zip(outvars, mask, strict=True)]
 
 

@@ -15,6 +15,7 @@ from ..core.aval import Aval
 from ..core.bounded import remember_under
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
+from ..core.masks import scatter_list
 from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
@@ -32,8 +33,8 @@ class Derivative:
 
     Attributes:
       forward: primals -> outputs, then residuals.
-      outs: how many outputs.
-      out_mask: which outputs have a tangent; the others' is zero.
+      outs: the number of outputs.
+      out_mask: the outputs that have a tangent; that of the others is zero.
       linear: (residuals, tangents of the active arguments) -> tangents in `out_mask`.
     """
 
@@ -91,8 +92,7 @@ class Derivative:
         results = plan.run([*residuals, *given], trace)
         if partial is None:
             return results
-        waiting = iter(results)
-        return [next(waiting) if there else None for there in partial]
+        return scatter_list(results, partial)
 
 
 _ONE = (True,)
@@ -150,10 +150,10 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
 def split_jvp(
     pushed: Callable[..., Any], avals: Sequence[Aval], mask: Mask, multiple: bool, name: str
 ) -> Any:
-    """Stages a jvp rule and cuts it in two: what depends on tangents, and what doesn't.
+    """Stages a jvp rule and cuts it in two: the part that depends on tangents, and the rest.
 
     Args:
-      pushed: called as (trace, primals, tangents), gives outputs and their tangents.
+      pushed: called as (trace, primals, tangents), returns outputs and their tangents.
     """
     trace = StageTrace("differentiation", name)
     primals = [trace.input(a) for a in avals]

@@ -1,4 +1,4 @@
-"""Do it now: the evaluating trace, where every thread begins. Also moves arrays between memories.
+"""Evaluation: the trace with which every thread begins. Also moves arrays between memories.
 
 Fills the first of the two hooks: the base trace.
 """
@@ -57,7 +57,7 @@ class EvaluateTrace(Trace):
         return Array(result, out)
 
     def prepare(self, primitive: Primitive, args: Any, params: Any) -> tuple[Any, Any]:
-        """Finds, once for each signature, what to run and what comes out."""
+        """Finds, once for each signature, the function to run and the avals of its results."""
         refuse_tracers(primitive, args)
         state = thread.switches
         out = primitive.out(args, params)
@@ -156,14 +156,14 @@ def tell_tier(primitive: Primitive, args: Any, tier: str) -> None:
 
 
 def refuse_tracers(primitive: Primitive, args: Any) -> None:
-    """Raises UnexpectedTracerError for a tracer: what comes here is to be computed now."""
+    """Raises UnexpectedTracerError for a tracer: this trace computes at once."""
     for a in args:
         if isinstance(a, Tracer):
             raise leaked(a._trace, primitive.name, a)
 
 
 def quietly() -> Callable[..., Any]:
-    """A runner of NumPy kernels that gives no warnings of overflow or NaN, as XLA doesn't.
+    """A runner of NumPy kernels without warnings of overflow or NaN, like XLA.
 
     NumPy's error state is a context variable: a context of our own costs 50 ns a call; entering
     `numpy.errstate` for every operation would cost 800.

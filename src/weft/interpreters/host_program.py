@@ -25,7 +25,7 @@ _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to 
 
 
 class PreparedJaxpr:
-    """Runs a jaxpr: `plan.run(args, trace)` gives the list of outputs."""
+    """Runs a jaxpr: `plan.run(args, trace)` returns the list of outputs."""
 
     __slots__ = ("jaxpr", "kernels", "others", "template")
 

@@ -1,4 +1,4 @@
-"""Push tangents forward, operation by operation. Uses the same derivatives as `linearize`."""
+"""Forward mode, operation by operation. Uses the same derivatives as `linearize`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.derived import Owner, derived
 from ..core.jaxpr import Jaxpr, run
+from ..core.masks import scatter_list
 from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of, locations_wanted
 from ..core.trace import Params, Trace, current, under
@@ -83,10 +84,9 @@ class JvpTrace(Trace):
             t_outs = d.push(results[n:], tangents, outside)
         if not primitive.multiple:
             return JvpTracer(self, outs[0], t_outs[0])
-        waiting = iter(t_outs)
         return [
-            JvpTracer(self, o, next(waiting)) if m else o
-            for o, m in zip(outs, out_mask, strict=True)
+            JvpTracer(self, o, t) if m else o
+            for o, t, m in zip(outs, scatter_list(t_outs, out_mask), out_mask, strict=True)
         ]
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], tuple[bool, ...]]:
@@ -121,9 +121,7 @@ class JvpTrace(Trace):
                 "custom_vjp function: only its reverse-mode rule is known\n"
                 "  fix: use custom_jvp, which serves both modes"
             )
-        waiting = iter(tangents)
-        given = [next(waiting) if m else None for m in mask]
-        outs, t_outs = under(self.outside, rules.jvp, primals, given)
+        outs, t_outs = under(self.outside, rules.jvp, primals, scatter_list(tangents, mask))
         return [
             o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)
         ]

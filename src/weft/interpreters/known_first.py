@@ -22,7 +22,7 @@ class KnownFirstTrace(Trace):
         self.outside = outside
 
     def for_(self, args: Sequence[Value]) -> Any:
-        """The trace that has to do with these arguments."""
+        """The trace under which an operation on these arguments is applied."""
         if any(isinstance(a, Tracer) for a in args):
             return self.outside
         return current.bottom

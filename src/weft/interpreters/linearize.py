@@ -12,6 +12,7 @@ from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
+from ..core.masks import scatter_list
 from ..core.primitive import Primitive
 from ..core.source_location import SourceLocation, at_location, location_of, locations_wanted
 from ..core.trace import Params, Trace, current, under
@@ -145,7 +146,7 @@ class LinearizeTrace(Trace):
         return self.wrap(node, outs, d.out_mask)
 
     def wrap(self, node: Node, outs: Sequence[Any], out_mask: Sequence[bool]) -> list[Any]:
-        """Puts a node on the tape and gives its outputs as tracers, where they have a tangent."""
+        """Puts a node on the tape and returns its outputs as tracers, where they have a tangent."""
         self.tape.append(node)
         avals: list[Aval] = []
         wrapped = []
@@ -309,8 +310,7 @@ class CustomPullback:
         )
 
     def pull(self, residuals: Any, cts: Any, trace: Trace) -> list[Any]:
-        waiting = iter(cts)
-        full = [next(waiting) if dtypes.is_inexact(a.dtype) else None for a in self.out_avals]
+        full = scatter_list(cts, [dtypes.is_inexact(a.dtype) for a in self.out_avals])
         results = self.rules.backward(self.tree, residuals, full, self.in_avals)
         return [r for r, m in zip(results, self.mask, strict=True) if m]
 

@@ -317,12 +317,12 @@ def stage(
     names: Any = (),
     trace: StageTrace | None = None,
 ) -> Jaxpr:
-    """Traces `function` on abstract arguments; gives the jaxpr of its list of outputs.
+    """Traces `function` on abstract arguments; returns the jaxpr of its list of outputs.
 
     Args:
       avals: the arguments' avals.
       transform, about, names: for messages: which transformation traces, the user's function, and
-        what its arguments are called (a list, or a function that gives it).
+        what its arguments are called (a list, or a function that returns it).
       trace: a new one of another kind than `StageTrace`.
     """
     if trace is None:

@@ -38,7 +38,7 @@ def transpose(
     Args:
       jaxpr: linear in its inputs after the first `n_known`.
       ct_mask: which outputs have a cotangent; the others' is zero.
-    Returns: the program, and which linear inputs it gives a cotangent for.
+    Returns: the program, and which linear inputs it returns a cotangent for.
     """
     trace = StageTrace("transposition", jaxpr.name)
     known = [trace.input(v.aval) for v in jaxpr.invars[:n_known]]

@@ -194,7 +194,7 @@ def var(
 
 
 def _freedom(name: str, ddof: Any) -> float:
-    """What the divisor is less than the number of elements, as a Python number."""
+    """The number of elements minus the divisor, as a Python number."""
     if isinstance(ddof, (str, numbers.Complex)) and not isinstance(ddof, numbers.Real):
         raise noted(TypeError(f"{name}: ddof must be a real number; got {ddof!r}"))
     return float(ddof)

@@ -187,10 +187,10 @@ def _(primals: Values, tangents: Values, out: Value, *, axes: Integers) -> Tange
     order = (*axes, *others(axes, x.ndim))
     shape = (x.size // out.size, *out.shape)
 
-    def flat(v: Value) -> Value:
+    def rows(v: Value) -> Value:
         return reshape(transpose(v, permutation=order), shape=shape)
 
-    x, dx = flat(x), flat(dx)
+    x, dx = rows(x), rows(dx)
     n = shape[0]
     if n == 1:
         return reshape(dx, shape=out.shape)

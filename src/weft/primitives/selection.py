@@ -193,6 +193,7 @@ copy: Primitive = unary(
 )
 
 name = Primitive("name", "The operand, which a policy of checkpoint may speak of.", host_limit=None)
+name.labels_value = True
 
 
 @name.type

@@ -30,7 +30,7 @@ _lock = threading.RLock()  # reentrant: comparing parameters may run users' code
 
 
 class Variants:
-    """ProgramTable that are equal but for the numbers written into them."""
+    """Programs that are equal but for the numbers written into them."""
 
     __slots__ = ("exact", "lifted", "positions")
 

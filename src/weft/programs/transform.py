@@ -13,7 +13,7 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
-from ..core.masks import Mask, active, inactive, merge_lists, scatter_list
+from ..core.masks import Mask, active, groups_of, inactive, merge_lists, scatter_list
 from ..core.primitive import Axis
 from ..core.trace import current
 from ..core.value import Value
@@ -102,9 +102,9 @@ def residuals_of(linear: LinearMap) -> list[Value]:
 
 def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
     """Puts other values in the place of the residuals on the tape."""
-    waiting = iter(residuals)
-    for node in linear.tape:
-        node.residuals = [next(waiting) for _ in node.residuals]
+    groups = groups_of(residuals, *[len(node.residuals) for node in linear.tape])
+    for node, group in zip(linear.tape, groups, strict=False):
+        node.residuals = group
 
 
 def transpose_jaxpr(
@@ -272,10 +272,10 @@ def instantiate_zeros(
     if not wanted or either(there, wanted) == there:
         return jaxpr, there
     equations, outvars = list(jaxpr.equations), jaxpr.outvars[:start]
-    waiting = iter(jaxpr.outvars[start:])
-    for has, want, aval in zip(there, wanted, avals, strict=True):
-        if has:
-            outvars.append(next(waiting))
+    present = scatter_list(jaxpr.outvars[start:], there)
+    for atom, want, aval in zip(present, wanted, avals, strict=True):
+        if atom is not None:
+            outvars.append(atom)
         elif want:
             outvars.append(zero_atom(aval, equations))
     made = Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)

@@ -54,7 +54,7 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
 
 
 def not_put(error: RuntimeError, dtype: np.dtype[Any]) -> Exception:
-    """weft's exception for one of XLA's while an array is put on devices."""
+    """weft's exception for one that XLA raised while an array was put on devices."""
     if "NumPy dtype" in str(error):
         return TypeError(f"put: arrays of dtype {dtype} can't be put on a device")
     return XlaRuntimeError(f"put: {text_of(error)}", code_of(error))
@@ -63,7 +63,7 @@ def not_put(error: RuntimeError, dtype: np.dtype[Any]) -> Exception:
 def copy_to(
     buffer: RawBuffer, device: Device, shape: Sequence[int], dtype: np.dtype[Any]
 ) -> RawBuffer:
-    """Copies a buffer to a device (to its own one, too), without waiting for it."""
+    """Copies a buffer to a device, which may be its own, without waiting for it."""
     if process.forked:
         raise fork_error()
     try:
@@ -88,7 +88,7 @@ def device_of(buffer: RawBuffer) -> Device:
 
 
 def to_host(buffer: RawBuffer, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Waits for a buffer and gives its elements as a NumPy array that can't be written to.
+    """Waits for a buffer and returns its elements as a read-only NumPy array.
 
     On the CPU the array shares the buffer's memory. Ctrl-C interrupts the wait.
     """
@@ -217,19 +217,19 @@ def block_all_until_ready(buffers: Sequence[RawBuffer]) -> None:
 
 
 def is_ready(buffer: RawBuffer) -> bool:
-    """Whether the buffer has been computed (or its computation failed)."""
+    """True if the buffer has been computed, or its computation has failed."""
     if buffer.is_deleted():  # jaxlib 0.10 would end the process with a segmentation fault
         raise DeletedArrayError(DELETED)
     return bool(buffer.is_ready())
 
 
 def is_deleted(buffer: RawBuffer) -> bool:
-    """Whether the memory was given back or donated."""
+    """True if the memory was freed or donated."""
     return bool(buffer.is_deleted())
 
 
 def delete(buffer: RawBuffer) -> None:
-    """Gives the memory back (when what still reads it has ended). Twice is once."""
+    """Frees the memory once nothing reads it any more. A second call does nothing."""
     buffer.delete()
 
 
@@ -264,7 +264,7 @@ def unsafe_pointer(buffer: RawBuffer) -> int:
 
 
 def _require_ready(buffer: RawBuffer) -> None:
-    """In a forked child: what is there can be read; waiting would be for ever."""
+    """In a forked child: buffers that are ready can be read; waiting for others would never end."""
     if not buffer.is_deleted() and not buffer.is_ready():
         raise fork_error()
 

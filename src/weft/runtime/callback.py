@@ -30,14 +30,14 @@ BufferSpec: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
 
 
 class Callback(NamedTuple):
-    """A function of NumPy arrays, and what it gives: a sequence of arrays of these types."""
+    """A function of NumPy arrays that returns a sequence of arrays of these types."""
 
     function: Callable[..., Sequence[Any]]
     outputs: Sequence[BufferSpec]
 
 
 class CallbackFailure(RuntimeError):
-    """What XLA sees of an exception in a callback: its number."""
+    """The exception that XLA sees in the place of a callback's own: only its number."""
 
 
 def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
@@ -77,12 +77,12 @@ in_group_callback = _InGroupCallback()
 
 
 class Together:
-    """What the callbacks of one program on several devices share: whether one has failed.
+    """The state that the callbacks of one program on several devices share: the first failure.
 
     XLA must not see an exception of theirs. It would take the device out of the program, and the
     others would wait for it in the next collective, until XLA ends the process. So the program goes
-    on to its end, without calling Python again, on values that are NaN where they can be; what it
-    gives is thrown away, and the exception raised instead (executors.py).
+    on to its end, without calling Python again, on values that are NaN where they can be; its
+    results are dropped, and the exception is raised instead (executors.py).
     """
 
     __slots__ = ("failure",)
@@ -127,7 +127,7 @@ _Environment = ctypes.c_char * 64  # at least as large as fenv_t
 
 
 def _python_floats() -> Any:
-    """Has this thread compute as Python does; gives what to restore."""
+    """Makes this thread compute as Python does; returns the state to restore."""
     if _libm is None:
         return None
     before = _Environment()
@@ -155,7 +155,7 @@ def _keep(error: BaseException) -> int:
 
 
 def take_error(failure: BaseException) -> BaseException | None:
-    """The exception in a callback that made a program fail, if that was it; each is given once.
+    """The exception in a callback that made a program fail, or `None`. Each is returned once.
 
     Args:
       failure: XLA's error.
@@ -172,6 +172,6 @@ def take_error(failure: BaseException) -> BaseException | None:
 
 
 def flush() -> None:
-    """Has what callbacks printed be seen, whatever comes next."""
+    """Flushes the output of callbacks, so that it is seen whatever happens next."""
     if sys.stdout is not None:
         sys.stdout.flush()

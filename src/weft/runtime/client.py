@@ -1,4 +1,4 @@
-"""Devices, and the XLA clients that own them, made at the first need. Knows no programs.
+"""Devices, and the XLA clients that own them, opened at first use. Knows no programs.
 
 Private to this folder: `process`, and of a Device `raw device_list sharding transfer lib`.
 """
@@ -17,7 +17,7 @@ from .failures import PlatformError, fork_error, text_of
 
 
 def cpu_devices_wanted() -> int | None:
-    """How many devices the CPU is divided into (None: as XLA_FLAGS says, by default 1)."""
+    """The number of devices that the CPU acts as (None: as XLA_FLAGS says, by default 1)."""
     count: int = config.cpu_devices
     if count == 1:
         return None  # XLA itself reads --xla_force_host_platform_device_count from XLA_FLAGS
@@ -26,7 +26,7 @@ def cpu_devices_wanted() -> int | None:
 
 @contextmanager
 def enough_threads(lib: versions.Jaxlib) -> Iterator[None]:
-    """Around the making of a CPU client: gives it more threads than devices.
+    """A block that opens a CPU client with more threads than devices.
 
     Before jaxlib 0.12, devices are threads of a pool, by default as many as there are devices or
     cores. With all of them in callbacks of a program on all devices, a program that the callbacks
@@ -45,7 +45,13 @@ def enough_threads(lib: versions.Jaxlib) -> Iterator[None]:
 
 
 class Device:
-    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`."""
+    """One device that computes: a CPU, a GPU, a TPU core. Compare with `is` or `==`.
+
+    As the target of a program it has what a `Group` has: `devices`, `sharding_of`,
+    `is_partitioned`.
+    """
+
+    is_partitioned = False
 
     __slots__ = (
         "client",
@@ -75,12 +81,21 @@ class Device:
         is_here = self.process_index == client.process_index
         self.transfer = lib.xla.batched_device_put if is_here else self.refuse
 
+    @property
+    def devices(self) -> tuple["Device", ...]:
+        """The device, as the only one of a group."""
+        return (self,)
+
+    def sharding_of(self, tiling: object) -> Any:
+        """XLA's object for an array on this device: all of it, whatever the tiling."""
+        return self.sharding
+
     def refuse(self, *args: Any, **kwargs: Any) -> None:
-        """What putting an array there comes to, if it belongs to another process."""
+        """Raises the error for an array put on a device of another process."""
         raise elsewhere(str(self))
 
     def memory_stats(self) -> dict[str, int] | None:
-        """What the allocator says of the memory (None where it says nothing, as on the CPU)."""
+        """The allocator's statistics, or `None` on platforms without any, such as the CPU."""
         stats = self.raw.memory_stats()
         return None if stats is None else dict(stats)
 
@@ -135,7 +150,7 @@ def platform_of(name: str) -> str:
 
 
 class Process:
-    """What this process has opened. There is one, `process`."""
+    """The clients that this process has opened. The only instance is `process`."""
 
     __slots__ = (
         "by_sharding",
@@ -323,12 +338,12 @@ def default_backend() -> str:
 
 
 def device_count(platform: str | None = None) -> int:
-    """How many devices a platform has, in all processes."""
+    """The number of devices of a platform, in all processes."""
     return len(_client(platform).devices)
 
 
 def local_device_count(platform: str | None = None) -> int:
-    """How many devices a platform has in this process."""
+    """The number of devices of a platform in this process."""
     return len(_client(platform).local_devices)
 
 
@@ -338,18 +353,18 @@ def process_index(platform: str | None = None) -> int:
 
 
 def process_count(platform: str | None = None) -> int:
-    """How many processes compute together."""
+    """The number of processes that compute together."""
     _client(platform)
     return 1 if process.connection is None else int(process.connection.process_count)
 
 
 def is_loaded() -> bool:
-    """Whether some device has been opened (asking opens none)."""
+    """True if a device has been opened; opens none itself."""
     return bool(process.clients)
 
 
 def has_accelerator() -> bool:
-    """Whether a GPU, TPU or the like is used by default. Loads nothing if none is installed."""
+    """True if an accelerator is the default. Loads nothing if none is installed."""
     names = _candidates()
     if names[0] == "cpu":
         return False

@@ -1,4 +1,4 @@
-"""Joins several processes into one set of devices: XLA's own service, thinly. Knows no arrays.
+"""Joins several processes into one set of devices, through XLA's own service. Knows no arrays.
 
 The processes meet at an address, where process 0 keeps the service. A process that dies takes the
 others with it: XLA aborts them when its heartbeat has been missed.
@@ -71,7 +71,7 @@ class Connection:
             raise _failure(f"get({key!r})", error, timeout) from None
 
     def barrier(self, name: str, timeout: float) -> None:
-        """Waits until all processes have come here. A name serves once.
+        """Waits until all processes have called it. A name can be used once.
 
         Raises: TimeoutError.
         """
@@ -81,7 +81,7 @@ class Connection:
             raise _failure(f"barrier({name!r})", error, timeout) from None
 
     def exchange(self, text: str) -> list[str]:
-        """What each process says, in their order: waits until all have come here.
+        """The texts of all processes, in their order. Waits until all processes have called it.
 
         For short texts, not for data. Ctrl-C interrupts the wait.
         """
@@ -115,7 +115,7 @@ def start_service(
     heartbeat_timeout: int = 100,
     shutdown_timeout: int = 300,
 ) -> Service:
-    """Opens the meeting point in process 0; `address` is `[::]:port` or `host:port`."""
+    """Starts the service in process 0; `address` is `[::]:port` or `host:port`."""
     xla = versions.load().xla
     try:
         raw = xla.get_distributed_runtime_service(

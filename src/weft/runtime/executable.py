@@ -19,7 +19,7 @@ Output: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
 
 
 class BufferType:
-    """What XLA's C++ reads of a buffer's type."""
+    """The attributes of a buffer's type that XLA's C++ reads."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 
@@ -30,7 +30,7 @@ class BufferType:
 
 
 class MemoryAnalysis(NamedTuple):
-    """How much memory an executable needs, in bytes (0 where the platform does not say)."""
+    """The memory that an executable needs, in bytes (0 where the platform does not say)."""
 
     argument_bytes: int
     output_bytes: int
@@ -77,11 +77,8 @@ class Executable:
         self._compiled = compiled  # here, not read from what was serialized
         self.device = device
         self.outputs = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in outputs)
-        self.tilings: list[Tiling] = []  # how each output is divided among the devices of a group
-        shardings = [device.sharding] * len(outputs) if isinstance(device, Device) else []
-        if isinstance(device, Group):
-            self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], device)
-            shardings = [device.sharding(t) for t in self.tilings]
+        self.tilings = output_tilings(loaded, [len(s) for s, _ in outputs], len(device.devices))
+        shardings = [device.sharding_of(t) for t in self.tilings]
         handlers = [
             device.lib.result_handler(BufferType(shape, dtype), sharding)
             for (shape, dtype), sharding in zip(self.outputs, shardings, strict=True)
@@ -118,7 +115,7 @@ class Executable:
         return dict(self._loaded.cost_analysis())
 
     def memory_analysis(self) -> MemoryAnalysis:
-        """How much memory a run takes."""
+        """The memory that one run needs."""
         stats = self._loaded.get_compiled_memory_stats()
         at_once = (
             stats.argument_size_in_bytes
@@ -146,8 +143,8 @@ class Executable:
 
 
 def is_several(target: Target) -> bool:
-    """Whether a program for it is one of several devices, which run it together."""
-    return isinstance(target, Group) and len(target.devices) > 1
+    """True if a program for it is one of several devices, which run it together."""
+    return len(target.devices) > 1
 
 
 def serialized(loaded: Any) -> bytes:
@@ -158,11 +155,12 @@ def serialized(loaded: Any) -> bytes:
         raise XlaRuntimeError(f"serialize: {text_of(error)}", code_of(error)) from None
 
 
-def output_tilings(loaded: Any, ndims: Sequence[int], group: Group) -> list[Tiling]:
-    """How the outputs of a program for a group are divided."""
-    count = len(group.devices)
+def output_tilings(loaded: Any, ndims: Sequence[int], count: int) -> list[Tiling]:
+    """The tiling of each output of a program for so many devices."""
+    if count == 1:
+        return [Tiling((1,) * n, (0,)) for n in ndims]
     raw = loaded.get_output_shardings()
-    if raw is None or count == 1:
+    if raw is None:
         return [tiling((1,) * n, range(count)) for n in ndims]
     return [tiling_of(r, n, count) for r, n in zip(raw, ndims, strict=True)]
 
@@ -216,10 +214,10 @@ def load_executable(
     options: Mapping[str, object] = {},
     callbacks: Sequence[Callback] = (),
 ) -> Executable:
-    """What `Executable.serialize` gave, ready to run on `device`.
+    """Loads what `Executable.serialize` returned, ready to run on `device`.
 
     A blob is machine code, and XLA checks neither its origin nor the CPU it was made for:
-    give it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
+    pass it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
     """
     require_devices(device)
     if CALLBACK.encode() in blob and not callbacks:
@@ -240,20 +238,19 @@ def require_devices(target: Target) -> None:
     """Raises an error if this process has none of the devices: XLA would crash."""
     if process.forked:
         raise fork_error()
-    devices = [target] if isinstance(target, Device) else target.devices
-    if all(d.process_index != d.client.process_index for d in devices):
-        raise elsewhere(", ".join(map(str, devices)))
+    if all(d.process_index != d.client.process_index for d in target.devices):
+        raise elsewhere(", ".join(map(str, target.devices)))
 
 
 def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:
-    devices = [target] if isinstance(target, Device) else target.devices
+    devices = target.devices
     xla = target.lib.xla
     options = xla.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = len(devices)
     ids = np.array([[device.id for device in devices]], np.int32)
     options.device_assignment = xla.DeviceAssignment.create(ids)
-    if isinstance(target, Group):
+    if target.is_partitioned:
         options.executable_build_options.use_spmd_partitioning = True
         options.executable_build_options.use_shardy_partitioner = True
     overrides = plugins.compile_options(target.client.name) | dict(overrides)
@@ -282,7 +279,7 @@ class HloComputation:
     Args:
       text: a StableHLO module.
       tuple_args: whether it takes one tuple of all arguments.
-      return_tuple: whether it gives a tuple, though there be one result only.
+      return_tuple: whether it returns a tuple even for a single result.
     """
 
     __slots__ = ("_raw",)

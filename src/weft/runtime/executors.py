@@ -47,7 +47,7 @@ def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
 
 
 def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
-    """Runs a program on one device that calls Python: when it returns, all has been done.
+    """Runs a program on one device that calls Python, and waits until it has ended.
 
     An exception in a callback comes out as it is.
     """
@@ -103,7 +103,7 @@ def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
 
 
 def refuse_now() -> None:
-    """Refuses to begin a program on several devices where that would be waiting for ever."""
+    """Raises an error if a program on several devices, begun here, would never end."""
     if process.forked:
         raise fork_error()
     if in_group_callback.now:
@@ -116,10 +116,9 @@ def refuse_now() -> None:
 
 
 class Turns:
-    """Programs of which one begins when the last has ended.
+    """Programs that run one after another.
 
-    The wait is before a program, not after it: what the caller does in between goes on at the same
-    time.
+    It waits before a program, not after it, so that the caller can go on while a program runs.
     """
 
     __slots__ = ("lock", "result", "taken", "tokens")
@@ -144,7 +143,7 @@ class Turns:
                 self.tokens.discard(token)
 
     def begin(self, launch: Callable[[Any], Any], buffers: Sequence[RawBuffer]) -> Any:
-        """Begins a program when none runs; gives what XLA gives for it."""
+        """Begins a program when none runs; returns what XLA returns for it."""
         with self.lock:
             # A signal handler or a finalizer may run a program while this thread is in here. Such a
             # program has ended before this one goes on.
@@ -164,7 +163,7 @@ class Turns:
 
 
 def no_result() -> None:
-    """What a reference to an array that is gone gives."""
+    """The target of a reference to an array that was collected: nothing."""
 
 
 _token = operator.methodcaller("consume_token")
@@ -177,7 +176,7 @@ _COLLECTIVE = (
 
 
 def waits_across_devices(hlo: str) -> bool:
-    """Whether an optimised program has operations in which devices wait for each other."""
+    """True if an optimised program has operations in which devices wait for each other."""
     return re.search(_COLLECTIVE, hlo) is not None
 
 
@@ -205,7 +204,7 @@ def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execut
 def waiting_group_executor(
     run: Callable[..., Any], handlers: list[Any], together: Together, alone: bool
 ) -> Execute:
-    """Runs a program on several devices that calls Python: when it returns, all has been done.
+    """Runs a program on several devices that calls Python, and waits until it has ended.
 
     Args:
       together: what the callbacks share. An exception in one of them comes out as it is.

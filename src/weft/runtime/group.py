@@ -16,22 +16,22 @@ from .failures import PlatformError
 
 
 class Tiling(NamedTuple):
-    """How an array is divided among devices: the same for arrays of any lengths."""
+    """A division of arrays among devices, whatever the lengths of their axes."""
 
     parts: tuple[int, ...]
-    """Into how many parts each axis is divided."""
+    """The number of parts of each axis."""
     owners: tuple[int, ...]
     """The numbers of the devices that have the parts, which are counted row by row. Devices that
     have copies of one part follow each other, in ascending order."""
 
     @property
     def is_replicated(self) -> bool:
-        """Whether each device has all of the array."""
+        """True if each device has all of the array."""
         return all(n == 1 for n in self.parts)
 
     @property
     def copies(self) -> int:
-        """How many devices have the same part."""
+        """The number of devices that have the same part."""
         return len(self.owners) // math.prod(self.parts)
 
 
@@ -42,7 +42,12 @@ def tiling(parts: Sequence[int], owners: Any) -> Tiling:
 
 
 class Group:
-    """Devices of one client, in an order. There is one object for equal ones."""
+    """Devices of one client, in an order. There is one object for equal ones.
+
+    A program for it is about whole arrays, and XLA partitions it.
+    """
+
+    is_partitioned = True
 
     __slots__ = (
         "_shardings",
@@ -67,11 +72,11 @@ class Group:
 
     @property
     def device_kind(self) -> str:
-        """What the devices are called; they are alike."""
+        """The name of the devices' model; they are alike."""
         return self.devices[0].device_kind
 
-    def sharding(self, tiling: Tiling) -> Any:
-        """What XLA calls a tiling over these devices."""
+    def sharding_of(self, tiling: Tiling) -> Any:
+        """XLA's object for a tiling over these devices."""
         found = self._shardings.get(tiling)
         if found is None:
             hlo = self.lib.hlo
@@ -113,11 +118,11 @@ def group_of(devices: Sequence[Device]) -> Group:
 
 
 def tiling_of(raw: Any, ndim: int, count: int) -> Tiling:
-    """The tiling that XLA chose for an output: what its `OpSharding` says.
+    """The tiling that XLA chose for an output, from its `OpSharding`.
 
     Args:
       ndim: the array's number of axes.
-      count: how many devices.
+      count: the number of devices.
     """
     sharding = versions.load().hlo.HloSharding.from_proto(raw)
     if not sharding.is_tiled():  # every device has all of it

@@ -40,7 +40,7 @@ def put_parts(
     try:
         return group.lib.xla.batched_device_put(
             BufferType(shape, dtype),
-            group.sharding(tiling),
+            group.sharding_of(tiling),
             list(parts),
             devices,
             True,
@@ -76,7 +76,9 @@ def joined(
 ) -> RawBuffer:
     """One buffer of those that this process's devices have, in their order; nothing is copied."""
     xla = group.lib.xla
-    return xla.ArrayImpl(BufferType(shape, dtype), group.sharding(tiling), list(parts), True, True)
+    return xla.ArrayImpl(
+        BufferType(shape, dtype), group.sharding_of(tiling), list(parts), True, True
+    )
 
 
 def parts_of(buffer: RawBuffer) -> list[RawBuffer]:

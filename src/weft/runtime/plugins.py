@@ -156,7 +156,7 @@ _CUDA_LIBRARIES = (
 
 
 def _load_cuda_libraries() -> None:
-    """Loads NVIDIA's wheels, if they are installed, so that the plugin finds these copies."""
+    """Loads NVIDIA's wheels, if they are installed, so that the plugin uses these copies."""
     for folder in _folders("nvidia"):
         places = [os.path.join(folder, part, "lib") for part in _listed(folder, "")]
         for name in _CUDA_LIBRARIES:
@@ -171,7 +171,7 @@ def _load_cuda_libraries() -> None:
 
 @functools.cache
 def compile_options(name: str) -> dict[str, object]:
-    """What XLA must be told to compile for a plugin's platform."""
+    """The compile options that a plugin's platform needs."""
     if name == "cuda":
         for folder in _folders("nvidia"):
             for part in ("cu13", "cuda_nvcc"):

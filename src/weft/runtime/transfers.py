@@ -1,7 +1,7 @@
-"""What counts as a transfer, and the switches that forbid or log it.
+"""Transfers between memories, and the switches that forbid or log them.
 
-On the CPU an array on the host and one on the device are in the same memory: making the one of the
-other is no transfer. Transfers are:
+On the CPU the host and the device share memory, so going from one to the other is no transfer.
+Transfers are:
 
 - host to device, device to host: elements that go to or come from an accelerator;
 - device to device: a copy from one device to another, those that one CPU acts as among them.
@@ -9,7 +9,7 @@ other is no transfer. Transfers are:
 `device_put`, `device_get` and `jit(device=…)` ask for them, which is explicit. Implicit are those
 that an operation needs: an argument on the host for a program on an accelerator, an uncommitted
 array for a program on another device, `numpy.asarray`, `float` and `print` of an array on an
-accelerator. Asked once for each transfer, which takes longer by far.
+accelerator. The switches are read once for each transfer, which takes far longer.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Loads jaxlib, at the first need, and answers every question about which one it is.
+"""Loads jaxlib at first use, and knows how each of its versions behaves.
 
 The only place where jaxlib is imported. Nothing here, and nothing it loads, imports `jax`.
 """
@@ -29,7 +29,7 @@ class Jaxlib(NamedTuple):
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
     def result_handler(self, aval: Any, sharding: Any) -> Any:
-        """What turns one output of an execution into a buffer; can be used again and again."""
+        """The converter of one output of an execution into a buffer; reusable."""
         if self.version_info < (0, 11):  # there the checks are Python code, which is jax's
             return self.xla.array_result_handler(aval, sharding, True, True)
         return self.xla.array_result_handler(aval, sharding, True)
@@ -101,7 +101,7 @@ def parse(version: str) -> tuple[int, ...]:
 
 @contextmanager
 def without_jax() -> Iterator[None]:
-    """Around the few calls of jaxlib 0.10 that would import `jax`: makes that fail, fast."""
+    """A block for the few calls of jaxlib 0.10 that import `jax`: that import fails at once."""
     if "jax" in sys.modules:
         yield
         return

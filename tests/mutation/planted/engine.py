@@ -11,16 +11,16 @@ SHARDING = "tests/test_sharding.py"
 MUTANTS = (
     # --- interpreters ---
     Mutant(
-        "I01", "pushforward's key without the mask", "interpreters/jvp.py",
-        'key = ("pushforward", primitive, params, mask)',
-        'key = ("pushforward", primitive, params)',
+        "I01", "the derivative of an operation is kept without the mask",
+        "interpreters/derivative.py",
+        "signature = (params, mask, *avals)",
+        "signature = (params, *avals)",
         f"{KEYS} -k differentiated",
     ),
     Mutant(
-        "I02", "kernels kept when switches change", "interpreters/plan.py",
-        "        if kernels is None or kernels.epoch is not thread.switches:\n"
-        "            kernels = self.prepared()\n",
-        "        if kernels is None:\n            kernels = self.prepared()\n",
+        "I02", "kernels kept when switches change", "interpreters/host_program.py",
+        "if kernels is None or kernels.state is not thread.switches:",
+        "if kernels is None:",
         f"{SWITCHES} -k linear_map",
     ),
     Mutant(
@@ -53,33 +53,31 @@ MUTANTS = (
     # --- higher-order primitives ---
     Mutant(
         "H06", "while: dependence through the condition", "higher_order/while_loop.py",
-        "if not inexact and any(depends(cond_jaxpr, (*consts, *carry))):",
+        "if not inexact and any(depends(params.cond_jaxpr, (*consts, *carry))):",
         "if False:",
         f"{SWITCHES} -k linear",
     ),
     Mutant(
-        "H08", "a sum in groups is taken for the same on all devices", "higher_order/together.py",
-        'every - own if primitive in ALIKE and params["groups"] is None else every | own',
-        "every - own if primitive in ALIKE else every | own",
+        "H08", "a sum in groups is taken for the same on all devices", "programs/uniformity.py",
+        'equal = primitive.equal_results and params["groups"] is None',
+        "equal = primitive.equal_results",
         f"{REPEATED} -k groups",
     ),
     Mutant(
-        "H09", "equal programs of different lines are one", "higher_order/interning.py",
+        "H09", "equal programs of different lines are one", "programs/hash_consing.py",
         "equations.append((e.primitive, e.params, e.source, *map(atom, e.inputs)))",
         "equations.append((e.primitive, e.params, *map(atom, e.inputs)))",
         f"{SWITCHES} -k nan",
     ),
     Mutant(
-        "H11", "elements in turn: the key without types", "higher_order/in_turn.py",
-        'key = ("in turn", key, tuple(batched), *[a.aval for a in args])',
-        'key = ("in turn", key, tuple(batched))',
+        "H11", "elements with effects: the last comes first", "higher_order/sequential.py",
+        "length=size, reverse=False, unroll=1",
+        "length=size, reverse=True, unroll=1",
         "tests/higher_order/test_in_turn.py",
-        equivalent="`key` has the programs inside, whose inputs have these types; the size of the "
-        "batch is no part of the traced step",
     ),
     Mutant(
         "H16", "a map as one program: another axis is brought to the front",
-        "higher_order/stacked.py",
+        "programs/shard_map_as_vmap.py",
         "at = len(kept)",
         "at = 0",
         "tests/higher_order/test_stacked.py",

@@ -1,4 +1,4 @@
-"""Tracers that outlive their trace: which, where they were made, and what keeps them. Slow.
+"""Tracers that outlive their trace: their origin, and the objects that keep them. Slow.
 
 Used under the switch `check_tracer_leaks`, at the end of each trace of a user's function. Knows
 Python's references; knows tracers only as objects that have a trace.
@@ -53,7 +53,7 @@ def refuse_leaks(trace: Any) -> None:
 def closed_over_by_rules(objects: list[Any]) -> set[int]:
     """The ids of tracers that derivative rules in programs close over: they are kept with those.
 
-    What a rule can do with them is said when it is used.
+    A misuse of those is reported when the rule runs.
     """
     waiting: list[Any] = [o for o in objects if getattr(type(o), "keeps_closures", False)]
     seen: set[int] = set()

@@ -1,7 +1,7 @@
 """The search for the operation that made a NaN or an infinity, and the message about it.
 
-A compiled program is gone through again equation by equation, and so are the programs inside the
-equation that made it, down to one operation. Knows `run` of programs; knows no transformation.
+A compiled program is run again equation by equation, and so are the programs inside the equation
+that made it, down to one operation. Knows `run` of programs; knows no transformation.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def is_bad(x: Any) -> bool:
 
 
 class Operation(NamedTuple):
-    """An operation that was applied to arrays, and gave bad ones."""
+    """An operation that was applied to arrays, and returned bad ones."""
 
     primitive: Primitive
     inputs: Sequence[Any]
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A bad array that came into a program: which input, or `None` for a constant."""
+    """A bad array that came into a program: the number of the input, or `None` for a constant."""
 
     number: int | None
     array: Any
@@ -116,7 +116,7 @@ def culprit_inside(
 
 
 def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
-    """A program's results, and what made bad ones, as `inside` gives it."""
+    """A program's results, and the origin of bad ones, as `culprit_inside` returns it."""
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     made_by: dict[Any, Any] = {}
@@ -133,7 +133,7 @@ def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[l
 
 
 def culprit(jaxpr: Jaxpr, env: Any, made_by: Any, steps: tuple[str, ...]) -> Any:
-    """The first equation that gives a bad value without getting one, of those on the way to the
+    """The first equation that returns a bad value without getting one, of those on the way to the
     program's bad results: a bad value that is thrown away later does no harm."""
     waiting = [v for v in jaxpr.outvars if type(v) is Var and is_bad(env[v])]
     seen, makers, sources = set(waiting), [], []
@@ -226,7 +226,7 @@ def switches() -> str:
 
 
 def pass_over(place: SourceLocation) -> str:
-    """Of which pass over a line an operation is a part."""
+    """The pass over a line that an operation is a part of."""
     return "backward" if place.backward else "forward"
 
 

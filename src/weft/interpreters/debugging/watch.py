@@ -1,10 +1,10 @@
-"""Do it now, and look at what comes out: the trace that is at the bottom under some switches.
+"""Evaluation with checks of the results: the base trace under some switches.
 
 `core/trace.py` puts it in the place of the base trace under `debug_nans`, `debug_infs`,
 `enable_checks` and `default_device`, in the threads where they are on. So the
 base trace, and the fast ways that ask whether it is the current one, know nothing of these
-switches. A call of a jitted function, too, is an operation here: it runs compiled, and only if its
-results are bad its program is gone through.
+switches. A call of a jitted function is one operation here: it runs compiled, and its program is
+searched only if its results are bad.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from .nonfinite import is_bad, report
 
 
 class WatchTrace(EvaluateTrace):
-    """Has the base trace do everything, and looks at the results."""
+    """Lets the base trace do everything, and checks the results."""
 
     __slots__ = ()
 
@@ -46,12 +46,12 @@ class WatchTrace(EvaluateTrace):
 
 
 def compiles(primitive: Primitive) -> bool:
-    """Whether an operation can be a program."""
+    """True if an operation can be compiled."""
     return primitive.lower_rule is not None or primitive.execute_rule is not None
 
 
 def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -> None:
-    """Refuses results, or elements of results, that are other than the type rule says."""
+    """Refuses results whose types or elements differ from what the type rule states."""
     said = primitive.out(args, params)
     avals = said if primitive.multiple else [said]
     inputs = [a.aval for a in args]

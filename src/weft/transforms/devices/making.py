@@ -1,4 +1,4 @@
-"""Arrays on the devices of several processes, made of what each process has.
+"""Arrays on the devices of several processes, made from the parts that each process has.
 
 All processes call these functions, with the same shape and sharding; nothing is sent. On one
 process they are ways to make an array part by part. Knows shards and indices; knows no trees.
@@ -40,7 +40,7 @@ def make_array_from_process_local_data(
     """An array over several processes, each of which has its part on the host.
 
     Args:
-      sharding: how the array lies on the devices of all processes.
+      sharding: of the array, over the devices of all processes.
       local_data: what this process's devices need of it, in its order and without gaps; or, along
         any axis, all of it. It may be changed afterwards.
       global_shape: of the whole. By default `local_data` is a part along each axis of which the
@@ -54,7 +54,7 @@ def make_array_from_process_local_data(
       >>> sharding = NamedSharding(Mesh(weft.devices()[:1], "x"), PartitionSpec("x"))
       >>> weft.make_array_from_process_local_data(sharding, numpy.arange(3.0))
       Array([0., 1., 2.], dtype=float32)
-    Source: JAX's documentation, `jax.make_array_from_process_local_data`.
+    Source: JAX documentation, `jax.make_array_from_process_local_data`.
     """
     sharding = checked_sharding(LOCAL, sharding)
     value = (
@@ -99,13 +99,13 @@ def make_array_from_process_local_data(
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any]
 ) -> Array:
-    """An array made of parts that a function gives, for the devices of this process.
+    """An array made from the parts that a function returns for the devices of this process.
 
     Args:
       shape: of the whole array.
-      sharding: how it lies on its devices.
+      sharding: of the whole array.
       data_callback: called with an index, a tuple of slices, once for each part that this process's
-        devices have; gives `whole[index]`.
+        devices have; returns `whole[index]`.
     Returns: the array.
     Raises: ValueError: a part hasn't the shape of its index, or the parts have several dtypes; the
       sharding can't divide the shape, or has no device of this process.
@@ -115,7 +115,7 @@ def make_array_from_callback(
       >>> sharding = NamedSharding(Mesh(weft.devices()[:1], "x"), PartitionSpec("x"))
       >>> weft.make_array_from_callback((4,), sharding, lambda index: numpy.arange(4)[index])
       Array([0, 1, 2, 3], dtype=int32)
-    Source: JAX's documentation, `jax.make_array_from_callback`.
+    Source: JAX documentation, `jax.make_array_from_callback`.
     """
     sharding = checked_sharding(CALLBACK, sharding)
     shape = tuple(shape)
@@ -152,7 +152,7 @@ def make_array_from_single_device_arrays(
 
     Args:
       shape: of the whole array.
-      sharding: how it lies on its devices.
+      sharding: of the whole array.
       arrays: the parts that this process's devices have, each on its device, in any order.
     Returns: the array.
     Raises: ValueError: a device of this process has no part, or two; a part is on another device,
@@ -164,7 +164,7 @@ def make_array_from_single_device_arrays(
       >>> part = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
       >>> weft.make_array_from_single_device_arrays((2,), sharding, [part])
       Array([1., 1.], dtype=float32)
-    Source: JAX's documentation, `jax.make_array_from_single_device_arrays`.
+    Source: JAX documentation, `jax.make_array_from_single_device_arrays`.
     """
     sharding = checked_sharding(SINGLE, sharding)
     shape, on = tuple(shape), {}
@@ -221,8 +221,8 @@ def checked_layout(operation: str, a: Aval, sharding: Sharding) -> None:
 
 
 def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
-    """Into how many parts each axis is divided, and for each device of this process, in their
-    order, the numbers of its part along the axes."""
+    """The number of parts of each axis, and for each device of this process, in their order, the
+    numbers of its part along the axes."""
     parts, owners = sharding.division(ndim)
     local = group_of(sharding.devices).local
     place = {int(n): at[:ndim] for at, n in np.ndenumerate(owners)}

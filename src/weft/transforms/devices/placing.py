@@ -62,7 +62,7 @@ def devices(backend: str | None = None) -> list[Device]:
       >>> import weft
       >>> weft.devices("cpu")[0]
       CpuDevice(id=0)
-    Source: seed 002, `jax.devices`.
+    Source: JAX documentation, `jax.devices`.
     """
     return client.devices(backend)
 
@@ -82,7 +82,7 @@ def local_devices(
       >>> import weft
       >>> weft.local_devices() == weft.devices()
       True
-    Source: seed 002, `jax.local_devices`.
+    Source: JAX documentation, `jax.local_devices`.
     """
     if host_id is not None:
         if process_index is not None:
@@ -99,26 +99,26 @@ def local_devices(
 
 @located
 def device_count(backend: str | None = None) -> int:
-    """How many devices a platform has, in all processes.
+    """The number of devices of a platform, in all processes.
 
     Example:
       >>> import weft
       >>> weft.device_count() == len(weft.devices())
       True
-    Source: seed 002, `jax.device_count`.
+    Source: JAX documentation, `jax.device_count`.
     """
     return client.device_count(backend)
 
 
 @located
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices a platform has in this process.
+    """The number of devices of a platform in this process.
 
     Example:
       >>> import weft
       >>> weft.local_device_count() == len(weft.local_devices())
       True
-    Source: seed 002, `jax.local_device_count`.
+    Source: JAX documentation, `jax.local_device_count`.
     """
     return client.local_device_count(backend)
 
@@ -131,20 +131,20 @@ def process_index(backend: str | None = None) -> int:
       >>> import weft
       >>> weft.process_index()
       0
-    Source: seed 002, `jax.process_index`.
+    Source: JAX documentation, `jax.process_index`.
     """
     return client.process_index(backend)
 
 
 @located
 def process_count(backend: str | None = None) -> int:
-    """How many processes compute together.
+    """The number of processes that compute together.
 
     Example:
       >>> import weft
       >>> weft.process_count()
       1
-    Source: seed 002, `jax.process_count`.
+    Source: JAX documentation, `jax.process_count`.
     """
     return client.process_count(backend)
 
@@ -157,7 +157,7 @@ def default_backend() -> str:
       >>> import weft
       >>> weft.default_backend() == weft.devices()[0].platform
       True
-    Source: seed 002, `jax.default_backend`.
+    Source: JAX documentation, `jax.default_backend`.
     """
     return client.default_backend()
 
@@ -208,7 +208,7 @@ def _(args: Any, batched: Any, size: Any, *, device: Any, source: Any) -> Any:
 
 
 def batch_of(place: Any) -> Any:
-    """Where batches of arrays go that go to a place each."""
+    """The place of a batch of arrays, from the place of each of them."""
     if not isinstance(place, NamedSharding):
         return place
     return NamedSharding(place.mesh, PartitionSpec(None, *place.spec))
@@ -248,7 +248,7 @@ def device_put(x: Any, device: Any = None) -> Any:
       >>> y = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
       >>> y.device
       CpuDevice(id=0)
-    Source: seed 002, `jax.device_put`.
+    Source: JAX documentation, `jax.device_put`.
     """
     if device is not None and not isinstance(device, Device):
         return put_sharded(x, device)
@@ -267,7 +267,7 @@ def device_put(x: Any, device: Any = None) -> Any:
 
 
 def leaf_value(path: Any, leaf: Any) -> Any:
-    """A leaf as a value; an error that says which one it is."""
+    """A leaf as a value; the error for one that isn't says which it is."""
     try:
         return as_value(leaf)
     except (TypeError, ValueError) as error:
@@ -325,7 +325,7 @@ def device_get(x: Any) -> Any:
       >>> import weft
       >>> weft.device_get(weft.numpy.array([1., 2., 3.]))
       array([1., 2., 3.], dtype=float32)
-    Source: seed 002, `jax.device_get`.
+    Source: JAX documentation, `jax.device_get`.
     """
 
     def get(leaf: Any) -> Any:
@@ -338,7 +338,7 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Waits until all arrays of a tree have been computed; gives the tree.
+    """Waits until all arrays of a tree have been computed; returns the tree.
 
     Example:
       >>> import weft

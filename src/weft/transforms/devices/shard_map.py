@@ -6,6 +6,7 @@ Knows trees, meshes and specs; the mapping itself is in `higher_order/shard_map.
 import functools
 import math
 from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...core.aval import Aval
@@ -97,6 +98,16 @@ def check_specs(mesh: object, **options: PyTree) -> None:
                 )
 
 
+@dataclass(frozen=True)
+class MapOptions:
+    """The options of `shard_map`; compiled programs are kept for each of them."""
+
+    mesh: Mesh | None
+    specs: Hashable
+    axis_names: tuple[Hashable, ...]
+    check_vma: bool
+
+
 class ShardMap:
     """A function with the options of its map over a mesh."""
 
@@ -117,8 +128,8 @@ class ShardMap:
         """The function that the user calls: compiled on its own unless something traces it."""
         function = self.function
         specs = key_of((self.in_specs, self.out_specs), is_spec)
-        key = "shard_map", self.mesh, specs, self.axis_names, self.check_vma
-        programs = programs_of(function, key).entries
+        options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
+        programs = programs_of(function, options).entries
         compiled = programs.setdefault("compiled", jit(functools.wraps(function)(self)))
 
         @functools.wraps(function)

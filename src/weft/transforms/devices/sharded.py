@@ -35,7 +35,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
       >>> x = weft.device_put_sharded([weft.numpy.ones(2)], weft.devices()[:1])
       >>> x.shape, len(x.addressable_shards)
       ((1, 2), 1)
-    Source: seed 002, `jax.device_put_sharded`.
+    Source: JAX documentation, `jax.device_put_sharded`.
     """
     devices = checked_devices("device_put_sharded", devices)
     if not isinstance(shards, Sequence):
@@ -80,12 +80,12 @@ def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
       x: an array, a scalar, or a container of them.
       devices: where the copies go.
     Returns: a tree like `x`, of arrays with a new first axis as long as `devices`.
-    Raises: ValueError: no devices. TypeError: a device is none, or a leaf is no array.
+    Raises: ValueError: no devices. TypeError: an item isn't a device, or a leaf isn't an array.
     Example:
       >>> import weft
       >>> weft.device_put_replicated(weft.numpy.arange(3), weft.devices()[:1])
       Array([[0, 1, 2]], dtype=int32)
-    Source: seed 002, `jax.device_put_replicated`.
+    Source: JAX documentation, `jax.device_put_replicated`.
     """
     devices = checked_devices("device_put_replicated", devices)
 
@@ -106,7 +106,7 @@ def stacked(values: Sequence[Array], devices: Sequence[Device]) -> Array:
 
 
 def checked_devices(operation: str, devices: Any) -> list[Device]:
-    """The devices as a list; what isn't one is refused."""
+    """The devices as a list; anything else is refused."""
     found: list[Device] = list(devices)
     if not found:
         raise ValueError(f"{operation}: expected at least one device; got none")

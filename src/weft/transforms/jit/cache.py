@@ -1,4 +1,4 @@
-"""What functions have been traced to, kept with them: `jit(f)` said twice finds the same programs.
+"""The traced programs of functions, kept with them: a second `jit(f)` finds the same programs.
 
 Knows functions and caches; knows nothing of tracing.
 """
@@ -29,11 +29,11 @@ class Programs:
         self.history = retrace.History()
 
     def entry(self, key: Hashable, make: Callable[[], E]) -> E:
-        """What a signature was traced to; `make` traces it if it wasn't, or can't be used any more.
+        """The entry of a signature; `make` traces it if there is none that can be used.
 
         No lock is held meanwhile: tracing runs users' code, which may wait for another thread. Of
-        threads that come at once each traces, and all go on with what the first one left; so it is
-        compiled once. Too many signatures (static arguments that are always new) start afresh.
+        threads that come at the same time each traces, and all use what the first one stored; so it
+        is compiled once. Too many signatures (new static arguments at each call) empty the table.
         """
         entry: E | None = self.entries.get(key)
         if entry is not None and entry.alive():

@@ -97,7 +97,7 @@ _caches: "weakref.WeakSet[HotCache]" = weakref.WeakSet()
 
 
 def clear_all() -> None:
-    """Takes all signatures of all functions off the hot path."""
+    """Clears the hot paths of all functions."""
     for cache in list(_caches):
         cache.clear()
 

@@ -1,4 +1,4 @@
-"""One signature of a compiled function: what it was traced to, and how that is run.
+"""One signature of a compiled function: its jaxpr, and the ways to run it.
 
 Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
 """
@@ -108,7 +108,7 @@ def check_donated(program: Program, values: Sequence[Array]) -> None:
 
 
 def release(array: Array) -> None:
-    """A donated array is gone, whether XLA could use its memory or not."""
+    """Marks a donated array as deleted, whether XLA could use its memory or not."""
     if array._buffer is not None and not buffers.is_deleted(array._buffer):
         buffers.delete(array._buffer)
     array._host = array._buffer = None

@@ -1,7 +1,7 @@
 """jit: trace once for each signature, compile, and call the executable.
 
-The way of a call: flatten, look up, execute, wrap; each step has a fast form (`dispatch.py`) for
-what calls look like most of the time. Knows tracing and programs; knows nothing of other
+The steps of a call: flatten, look up, execute, wrap. Each has a fast form for common calls
+(`dispatch.py`). Knows tracing and programs; knows nothing of other
 transformations.
 """
 
@@ -70,7 +70,7 @@ class JitOptions:
 
     @property
     def is_simple(self) -> bool:
-        """True if arguments alone tell what runs, and where: then calls may be hot."""
+        """True if the program and its place follow from the arguments: then calls may be hot."""
         return not self.static_argnums and not self.static_argnames and self.backend is None
 
 
@@ -114,7 +114,7 @@ def checked_options(
 
 @located
 def check_target(device: Any, backend: Any) -> None:
-    """Refuses what names no device."""
+    """Refuses a target that isn't a device."""
     if device is not None and not isinstance(device, client.Device):
         raise TypeError(f"jit: device must be one of devices(); got {described(device)}")
     if backend is not None and not isinstance(backend, str):
@@ -130,7 +130,7 @@ class JitEntry(Entry):
     """One signature of a jitted function.
 
     Attributes:
-      inputs, outs: how arguments and results are to be divided, if that is said.
+      inputs, outs: the shardings of arguments and results, where they were stated.
       named: where it is to run, if it or a function inside says so.
     """
 
@@ -173,7 +173,7 @@ class JitEntry(Entry):
 
 
 def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
-    """Traced values that are to be divided as said."""
+    """Traced values with sharding constraints."""
     return [
         x if s is None else constrain(x, sharding=s) for x, s in zip(values, shardings, strict=True)
     ]
@@ -189,7 +189,7 @@ def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
 
 
 def type_of(x: Any, a: Aval) -> ArrayType:
-    """The type of an argument, or of what stands for one and may have a sharding."""
+    """The type of an argument, or of a stand-in for one, which may have a sharding."""
     if isinstance(x, Array):
         return x.type
     sharding = getattr(x, "sharding", None)
@@ -197,8 +197,8 @@ def type_of(x: Any, a: Aval) -> ArrayType:
 
 
 class JittedFunction:
-    """What stands behind a jitted function. `call` is what users get: the hot path of calls, a
-    function with the methods of this class as attributes."""
+    """The state of a jitted function. Users get `call`: the hot path of calls, a function with the
+    methods of this class as attributes."""
 
     def __init__(self, function: Callable[..., Any], options: JitOptions) -> None:
         self.function, self.options, self.name = function, options, name_of(function)
@@ -253,7 +253,7 @@ class JittedFunction:
     # --- calls ---
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of any call. Leaves on the hot path what can take it."""
+        """The result of any call. Puts its signature on the hot path if that can take it."""
         if thread.disable_jit:
             return self.function(*args, **kwargs)
         flat = self.flatten(args, kwargs)
@@ -275,7 +275,7 @@ class JittedFunction:
     def explained(
         self, error: RuntimeError, buffers: Sequence[Any], args: tuple[Any, ...], count: int
     ) -> Exception:
-        """weft's error for one that a run on the hot path raised."""
+        """weft's error for one that XLA raised on the hot path."""
         found = self.deleted_argument(self.flatten(args, {}))
         if found is None:
             ours = isinstance(error, (XlaError, BusyDevicesError, ForkError, errors.WeftError))

@@ -1,4 +1,4 @@
-"""Why a function was traced again: the last signatures, and what changed against the nearest.
+"""Explanations of retracing: the last signatures, and the difference from the nearest one.
 
 Knows signatures and functions' code; knows nothing of tracing.
 """
@@ -33,7 +33,7 @@ class History:
         Args:
           positions: of the arguments that aren't static.
           signature: (tree of the arguments, avals, static arguments).
-          paths: gives what the leaves are called.
+          paths: returns the names of the leaves.
         """
         self.count += 1
         if thread.log_compiles or "retrace" in thread.debug:
@@ -43,7 +43,7 @@ class History:
     def explained(
         self, function: Any, positions: list[int], signature: Any, paths: Callable[[], list[str]]
     ) -> list[str]:
-        """What is new in a signature: a line for each."""
+        """The differences of a signature from earlier ones, a line for each."""
         avals = signature[1]
         head = f"jit: tracing {function_line(function)}, called at {user_line()}"
         again = list(made_again(function))
@@ -94,7 +94,7 @@ def _differences(
 
 
 def _change(a: Any, b: Any) -> str:
-    """In what two avals differ."""
+    """The difference of two avals, in words."""
     parts = [word for word in ("shape", "dtype") if getattr(a, word) != getattr(b, word)]
     if a.weak_type != b.weak_type:
         parts.append(f"weak type: it is {'a Python scalar' if b.weak_type else 'an array'} now")
@@ -102,7 +102,7 @@ def _change(a: Any, b: Any) -> str:
 
 
 def _tree_differences(function: Any, positions: list[int], old: Any, new: Any) -> Iterator[str]:
-    """Which leaves came and went, or else which containers are of another kind."""
+    """The leaves that were added and removed, or else the containers of another kind."""
 
     def leaves(tree: Any) -> list[str]:
         args, kwargs = tree.unflatten(range(tree.num_leaves))
@@ -152,7 +152,7 @@ _made: dict[CodeType, tuple[int, dict[str, str]]] = {}
 
 
 def made_again(function: Any) -> Iterator[str]:
-    """What to say of a function that is new, if one of the same code was traced before."""
+    """The message about a new function, if one of the same code was traced before."""
     code = function_code(function)
     if code is None:
         return
@@ -172,7 +172,7 @@ def made_again(function: Any) -> Iterator[str]:
 
 
 def remade(function: Any) -> str:
-    """In words, that a function is made again where it needn't be."""
+    """The message that a function is defined again where one would do."""
     inner = unwrapped(function)
     wrapper = "" if inner is function else f" (in a {type(function).__name__})"
     return (

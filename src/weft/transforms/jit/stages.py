@@ -168,7 +168,7 @@ class Compiled:
         return dict(self.executable.cost_analysis())
 
     def memory_analysis(self) -> Any:
-        """How many bytes a run takes: arguments, outputs, temporary ones, the peak."""
+        """The bytes that a run needs: arguments, outputs, temporary ones, the peak."""
         return self.executable.memory_analysis()
 
     def runtime_executable(self) -> Any:

@@ -1,0 +1,377 @@
+"""Bugs in derived programs, the states of switches, host programs, debugging, plans, arguments."""
+
+from planted.record import Mutant
+
+CONSING = "tests/programs/test_hash_consing.py"
+SAVING = "tests/programs/test_partial_eval.py"
+POLICIES = "tests/transforms/test_checkpoint_policies.py"
+UNIFORM = "tests/programs/test_uniformity.py"
+HOST = "tests/interpreters/test_host_program.py"
+NANS = "tests/transforms/test_debug_nans.py"
+ARGUMENTS = "tests/transforms/test_arguments.py"
+CALLS = "tests/transforms/jit/test_where_calls_run.py"
+FFI = "tests/extend/test_ffi.py"
+STATES = "tests/threads/test_switch_caches.py"
+JAXPR = "tests/core/test_jaxpr.py"
+
+MUTANTS = (
+    # --- equal programs are one, derived results ---
+    Mutant(
+        "Q31", "hash consing: 0.0 and -0.0 are one number", "programs/hash_consing.py",
+        "tuple([v.host().tobytes() for v in literals])",
+        "tuple([v.host().item() for v in literals])",
+        f"{CONSING} -k sign",
+    ),
+    Mutant(
+        "Q32", "hash consing: of numbers that vary those that do now", "programs/hash_consing.py",
+        "[literals[i] for i in self.positions]",
+        "[literals[i] for i in sorted(varying)]",
+        f"{CONSING} -k two_numbers",
+    ),
+    Mutant(
+        "Q33", "hash consing: programs known longest go, in use or not", "programs/hash_consing.py",
+        "        found = self.kinds.pop(structure, None) or Variants()\n"
+        "        keep_latest(self.kinds, structure, found)\n",
+        "        found = self.kinds.get(structure)\n        if found is None:\n"
+        "            found = Variants()\n            keep_latest(self.kinds, structure, found)\n",
+        f"{CONSING} -k full_table",
+    ),
+    Mutant(
+        "Q34", "a program lives as long as the earliest rule inside", "programs/hash_consing.py",
+        "rules.number > found.number",
+        "rules.number < found.number",
+        f"{CONSING} -k two_rules",
+    ),
+    Mutant(
+        "Q35", "derived results: the last of several threads wins", "core/derived.py",
+        "return results.setdefault(args, result)",
+        "return results.__setitem__(args, result) or result",
+        "tests/core/test_derived.py -k threads",
+    ),
+    # --- partial evaluation ---
+    Mutant(
+        "Q36", "checkpoint: effects happen again", "programs/partial_eval.py",
+        "save = acts or saves(e, policy)",
+        "save = saves(e, policy)",
+        f"{POLICIES} -k effect",
+    ),
+    Mutant(
+        "Q37", "checkpoint: an inner one computes again what is saved", "programs/partial_eval.py",
+        "return policy if value is None else Either(value, policy)",
+        "return value",
+        f"{SAVING} -k outer_policy",
+    ),
+    Mutant(
+        "Q38", "checkpoint of scan: the last carry is that of every step", "higher_order/scan.py",
+        "reusable = tuple(i >= nk for i in range(n_outs))",
+        "reusable = (True,) * n_outs",
+        f"{SAVING} -k last_carry",
+    ),
+    Mutant(
+        "Q39", "scan: an effect on constants happens before the loop", "programs/loop_bodies.py",
+        "if not has_effects(e) and all(type",
+        "if all(type",
+        f"{SAVING} -k every_step",
+    ),
+    # --- devices that go different ways ---
+    Mutant(
+        "Q40", "the host answers all devices alike", "programs/uniformity.py",
+        "return [every | self.scope.entered if primitive.effects else every]",
+        "return [every]",
+        f"{UNIFORM} -k host",
+    ),
+    Mutant(
+        "Q41", "the name of an inner map means the outer one's axis", "programs/uniformity.py",
+        "names = {**dict(self.names), **own}",
+        "names = {**own, **dict(self.names)}",
+        f"{UNIFORM} -k hides",
+    ),
+    Mutant(
+        "Q42", "axes that are not mapped over don't communicate", "programs/uniformity.py",
+        "if self.scope.entered != self.everywhere and not calls:",
+        "if False:",
+        f"{UNIFORM} -k divided_along",
+    ),
+    Mutant(
+        "Q43", "while: the number of steps makes no carry vary", "higher_order/while_loop.py",
+        "wider = [c | o | going for",
+        "wider = [c | o for",
+        f"{UNIFORM} -k branches",
+    ),
+    Mutant(
+        "Q44", "cond: the choice makes no result vary", "higher_order/cond.py",
+        "return [ins[0].union(*each) for each",
+        "return [frozenset().union(*each) for each",
+        f"{UNIFORM} -k branches",
+    ),
+    Mutant(
+        "Q45", "scan: carry that vary later do not vary", "higher_order/scan.py",
+        "        if wider == carry:\n            return [*consts, *carry, *xs]",
+        "        if True:\n            return [*consts, *carry, *xs]",
+        f"{UNIFORM} -k branches",
+    ),
+    Mutant(
+        "Q46", "a map in a map: outer axes are forgotten", "higher_order/shard_map.py",
+        "varies = [i.union(*spec) for i, spec in zip(ins, in_specs, strict=True)]",
+        "varies = [frozenset().union(*spec) for i, spec in zip(ins, in_specs, strict=True)]",
+        f"{UNIFORM} -k outer",
+    ),
+    # --- rules ---
+    Mutant(
+        "Q47", "cond: weak if any branch is", "lax/control_flow.py",
+        "weak = tuple(all(a.weak_type for a in column) for column in columns)",
+        "weak = tuple(any(a.weak_type for a in column) for column in columns)",
+        "tests/higher_order/test_cond.py -k weak",
+    ),
+    Mutant(
+        "Q48", "custom_vjp: a rule is told of constants", "higher_order/custom_vjp.py",
+        "rules.forward(args[consts:], mask[consts:])",
+        "rules.forward(args[consts:], mask)",
+        "tests/transforms/test_symbolic_zeros.py -k closes_over",
+    ),
+    # --- traces, switches ---
+    Mutant(
+        "Q49", "a switch turned while tracing is forgotten after it", "core/trace.py",
+        "current.trace = current.bottom if outside.computes else outside",
+        "current.trace = outside",
+        f"{NANS} -k turned_on_within",
+    ),
+    Mutant(
+        "Q50", "a switch for all threads leaves out those that compute", "core/trace.py",
+        '                if "trace" in own and own["trace"].computes:\n'
+        '                    own["trace"] = everybody\n',
+        "",
+        f"{NANS} -k every_thread",
+    ),
+    Mutant(
+        "Q51", "states of switches in use go with the others", "switch_state.py",
+        "self._states = {tuple(s): s for s in used}",
+        "self._states = {}",
+        f"{STATES} -k many_states",
+    ),
+    Mutant(
+        "Q52", "look-ups don't ask for a thread's state", "switch_state.py",
+        "self.now = self._of_thread if any(s is not first for s in rest) else first.caches",
+        "self.now = first.caches",
+        STATES,
+    ),
+    # --- programs that run ---
+    Mutant(
+        "Q53", "values live until a program ends", "core/jaxpr.py",
+        "found.append(tuple(dead))",
+        "found.append(())",
+        f"{JAXPR} -k last_use",
+    ),
+    Mutant(
+        "Q54", "host programs take arrays of other devices", "interpreters/host_program.py",
+        'f"  if {strangers}: return None"]',
+        "]",
+        f"{HOST} -k stays_on",
+    ),
+    Mutant(
+        "Q55", "host programs: a result that comes twice", "interpreters/host_program.py",
+        "self.outputs.append((False, results.index(at), v.aval))",
+        "self.outputs.append((False, len(results) - 1, v.aval))",
+        f"{HOST} -k its_own",
+    ),
+    # --- where it happened ---
+    Mutant(
+        "Q56", "a rule's own lines are in the forward pass", "core/source_location.py",
+        "return SourceLocation(user_line(), operation, location.backward)",
+        "return SourceLocation(user_line(), operation)",
+        f"{NANS} -k 'backward or custom'",
+    ),
+    Mutant(
+        "Q57", "a rule of the user's has no lines", "core/source_location.py",
+        "if user_frame() is frame:",
+        "if True:",
+        f"{NANS} -k custom",
+    ),
+    Mutant(
+        "Q58", "the last of several operations made the NaN", "interpreters/debugging/nonfinite.py",
+        "e, place = min(makers,",
+        "e, place = max(makers,",
+        f"{NANS} -k first_is",
+    ),
+    Mutant(
+        "Q59", "the search for a NaN does effects again", "interpreters/debugging/nonfinite.py",
+        "culprit_inside(primitive, args, quiet_params(params), ())",
+        "culprit_inside(primitive, args, params, ())",
+        f"{NANS} -k do_not_happen",
+    ),
+    Mutant(
+        "Q60", "a NaN that came in: the number inside", "interpreters/debugging/nonfinite.py",
+        "return Input(origins[found.number], found.array)",
+        "return found",
+        f"{NANS} -k counted_among",
+    ),
+    Mutant(
+        "Q61", "leaks: what derivative rules close over", "interpreters/debugging/leaks.py",
+        "leaked = [x for x in leaked if id(x) not in known]",
+        "pass",
+        "tests/errors/test_leaks.py -k closes_over",
+    ),
+    # --- plans of numpy functions ---
+    Mutant(
+        "Q62", "plans of all threads: 64 bits or not", "numpy/plans.py",
+        "key = (thread.x64, *[x.aval for x in xs])",
+        "key = tuple([x.aval for x in xs])",
+        f"{STATES} -k plan",
+    ),
+    Mutant(
+        "Q63", "axis 1.0 is axis 1 the third time", "numpy/plans.py",
+        "if known is not first:",
+        "if False:",
+        "tests/numpy/test_plans.py",
+    ),
+    Mutant(
+        "Q64", "a shape of floats is one of integers the second time", "numpy/plans.py",
+        "if known is not argument:",
+        "if False:",
+        "tests/numpy/test_plans.py",
+    ),
+    Mutant(
+        "Q65", "a number and an array of another device", "numpy/makers.py",
+        "                if x1.type is not x1.aval:\n                    kernel = None\n",
+        "",
+        f"{CALLS} -k operations",
+    ),
+    Mutant(
+        "Q66", "plans are kept where ranks are looked at", "numpy/makers.py",
+        'keeps = not anywhere("numpy_rank_promotion", "allow")',
+        "keeps = True",
+        "tests/numpy/test_rank_promotion.py",
+    ),
+    Mutant(
+        "Q67", "index arrays: the largest unsigned numbers", "numpy/index_arrays.py",
+        "array = np.minimum(array, np.uint64(n))",
+        "pass",
+        "tests/numpy/test_index_arrays.py",
+    ),
+    Mutant(
+        "Q68", "index arrays: few bits, a long axis", "numpy/index_arrays.py",
+        "if dtypes.iinfo(places.dtype).max < n:",
+        "if False:",
+        "tests/numpy/test_index_arrays.py",
+    ),
+    # --- arguments of transformed functions ---
+    Mutant(
+        "Q69", "static arguments: 1 and 1.0 and True", "transforms/arguments.py",
+        "*[(which, x.__class__, x) for which, x in named]",
+        "*[(which, x) for which, x in named]",
+        "tests/transforms/test_checkpoint.py -k equal_static",
+    ),
+    Mutant(
+        "Q70", "arguments by position: negative ones", "transforms/arguments.py",
+        "chosen = {n % count for n in argnums if -count <= n < count} | set(argnames)",
+        "chosen = {n for n in argnums if -count <= n < count} | set(argnames)",
+        ARGUMENTS,
+    ),
+    Mutant(
+        "Q71", "a key without the switches", "transforms/arguments.py",
+        "return self.args_tree, self.kwargs_tree, self.avals, self.statics, thread.key",
+        "return self.args_tree, self.kwargs_tree, self.avals, self.statics",
+        f"{ARGUMENTS} -k its_switches",
+    ),
+    Mutant(
+        "Q72", "pmap without compiling: negative positions", "transforms/devices/pmap_arguments.py",
+        "static = {n % len(args) for n in self.static}",
+        "static = set(self.static)",
+        f"{ARGUMENTS} -k from_the_end",
+    ),
+    Mutant(
+        "Q73", "shard_map: the check is no part of the key", "transforms/devices/shard_map.py",
+        "specs, self.axis_names, self.check_vma\n",
+        "specs, self.axis_names\n",
+        f"{ARGUMENTS} -k specs_and",
+    ),
+    Mutant(
+        "Q74", "shard_map: out_specs are no part of the key", "transforms/devices/shard_map.py",
+        "specs = key_of((self.in_specs, self.out_specs), is_spec)",
+        "specs = key_of(self.in_specs, is_spec)",
+        f"{ARGUMENTS} -k specs_and",
+    ),
+    # --- foreign functions ---
+    Mutant(
+        "Q75", "ffi: the mapped axis of a layout is the minor one", "extend/ffi.py",
+        "return 0, *[axis + 1 for axis in layout]",
+        "return *[axis + 1 for axis in layout], 0",
+        f"{FFI} -k vmap",
+    ),
+    Mutant(
+        "Q76", "ffi: broadcast_all broadcasts nothing", "extend/ffi.py",
+        'length = size if vmap_method == "broadcast_all" else 1',
+        "length = 1",
+        f"{FFI} -k looks_like",
+    ),
+    Mutant(
+        "Q77", "ffi: legacy_vectorized expands arguments", "extend/ffi.py",
+        'x if b or vmap_method == "legacy_vectorized" else',
+        "x if b else",
+        f"{FFI} -k looks_like",
+    ),
+    Mutant(
+        "Q78", "ffi: aliases the other way round", "extend/ffi.py",
+        "for argument, result in aliases",
+        "for result, argument in aliases",
+        f"{FFI} -k aliases",
+    ),
+    # --- where arrays are, and where programs run ---
+    Mutant(
+        "Q79", "devices in another order don't meet", "core/placement.py",
+        "if set(self.devices) != set(other.devices):",
+        "if self.devices != other.devices:",
+        "tests/core/test_placements.py -k meet",
+    ),
+    Mutant(
+        "Q80", "arguments that clash: the first is number 0", "core/placement.py",
+        "        if found is ANYWHERE:\n            first = i\n",
+        "",
+        f"{CALLS} -k clash",
+    ),
+    Mutant(
+        "Q81", "a program's results are where the first ones were", "compiler/loaded.py",
+        "key: Any = device, where, named is not None",
+        "key: Any = device, named is not None",
+        f"{CALLS} -k default_device",
+    ),
+    Mutant(
+        "Q82", "a device that was named: outputs stay where they are", "compiler/loaded.py",
+        "return [move(x, device) for x in outs] if self.named else outs",
+        "return outs",
+        f"{CALLS} -k named",
+    ),
+    Mutant(
+        "Q83", "hot calls: the donated argument where others are unused", "compiler/loaded.py",
+        "            executable.handlers,\n            prepare,\n            fill,\n"
+        "            [live[n] for n in program.donated],",
+        "            executable.handlers,\n            prepare,\n            fill,\n"
+        "            program.donated,",
+        f"{CALLS} -k others_stay",
+    ),
+    Mutant(
+        "Q84", "hot calls: the program of other switches", "transforms/jit/dispatch.py",
+        "if key is not thread.key:",
+        "if False:",
+        f"{CALLS} -k switches",
+    ),
+    Mutant(
+        "Q85", "hot calls: a donated array is still on the host", "transforms/jit/dispatch.py",
+        "leaves[i]._host = leaves[i]._buffer = None",
+        "leaves[i]._buffer = None",
+        f"{CALLS} -k others_stay",
+    ),
+    Mutant(
+        "Q86", "the caller's memory is used on one device", "compiler/placing.py",
+        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)",
+        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=True)",
+        f"{CALLS} -k written",
+    ),
+    Mutant(
+        "Q87", "options of jit: donated arguments are no part of the key",
+        "transforms/jit/function.py",
+        "self.programs = programs_of(function, options)",
+        "self.programs = programs_of(function, (options.device, options.keep_unused))",
+        f"{CALLS} -k options",
+    ),
+)  # fmt: skip
