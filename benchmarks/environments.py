@@ -1,7 +1,8 @@
 """Where each peer lives: an environment of its own, so that no peer's packages help another's.
 
 The versions are those of pyproject.toml: the extras `bench` (jax) and `bench-torch`. The peer
-`newest` is weft itself in the environment of `make test-newest`, which has the newest jaxlib.
+`newest` is weft itself in the environment of `make test-newest`, which has the newest jaxlib;
+`before` is weft of another checkout, which BENCH_BEFORE names, in this environment.
 """
 
 import os
@@ -19,7 +20,7 @@ def python_of(peer: str) -> str:
 
     BENCH_PYTHON_JAX, BENCH_PYTHON_TORCH and BENCH_PYTHON_NEWEST name other interpreters.
     """
-    if peer == "weft":
+    if peer in ("weft", "before"):
         return sys.executable
     given = os.environ.get(f"BENCH_PYTHON_{peer.upper()}")
     if given:
@@ -56,6 +57,8 @@ def variables(peer: str, cache: str = "", devices: int = 1) -> dict[str, str]:
         env.pop(name, None)
     if peer in ("weft", "newest"):
         env["PYTHONPATH"] = str(ROOT / "src")
+    elif peer == "before":
+        env["PYTHONPATH"] = str(Path(os.environ["BENCH_BEFORE"]).resolve() / "src")
     if devices > 1:
         env["WEFT_CPU_DEVICES"] = env["JAX_NUM_CPU_DEVICES"] = str(devices)
     env["WEFT_CACHE_DIR"] = cache

@@ -13,7 +13,7 @@ def load(name: str) -> SimpleNamespace:
     """The namespace of a peer; imports it."""
     if name == "torch":
         return _torch()
-    module = "weft" if name == "newest" else name  # weft on the newest jaxlib
+    module = "weft" if name in ("newest", "before") else name
     package = importlib.import_module(module)
     np = importlib.import_module(f"{module}.numpy")
     lax = importlib.import_module(f"{module}.lax")

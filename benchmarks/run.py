@@ -5,6 +5,8 @@ python benchmarks/run.py --peers jax,torch       and PyTorch, in the eager quest
 python benchmarks/run.py --quick eager step      two questions, few rounds, nothing written
 python benchmarks/run.py step                    one question; the rest of results.md stays
 python benchmarks/run.py --peers newest parallel_turns    weft on the newest jaxlib beside
+BENCH_BEFORE=../old python benchmarks/run.py --peers before    against another checkout of weft;
+                                                 nothing is written
 """
 
 import argparse
@@ -59,7 +61,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("questions", nargs="*", metavar="question", help=", ".join(QUESTIONS))
-    parser.add_argument("--peers", default="jax", help="jax, torch, newest; several with a comma")
+    parser.add_argument("--peers", default="jax", help="jax, torch, newest, before; several with a comma")
     parser.add_argument("--rounds", type=int, help="how many, for all questions")
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is written")
     options = parser.parse_args()
@@ -68,6 +70,8 @@ def main() -> None:
         parser.error(f"no such question: {', '.join(sorted(unknown))}; there are {QUESTIONS}")
     modules = {question: importlib.import_module(question) for question in QUESTIONS}
     peers = ["weft", *[p for p in options.peers.split(",") if p]]
+    if "before" in peers and "BENCH_BEFORE" not in os.environ:
+        parser.error("--peers before needs BENCH_BEFORE, the folder of the other checkout")
     machine: dict[str, Any] = {"cpu": cpu(), "cores": os.cpu_count()}
     machine["versions"] = {p: json.loads(versions(p)) for p in peers}
 
@@ -75,7 +79,7 @@ def main() -> None:
     sections = json.loads(data.read_text()) if data.exists() else {}
     for question in options.questions or QUESTIONS:
         module = modules[question]
-        asked = [p for p in peers if p in module.PEERS]
+        asked = [p for p in peers if p in module.PEERS or p == "before"]
         usual, quick = ROUNDS[module.KIND]
         count = options.rounds or (quick if options.quick else usual)
         found = KINDS[module.KIND](question, module, asked, count)
@@ -87,7 +91,7 @@ def main() -> None:
             "machine": machine | {"versions": present},
             "rounds": found,
         }
-        if not options.quick:
+        if not (options.quick or "before" in peers):
             sections = {q: sections[q] for q in QUESTIONS if q in sections}
             data.write_text(json.dumps(sections) + "\n")
             (HERE / "results.md").write_text(report.page(sections, modules))

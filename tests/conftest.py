@@ -4,6 +4,7 @@ repeatable hypothesis runs, and the markers `gpu`, `devices` and `combinations`.
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -24,6 +25,11 @@ os.environ.setdefault("WEFT_CPU_DEVICES", "8")
 
 # Who works on weft wants its frames in the tracebacks of failing tests.
 os.environ.setdefault("WEFT_TRACEBACK_FILTERING", "off")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and the processes that they
+# start too; tests of interrupts need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
