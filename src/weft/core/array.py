@@ -133,12 +133,14 @@ class Array(Value):
     @property
     def is_fully_replicated(self) -> bool:
         """True if each of its devices has all of the array."""
-        return self.sharding.is_fully_replicated
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_replicated
 
     @property
     def is_fully_addressable(self) -> bool:
         """True if this process has all of the array's devices."""
-        return self.sharding.is_fully_addressable
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_addressable
 
     @property
     def global_shape(self) -> tuple[int, ...]:
