@@ -84,6 +84,7 @@ def test_small_eager_work_does_not_load_jaxlib():
         "assert 'jaxlib' not in sys.modules\n"
     )
     environment = {k: v for k, v in os.environ.items() if k != "WEFT_CPU_DEVICES"}
+    environment["WEFT_PLATFORM"] = "cpu"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
