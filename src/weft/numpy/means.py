@@ -116,9 +116,7 @@ def deviation(
     if dtype is not None and not dtypes.is_inexact(found):
         raise noted(ValueError(f"{name}: dtype must be inexact; got {found.name}"))
     if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(found):
-        raise noted(
-            ValueError(f"{name}: dtype must be complex for {x.aval}; got {found.name}")
-        )
+        raise noted(ValueError(f"{name}: dtype must be complex for {x.aval}; got {found.name}"))
     real = dtypes.real_of(found) if dtype is None else found
     wide = wide_of(found)
     weak = x.aval.weak_type and dtype is None
