@@ -14,6 +14,7 @@ from .families import (
     HALF,
     check_kind,
     evaluate_in_wider,
+    in_wider,
     nary,
     same_dtype,
     unary,
@@ -69,6 +70,34 @@ log: Primitive = unary(
     "log", "Natural logarithm.", evaluate=np.log, stablehlo="log", accepts="inexact",
     host_limit=_LARGE,
     jvp=lambda dx, out, x: div(dx, x),
+)  # fmt: skip
+
+
+def _logarithm_to(base: int) -> Rule:
+    """The lowering of a logarithm to a base. What is a whole number but for the errors of log and
+    of the quotient becomes one, so that powers of the base have exact logarithms, as in NumPy."""
+
+    def formula(m: Algebra, x: Number) -> Number:
+        y = m.log(x) / float(np.log(base))
+        whole = m.floor(y + 0.5)
+        return m.where(m.abs(y - whole) <= 2 * m.eps * m.abs(whole), whole, y)
+
+    return lowered(formula)
+
+
+def _log_jvp(base: int) -> Rule:
+    return lambda dx, out, x: div(dx, mul(x, like(x, float(np.log(base)))))
+
+
+log2: Primitive = unary(
+    "log2", "Logarithm to base 2, exact for powers of 2.", evaluate=np.log2, host_limit=_LARGE,
+    stablehlo=_logarithm_to(2), accepts="float", jvp=_log_jvp(2),
+)  # fmt: skip
+log10: Primitive = unary(
+    "log10", "Logarithm to base 10, exact for powers of 10.", evaluate=np.log10,
+    # NumPy's of float32 is off by one unit for most powers of 10
+    evaluate_in={dtypes.float32: in_wider(np.log10, dtypes.float64)},
+    host_limit=_LARGE, stablehlo=_logarithm_to(10), accepts="float", jvp=_log_jvp(10),
 )  # fmt: skip
 
 
