@@ -20,7 +20,7 @@ from .families import (
     unary,
 )
 from .formulas import Algebra, Number, lowered
-from .rule_types import Batched, Host, Kernel, Tangent, Tangents, Values
+from .rule_types import Batched, DType, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
@@ -61,8 +61,27 @@ exp2: Primitive = unary(
     host_limit=_LARGE,
     jvp=lambda dx, out, x: mul(dx, mul(like(x, float(np.log(2))), out)),
 )  # fmt: skip
+
+
+def _of_parts(real: Host, imag: Host, dtype: DType) -> Host:
+    """Complex numbers; sums with 1j would lose signs of zeros, and products infinities."""
+    out = np.empty(np.shape(real), dtype)
+    out.real, out.imag = real, imag
+    return out
+
+
+def _complex_expm1(z: Host) -> Host:
+    """NumPy's has NaN for imaginary parts of infinite numbers."""
+    x, y = z.real, z.imag
+    power = np.exp(z)
+    near = np.expm1(x) * np.cos(y) - 2 * np.square(np.sin(y / 2))
+    far = np.where(x == -np.inf, -1, power.real - 1)
+    return _of_parts(np.where(np.isfinite(x) & np.isfinite(y), near, far), power.imag, z.dtype)
+
+
 expm1: Primitive = unary(
     "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
     stablehlo="exponential_minus_one", accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
@@ -106,8 +125,8 @@ def _complex_log1p(z: Host) -> Host:
     x, y = z.real, z.imag
     near = np.maximum(np.abs(x), np.abs(y)) < 0.5
     small = 0.5 * np.log1p(np.where(near, x * (2 + x) + y * y, 0))
-    out = np.asarray(np.log(1 + z))
-    return np.where(near, (small + 1j * np.arctan2(y, 1 + x)).astype(z.dtype), out)
+    out = np.log(_of_parts(1 + x, y, z.dtype))
+    return _of_parts(np.where(near, small, out.real), np.arctan2(y, 1 + x), z.dtype)
 
 
 log1p: Primitive = unary(
