@@ -393,6 +393,8 @@ def trapezoid(
             axis = i
         step = diff(points, axis=one_axis("trapezoid", axis, points))
     n = v.shape[i]
+    if not n:
+        return sum(v, i)
     middle = structural.add(slice_along(v, i, 1, n), slice_along(v, i, 0, n - 1))
     return sum(middle * step, i) * 0.5  # type: ignore[no-any-return]
 
