@@ -15,7 +15,7 @@ from ..lax.contraction import dot_general
 from ..primitives import arithmetic, structural
 from ..primitives.contraction import narrower
 from ..typing import DTypeLike
-from .axes import whole_number
+from .axes import SEQUENCES, whole_number
 from .creation import wanted_dtype
 from .matrices import _diagonal
 from .plans import composite
@@ -89,7 +89,7 @@ def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     output = pairs.pop() if len(pairs) % 2 else None
     arrays, lists = pairs[0::2], pairs[1::2]
     for i, labels in enumerate([*lists, () if output is None else output]):
-        if not isinstance(labels, (list, tuple)):
+        if not isinstance(labels, SEQUENCES):
             raise TypeError(
                 f"{name}: expected a list of numbers for the axes of operand {i}; got "
                 f"{type(labels).__name__}\n  fix: {name}('ij,jk->ik', a, b), or "
