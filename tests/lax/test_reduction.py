@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 
+import weft
 from weft import grad, jit, lax, make_jaxpr, vmap
 from weft.config import eager_tier
 
