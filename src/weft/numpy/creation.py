@@ -202,7 +202,8 @@ def _from_nested(x: Any, dtype: Any) -> Any:
     ]
     if dtype is None:
         dtype = dtypes.result_type(*leaves)
-    if all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves):
+    concrete = all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves)
+    if concrete and not dtypes.is_extended(dtype):
         return _regular(_hosts(x), dtype)
     return _stacked(x, dtype)
 

@@ -12,6 +12,7 @@ from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
 from ..core.source import noted
 from ..core.trace import current
 from ..core.value import Value
+from ..extended_dtypes import KEY, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 
@@ -61,6 +62,8 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
+    if aval.dtype is KEY or dtype is KEY:
+        raise no_numbers("conversion", aval)
     return current.trace.bind(
         convert_element_type,
         (x,),

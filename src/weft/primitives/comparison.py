@@ -15,6 +15,7 @@ lt = comparison("lt", "x < y.", evaluate=np.less, direction="LT", accepts="real 
 le = comparison("le", "x <= y.", evaluate=np.less_equal, direction="LE", accepts="real or bool")
 gt = comparison("gt", "x > y.", evaluate=np.greater, direction="GT", accepts="real or bool")
 ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", accepts="real or bool")
+eq.takes_keys = ne.takes_keys = True
 
 
 def ordinal(x: Host) -> Host:

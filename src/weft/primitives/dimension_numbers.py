@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
+from ..extended_dtypes import stored
 from .extremes import highest, lowest
 from .families import same_dtype
 from .rule_types import Argument, DType, Host, Integers
@@ -89,7 +90,9 @@ _MODES = {
 
 
 def default_fill(dtype: DType) -> np.generic:
-    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True."""
+    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True; for
+    keys, words of ones."""
+    dtype = stored(dtype)
     if dtypes.is_inexact(dtype):
         return dtype.type(np.nan)
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
@@ -99,7 +102,7 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic
     """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
     if mode is not FILL_OR_DROP:
         return None
-    return default_fill(dtype) if value is None else dtype.type(value)
+    return default_fill(dtype) if value is None else stored(dtype).type(value)
 
 
 def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:

@@ -11,6 +11,9 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
   cut into elements, low bits first, or put together two by two, the first half on top.
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
   whatever part of the array a device makes, it needs nothing of the others.
+
+A typed key, of dtype `key<fry>`, is one element: `random_wrap` makes it of its words, and
+`random_unwrap` gives them.
 """
 
 import math
@@ -23,6 +26,7 @@ from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..extended_dtypes import KEY, stored
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
@@ -30,6 +34,7 @@ from .structural import align, broadcast_shape
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
+_STORED = stored(KEY)  # the first word is the lower half, as in memory
 
 # NumPy: 55 µs a call and 5 ns a word. XLA: 1.5 ns a word, after 100 ms of compilation (with a loop
 # over the rounds in place of 20 of them it compiles no faster and runs slower).
@@ -231,6 +236,87 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
     return threefry2x32(*align(args, batched))
 
 
+# --- keys and their words ---
+
+random_wrap = Primitive(
+    "random_wrap", "The keys that have these words, along the last axis.", host_limit=None
+)
+
+
+@random_wrap.type
+def _(words: Aval) -> Aval:
+    check_words("random_wrap", words)
+    return aval(words.shape[:-1], KEY)
+
+
+@random_wrap.evaluate
+def _(words: Host) -> Host:
+    flat = np.ascontiguousarray(words).reshape(-1)
+    return flat.view(_STORED).reshape(words.shape[:-1])
+
+
+@random_wrap.lower
+def _(block: Block, words: Operand, out: Aval) -> Operand:
+    # not bitcast_convert, which not every backend has for 64 bits
+    low, high = [
+        block.convert(block.reshape(word, out.shape), _STORED) for word in _words_of(block, words)
+    ]
+    halves = aval(out.shape, _STORED)
+    high = block.elementwise("shift_left", (high, block.full(32, halves)), halves)
+    return Operand(block.elementwise("or", (high, low), halves).name, out)
+
+
+@random_wrap.jvp
+def _(primals: Values, tangents: Tangents, out: Value) -> None:
+    return None
+
+
+@random_wrap.batch
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return random_wrap(*args)
+
+
+random_unwrap = Primitive("random_unwrap", "The words of keys, uint32[…,2].", host_limit=None)
+random_unwrap.takes_keys = True
+
+
+@random_unwrap.type
+def _(keys: Aval) -> Aval:
+    if keys.dtype is not KEY:
+        raise TypeError(f"random_unwrap: expected keys, {KEY}; got {keys}")
+    return aval((*keys.shape, 2), _WORD)
+
+
+@random_unwrap.evaluate
+def _(keys: Host) -> Host:
+    flat = np.ascontiguousarray(keys).reshape(-1)
+    return flat.view(_WORD).reshape((*keys.shape, 2))
+
+
+@random_unwrap.lower
+def _(block: Block, keys: Operand, out: Aval) -> Operand:
+    whole = Operand(keys.name, aval(keys.aval.shape, _STORED))
+    high = block.elementwise("shift_right_logical", (whole, block.full(32, whole.aval)), whole.aval)
+    ends = [block.reshape(block.convert(x, _WORD), (*whole.aval.shape, 1)) for x in (whole, high)]
+    return block.op("concatenate", *ends, out=out, attributes=f"dimension = {out.ndim - 1} : i64")
+
+
+@random_unwrap.jvp
+def _(primals: Values, tangents: Tangents, out: Value) -> None:
+    return None
+
+
+@random_unwrap.batch
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return random_unwrap(*args)
+
+
+def check_words(name: str, words: Aval) -> None:
+    """Refuses what aren't the words of keys."""
+    if words.dtype != _WORD or not words.ndim or words.shape[-1] != 2:
+        raise TypeError(f"{name}: expected the words of keys, uint32[…,2]; got {words}")
+
+
 # --- random_bits ---
 
 random_bits = Primitive(
@@ -240,8 +326,7 @@ random_bits = Primitive(
 
 @random_bits.type
 def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> Aval:
-    if key.dtype != _WORD or not key.ndim or key.shape[-1] != 2:
-        raise TypeError(f"random_bits: expected keys, uint32[…,2]; got {key}")
+    check_words("random_bits", key)
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
     if math.prod(shape) * max(width // 32, 1) >= 2**32:
@@ -326,10 +411,16 @@ def _(
 def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:
     """The two words of each key, repeated over its pairs of counters."""
     keys = key.aval.shape[:-1]
-    words = [block.slice(key, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
     return [
-        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape) for word in words
+        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape)
+        for word in _words_of(block, key)
     ]
+
+
+def _words_of(block: Block, words: Operand) -> list[Operand]:
+    """The first word of each key, and the second; the last axis has length one."""
+    keys = words.aval.shape[:-1]
+    return [block.slice(words, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
 
 
 @random_bits.jvp

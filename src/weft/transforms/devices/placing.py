@@ -165,6 +165,7 @@ def default_backend() -> str:
 # --- moving arrays ---
 
 put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+put_where.takes_keys = True
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
 and that is known."""
 
