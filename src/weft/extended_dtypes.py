@@ -1,7 +1,9 @@
 """Extended dtypes: those that NumPy hasn't. There is one, that of keys of random numbers.
 
 Knows nothing of arrays. An element of an extended dtype is stored as one of a NumPy dtype, so that
-what moves elements about works on what is stored, with the shapes that users see.
+what moves elements about works on what is stored, with the shapes that users see. In programs that
+is an unsigned integer; in NumPy's arrays on the host, bytes without a meaning, which NumPy moves,
+and neither adds nor takes for indices.
 """
 
 from __future__ import annotations
@@ -35,18 +37,20 @@ class ExtendedDType:
     Attributes:
       name: what programs and arrays print.
       type: its abstract class.
-      stored: the NumPy dtype of what is in memory for one element.
-      itemsize: bytes of that.
+      stored: the dtype of what is in devices' memory for one element.
+      host: the dtype of that in NumPy's arrays: as many bytes.
+      itemsize: how many.
       kind: "V", as of NumPy's dtypes without arithmetic.
     """
 
-    __slots__ = ("name", "stored", "type")
+    __slots__ = ("host", "name", "stored", "type")
 
     kind: ClassVar[str] = "V"
     by_name: ClassVar[dict[str, ExtendedDType]] = {}
 
     def __init__(self, name: str, type: type[extended], stored: np.dtype[Any]) -> None:
         self.name, self.type, self.stored = name, type, stored
+        self.host = np.dtype((np.void, stored.itemsize))
         self.by_name[name] = self
 
     @property
@@ -82,13 +86,33 @@ def is_extended(dtype: Any) -> bool:
 
 
 def stored(dtype: Any) -> np.dtype[Any]:
-    """The NumPy dtype in which elements are stored: of all others, the dtype itself.
+    """The dtype in which devices store elements: of a dtype that NumPy has, itself.
 
     Example:
       >>> stored(KEY)
       dtype('uint64')
     """
     return dtype.stored if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+
+
+def host_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of elements in NumPy's arrays: of a dtype that NumPy has, itself.
+
+    Example:
+      >>> host_dtype(KEY)
+      dtype('V8')
+    """
+    return dtype.host if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+
+
+def readable(host: Any) -> Any:
+    """The elements of a NumPy array as devices store them: keys as integers, others as they are.
+
+    Example:
+      >>> readable(np.zeros(2, host_dtype(KEY)))
+      array([0, 0], dtype=uint64)
+    """
+    return host.view(KEY.stored) if host.dtype == KEY.host else host
 
 
 def no_numbers(operation: str, got: object) -> TypeError:

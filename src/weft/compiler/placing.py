@@ -14,7 +14,7 @@ from ..core.aval import aval
 from ..core.placement import Layout, on_device, same_parts, type_on
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
-from ..extended_dtypes import stored
+from ..extended_dtypes import host_dtype, is_extended, readable, stored
 from ..runtime import buffer as buffers, client, parts, transfers
 from ..runtime.client import Device
 from ..runtime.executable import RawBuffer
@@ -84,6 +84,7 @@ def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) ->
 def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
     """The buffer of an array put on devices; see `put_array`."""
     transfers.sending(to.aval, to.group)
+    host = readable(host)
     mine = [host[index] for index in to.local_indices]
     return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
 
@@ -172,7 +173,9 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
     if group is None:
         buffer = live_buffer(x)
         transfers.fetching(x.aval, x.device)
-        return buffers.to_host(buffer, x.aval.shape, stored(x.aval.dtype))
+        dtype = x.aval.dtype
+        host = buffers.to_host(buffer, x.aval.shape, stored(dtype))
+        return host.view(host_dtype(dtype)) if is_extended(dtype) else host
     if not group.is_local and not x.is_fully_replicated:
         raise noted(
             ValueError(
@@ -184,7 +187,7 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
     transfers.fetching(x.aval, group)
     if x.is_fully_replicated:
         return np.asarray(shard_arrays(x)[0].host())
-    host = np.empty(x.aval.shape, stored(x.aval.dtype))
+    host = np.empty(x.aval.shape, host_dtype(x.aval.dtype))
     for shard in x.addressable_shards:
         if not shard.replica_id:
             host[shard.index] = shard.data.host()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
-from ..extended_dtypes import KEY, no_numbers, stored
+from ..extended_dtypes import KEY, host_dtype, is_extended, no_numbers, stored
 from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
 from .placement import ArrayType
@@ -263,6 +263,8 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
         try:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
             host = np.asarray(stored(dtype).type(x))
+            if is_extended(dtype):
+                host = host.view(host_dtype(dtype))
         except OverflowError:
             raise OverflowError(
                 f"the Python integer {x} does not fit {dtype.name}\n"

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -443,6 +444,8 @@ def imag(val: ArrayLike, /) -> Array:
     x = value("imag", val, "val")
     if dtypes.is_complex(x.aval.dtype):
         return complex_numbers.imag(x)  # type: ignore[no-any-return]
+    if is_extended(x.aval.dtype):
+        raise noted(no_numbers("imag", x.aval))
     return structural.zeros(x.aval)  # type: ignore[no-any-return]
 
 

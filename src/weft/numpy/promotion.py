@@ -63,7 +63,7 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     if aval.dtype is KEY or dtype is KEY:
-        raise no_numbers("conversion", aval)
+        raise noted(no_numbers("astype", aval if aval.dtype is KEY else f"dtype {dtype}"))
     return current.trace.bind(
         convert_element_type,
         (x,),
@@ -110,6 +110,8 @@ def promote_values(
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
+    if dtype is KEY and (to_inexact or to_number):
+        raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
-from ..extended_dtypes import stored
+from ..extended_dtypes import KEY
 from .extremes import highest, lowest
 from .families import same_dtype
 from .rule_types import Argument, DType, Host, Integers
@@ -90,19 +90,24 @@ _MODES = {
 
 
 def default_fill(dtype: DType) -> np.generic:
-    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True; for
-    keys, words of ones."""
-    dtype = stored(dtype)
+    """The default fill value: NaN, the lowest signed integer, the highest unsigned one, True."""
     if dtypes.is_inexact(dtype):
         return dtype.type(np.nan)
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
 
 
 def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
-    """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside.
+
+    Instead of a key, it reads one of words of ones.
+    """
     if mode is not FILL_OR_DROP:
         return None
-    return default_fill(dtype) if value is None else stored(dtype).type(value)
+    if dtype.kind == "V":  # keys, as an aval or NumPy has them
+        if value is not None:
+            raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
+        return highest(KEY.stored).view(KEY.host)  # type: ignore[no-any-return]
+    return default_fill(dtype) if value is None else dtype.type(value)
 
 
 def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:

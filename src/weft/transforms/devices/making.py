@@ -15,7 +15,7 @@ from ...core.array import Array
 from ...core.aval import Aval, aval
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
-from ...extended_dtypes import stored
+from ...extended_dtypes import readable, stored
 from ...runtime import client, transfers
 from ...runtime.group import group_of
 from ...runtime.parts import joined, put_parts
@@ -232,7 +232,9 @@ def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarr
 
 def array_of_parts(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
     """An array of the parts that this process's devices have, in their order, copied there."""
-    shards = [np.array(s, stored(a.dtype)) for s in shards]  # the caller may change what he gave
+    shards = [
+        np.array(readable(s), stored(a.dtype)) for s in shards
+    ]  # the caller may change what he gave
     to = layout_of(a, sharding)
     with transfers.explicitly():
         transfers.sending(a, to.group)
