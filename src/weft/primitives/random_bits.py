@@ -8,7 +8,8 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 
 - classic: for n words the counters are 0, 1, …, n-1, the first half of them paired with the second
   half (and a zero in the end if n is odd); the words come in the order of the counters, and are
-  cut into elements, low bits first, or put together two by two, the first half on top.
+  cut into elements, low bits first, or put together two by two, the first half on top. Arrays of
+  more than 2**32 - 1 words have several keys (`random/prng.py: far_bits`).
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
   whatever part of the array a device makes, it needs nothing of the others.
 
@@ -40,6 +41,7 @@ _STORED = KEY.stored  # the first word is the lower half, as in memory
 # over the rounds in place of 20 of them it compiles no faster and runs slower).
 _HOST_WORDS = 1 << 20
 _AS_INTS = 12  # pairs up to which Python's integers are faster: 4 µs a pair
+REACH = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
 _CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
 
 
@@ -314,7 +316,7 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 def check_words(name: str, words: Aval) -> None:
     """Refuses what aren't the words of keys."""
     if words.dtype != _WORD or not words.ndim or words.shape[-1] != 2:
-        raise TypeError(f"{name}: expected the words of keys, uint32[…,2]; got {words}")
+        raise TypeError(f"{name}: expected keys, as words uint32[…,2]; got {words}")
 
 
 # --- random_bits ---
@@ -329,12 +331,23 @@ def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
     check_words("random_bits", key)
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
-    if math.prod(shape) * max(width // 32, 1) >= 2**32:
+    if not partitionable and words_of_bits(shape, width) > REACH:
         raise ValueError(
-            f"random_bits: shape {shape} has 2**32 words or more, which one key doesn't reach\n"
-            "  fix: split the key, and make the array in parts"
+            f"random_bits: shape {shape} has more than 2**32 - 1 words, as many as one key reaches "
+            "in the classic stream\n  fix: weft.random, which takes several keys for such arrays"
         )
     return aval((*key.shape[:-1], *shape), np.dtype(f"u{width // 8}"))
+
+
+def words_of_bits(shape: Integers, width: int) -> int:
+    """The number of words that an array of elements of so many bits is cut out of."""
+    return -(-math.prod(shape) * width // 32)
+
+
+def counters(places: Host) -> tuple[Host, Host]:
+    """The two counters of elements at these places, in the partitionable stream."""
+    places = places.astype(np.uint64)
+    return (places >> np.uint64(32)).astype(_WORD), places.astype(_WORD)
 
 
 @random_bits.evaluate
@@ -345,10 +358,10 @@ def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
         return np.zeros(out_shape, dtype)
     k0, k1 = key[..., 0:1], key[..., 1:2]
     if partitionable:
-        y0, y1 = threefry(k0, k1, np.zeros(1, _WORD), np.arange(n, dtype=_WORD))
+        y0, y1 = threefry(k0, k1, *counters(np.arange(n)))
         bits = _uint64_of(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
         return bits.reshape(out_shape)
-    words = -(-n * width // 32)
+    words = words_of_bits(shape, width)
     half = (words + 1) // 2
     first = np.arange(half, dtype=_WORD)
     second = np.arange(half, 2 * half, dtype=_WORD)
@@ -372,17 +385,14 @@ def _(
     n, keys = math.prod(shape), key.aval.shape[:-1]
     if not out.size:
         return block.full(0, out)
-    words = n if partitionable else -(-n * width // 32)
+    words = n if partitionable else words_of_bits(shape, width)
     half = n if partitionable else (words + 1) // 2
     pairs, flat = aval((*keys, half), _WORD), aval((*keys, n), out.dtype)
-    counters = block.iota(pairs, len(keys))
     if partitionable:
-        first, second = block.full(0, pairs), counters
+        first, second = _lower_counters(block, pairs)
     else:
-        first, second = (
-            counters,
-            block.elementwise("add", (counters, block.full(half, pairs)), pairs),
-        )
+        first = block.iota(pairs, len(keys))
+        second = block.elementwise("add", (first, block.full(half, pairs)), pairs)
         if words % 2:
             last = block.compare(
                 "EQ", second, block.full(words, pairs), aval(pairs.shape, dtypes.bool_)
@@ -406,6 +416,18 @@ def _(
         if bits.aval.shape != flat.shape:
             bits = block.slice(bits, [0] * flat.ndim, flat.shape)
     return block.reshape(bits, out.shape)
+
+
+def _lower_counters(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
+    """`counters` of 0, 1, 2, … along the last axis."""
+    axis = pairs.ndim - 1
+    if pairs.shape[axis] <= 2**32:
+        return block.full(0, pairs), block.iota(pairs, axis)
+    places = block.iota(pairs.update(dtype=dtypes.uint64), axis)
+    high = block.elementwise(
+        "shift_right_logical", (places, block.full(32, places.aval)), places.aval
+    )
+    return block.convert(high, _WORD), block.convert(places, _WORD)
 
 
 def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:

@@ -5,6 +5,7 @@ array. Both have the same streams. Knows nothing of distributions.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, noted, value
-from ..primitives import bitwise, random_bits, slicing, structural
+from ..primitives import bitwise, conversion, random_bits, slicing, structural
 from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 
@@ -39,7 +40,7 @@ __all__ = [
     "wrap_key_data",
 ]
 
-_WORD = dtypes.uint32
+_WORD, _LONG = dtypes.uint32, dtypes.uint64
 ONE_KEY = aval((), KEY)
 # elements; larger arrays are made by one compiled program (0.1 s of compilation)
 _PLANNED = 1 << 20
@@ -153,7 +154,7 @@ def one_key(name: str, key: Any) -> Any:
 def _not_a_key(name: str, got: str) -> Exception:
     return TypeError(
         f"{name}: expected a key, key<fry>[] or uint32[2], for the first argument; got {got}\n"
-        "  fix: key = random.key(0)"
+        "  fix: key = random.key(0), or random.PRNGKey(0)"
     )
 
 
@@ -197,9 +198,38 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
     """Random bits for a uint32[2] array, by the stream that the switch chooses."""
+    if not thread.threefry_partitionable and (
+        random_bits.words_of_bits(shape, width) >= random_bits.REACH
+    ):
+        return far_bits(key, shape, width, random_bits.REACH)
     return random_bits.random_bits(
         key, shape=shape, width=width, partitionable=thread.threefry_partitionable
     )
+
+
+def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
+    """The bits of the classic stream for an array of more words than one key reaches: a key of its
+    own for every `reach` words, and one for the rest."""
+    n = math.prod(shape)
+    blocks, rest = divmod(random_bits.words_of_bits(shape, width), reach)
+    keys = subkeys(key, (blocks + 1,))
+    words = []
+    for first, last, length in ((0, blocks, reach), (blocks, blocks + 1, rest)):
+        some = slicing.slice_(keys, start=(first, 0), limit=(last, 2), strides=(1, 1))
+        part = random_bits.random_bits(some, shape=(length,), width=32, partitionable=False)
+        words.append(structural.reshape(part, shape=(part.size,)))
+    bits = slicing.concatenate(*words, dimension=0)
+    if width == 64:
+        high, low = [
+            cast(slicing.slice_(bits, start=(i * n,), limit=(i * n + n,), strides=(1,)), _LONG)
+            for i in (0, 1)
+        ]
+        bits = bitwise.bitwise_or(bitwise.shift_left(high, literal(32, _LONG)), low)
+    elif width < 32:
+        parts = conversion.bitcast_convert_type(bits, dtype=np.dtype(f"u{width // 8}"))
+        flat = structural.reshape(parts, shape=(parts.size,))
+        bits = slicing.slice_(flat, start=(0,), limit=(n,), strides=(1,))
+    return structural.reshape(bits, shape=shape)
 
 
 # --- using keys ---
