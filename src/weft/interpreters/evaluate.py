@@ -21,6 +21,7 @@ from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.trace import Trace, current, watch, watched
+from ..extended_dtypes import is_extended, no_numbers
 from ..runtime import buffer as buffers, client
 from ..runtime.client import Device
 from ..sharding import NamedSharding
@@ -144,6 +145,8 @@ class EvaluateTrace(Trace):
 
     def to_dlpack(self, array: Array, options: dict[str, Any]) -> Any:
         """A DLPack capsule of an array; zero-copy on the CPU."""
+        if is_extended(array.aval.dtype):
+            raise no_numbers("dlpack", array.aval)
         host = np.asarray(array.host())
         if not host.flags.writeable and options.get("max_version") is None:
             host = host.copy()  # NumPy exports read-only memory to newer consumers only

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..config import thread
 from ..core.array import Array, literal
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -462,6 +463,8 @@ def imag(val: ArrayLike, /) -> Array:
     x = value("imag", val, "val")
     if dtypes.is_complex(x.aval.dtype):
         return complex_numbers.imag(x)  # type: ignore[no-any-return]
+    if is_extended(x.aval.dtype):
+        raise noted(no_numbers("imag", x.aval))
     return structural.zeros(x.aval)  # type: ignore[no-any-return]
 
 

@@ -16,6 +16,7 @@ from ..core.bounded import remember
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators
+from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
@@ -369,6 +370,8 @@ def known_elements(name: str, x: Any) -> Any:
                 f"{errors.see(errors.ConcretizationTypeError)}"
             )
         )
+    if is_extended(x.dtype):
+        raise noted(no_numbers(name, x.aval))
     return known.host()
 
 

@@ -15,6 +15,7 @@ from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
 from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
+from ..extended_dtypes import KEY, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 
@@ -64,6 +65,8 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
+    if aval.dtype is KEY or dtype is KEY:
+        raise noted(no_numbers("astype", aval if aval.dtype is KEY else f"dtype {dtype}"))
     return current.trace.bind(
         convert_element_type,
         (x,),
@@ -108,6 +111,8 @@ def promote_values(
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
         raise noted(TypeError(f"{name}: {error}")) from None
+    if dtype is KEY and (to_inexact or to_number):
+        raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:

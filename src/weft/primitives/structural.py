@@ -134,6 +134,7 @@ broadcast_in_dim = Primitive(
     "Axis i of the operand becomes axis dims[i] of `shape`; what has length one is repeated.",
     host_limit=None,
 )
+broadcast_in_dim.takes_keys = True
 
 
 @broadcast_in_dim.type
@@ -300,6 +301,7 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
 # --- transpose ---
 
 transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
+transpose.takes_keys = True
 
 
 @transpose.type
@@ -345,6 +347,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, permutation: Integers)
 reshape = Primitive(
     "reshape", "The same elements, in row-major order, in another shape.", host_limit=None
 )
+reshape.takes_keys = True
 
 
 @reshape.type
