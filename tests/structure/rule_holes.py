@@ -71,6 +71,7 @@ HOLES: dict[str, dict[str, str]] = {
         "its derivative rule is that of the whole function: no part has one": (
             "custom_jvp_call custom_vjp_call linear_solve"
         ),
+        "its batching rule is that of the whole function: no part has one": "custom_vmap_call",
         "is linear: it is nothing that is computed again": "custom_pullback",
     },
     "vary": {
@@ -82,8 +83,8 @@ HOLES: dict[str, dict[str, str]] = {
     "resolve": {
         "is written out if anything asks inside": "call",
         "reduce_axes can't ask inside: which values vary there isn't followed": (
-            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_pullback "
-            "linear_solve"
+            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_vmap_call "
+            "custom_pullback linear_solve"
         ),
     },
     "batch": {

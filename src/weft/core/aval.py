@@ -17,9 +17,9 @@ from .placement import ANYWHERE, Placement
 
 
 class Aval:
-    """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
+    """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
-    A weak aval is that of a Python scalar: it takes the dtype of what it meets.
+    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, `"float32"` too. A weak aval is that of a Python scalar: it takes the dtype of what it meets.
     `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
     the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
     """
@@ -33,6 +33,9 @@ class Aval:
     ndim: int
     size: int
     text: str | None
+
+    def __new__(cls, shape: Iterable[int], dtype: Any, weak_type: bool = False) -> "Aval":
+        return aval(tuple(shape), np.dtype(dtype), weak_type)
 
     @property
     def aval(self) -> "Aval":
@@ -98,7 +101,7 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
     parts = shape, dtype, bool(weak_type)
-    made = Aval()
+    made = object.__new__(Aval)
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None
     reference = _Reference(made, _dead.append)

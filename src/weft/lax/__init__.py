@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         dot_general,
     )
     from .control_flow import cond, switch
-    from .conversion import bitcast_convert_type, convert_element_type, reduce_precision
+    from .conversion import bitcast_convert_type, convert_element_type, dtype, reduce_precision
     from .convolution import (
         ConvDimensionNumbers,
         ConvGeneralDilatedDimensionNumbers,
@@ -246,6 +246,7 @@ __all__ = [
     "div",
     "dot",
     "dot_general",
+    "dtype",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
@@ -430,6 +431,7 @@ __getattr__, __dir__ = exports(
         "conversion": (
             "bitcast_convert_type",
             "convert_element_type",
+            "dtype",
             "reduce_precision",
         ),
         "convolution": (

@@ -1,13 +1,34 @@
 """Conversions between dtypes."""
 
+from typing import Any
+
+import numpy as np
+
 from .. import dtypes
-from ..core.array import Array
+from ..core.array import Array, as_value
 from ..core.source import located
 from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
 from .operands import scalar_as, whole
 
-__all__ = ["bitcast_convert_type", "convert_element_type", "reduce_precision"]
+__all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_precision"]
+
+
+@located
+def dtype(x: ArrayLike) -> np.dtype[Any]:
+    """The dtype of an array, a scalar, or anything that has one; a Python number's default.
+
+    Raises: TypeError: no array and no scalar.
+    Example:
+      >>> from weft import lax
+      >>> lax.dtype(1.0), lax.dtype(weft.ShapeDtypeStruct((2,), "int8"))
+      (dtype('float32'), dtype('int8'))
+    Source: JAX documentation, `jax.lax.dtype`.
+    """
+    found = getattr(x, "dtype", None)
+    if found is None:
+        return as_value(x).aval.dtype  # type: ignore[no-any-return]
+    return dtypes.canonicalize_dtype(found)
 
 
 @located
