@@ -19,7 +19,8 @@ from .placement import ANYWHERE, Placement
 class Aval:
     """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
-    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, `"float32"` too. A weak aval is that of a Python scalar: it takes the dtype of what it meets.
+    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
+    aval is that of a Python scalar: it takes the dtype of what it meets.
     `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
     the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
     """
