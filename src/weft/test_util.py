@@ -57,7 +57,7 @@ def check_grads(
     unknown = set(modes) - {"fwd", "rev"}
     if unknown or isinstance(modes, str):
         raise ValueError(f"check_grads: modes must be a list of 'fwd' and 'rev'; got {modes!r}")
-    check_orders(f, tuple(args), order, modes, (atol, rtol, eps), "check_grads (")
+    check_orders(f, arrays(tuple(args)), order, modes, (atol, rtol, eps), "check_grads (")
 
 
 def check_orders(

@@ -7,7 +7,7 @@ namedtuples, OrderedDicts, defaultdicts, and registered types. Only direct insta
 subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
-    tree_flatten.py       flattening, fast
+    tree_flattening.py    flattening, fast
     tree_code.py          functions made for one structure
     tree_paths.py         paths, and errors that name one
     tree_registration.py  making classes nodes
@@ -19,7 +19,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .tree_flatten import flatten
+from .tree_flattening import flatten
 from .tree_paths import (
     DictKey,
     FlattenedIndexKey,

@@ -14,6 +14,7 @@ HOLES: dict[str, dict[str, str]] = {
         "is about devices: XLA, or a transfer": "sharding_constraint",
         "runs native code, which XLA calls": "ffi_call",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
+        "raises where it is known that it fails: see `check_p`": "check",
         "is between the elements of an axis: vmap turns it into other operations": (
             "all_gather all_to_all axis_index pmax pmin ppermute psum psum_scatter psum_shared "
             "share"
@@ -54,6 +55,7 @@ HOLES: dict[str, dict[str, str]] = {
         "runs Python code, of which nothing is known": "pure_callback io_callback",
         "runs native code, of which nothing is known": "ffi_call",
         "has no operand": "iota axis_index",
+        "has no result": "check",
         "its rules replace it before anything is transposed: a linear program is left": (
             "custom_jvp_call custom_vjp_call"
         ),

@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "weft"
 # its own folder or from lower rungs; folders and modules on one rung don't know each other, but on
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
-    "typing dtypes tree tree_util treedef tree_flatten tree_code tree_paths tree_registration "
+    "typing dtypes tree tree_util treedef tree_flattening tree_code tree_paths tree_registration "
     "config scope sharding switch_values switch_state errors lazy",
     "core stablehlo",
     "runtime primitives",
@@ -25,7 +25,8 @@ RUNGS = (
     "transforms",
     "lax",
     "numpy",
-    "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages export",
+    "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages "
+    "export",
     "nn scipy image ops debug profiler extend test_util util",
     "experimental fastmath api_util",
     "layers",
