@@ -13,6 +13,7 @@ HOLES: dict[str, dict[str, str]] = {
         "runs any program of scalars: XLA only": "reduce reduce_window",
         "is about devices: XLA, or a transfer": "sharding_constraint",
         "runs native code, which XLA calls": "ffi_call",
+        "runs StableHLO, of which nothing else is known": "call_exported",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
         "raises where it is known that it fails: see `check_p`": "check",
         "is between the elements of an axis: vmap turns it into other operations": (
@@ -25,6 +26,7 @@ HOLES: dict[str, dict[str, str]] = {
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
         "makes numbers from none": "iota",
         "runs native code, of which nothing is known": "ffi_call",
+        "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "a step between neighbouring floats has no derivative": "nextafter",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
     },
@@ -54,6 +56,7 @@ HOLES: dict[str, dict[str, str]] = {
         "not linear; its jvp combines elements pairwise": "reduce reduce_window",
         "runs Python code, of which nothing is known": "pure_callback io_callback",
         "runs native code, of which nothing is known": "ffi_call",
+        "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "has no operand": "iota axis_index",
         "has no result": "check",
         "its rules replace it before anything is transposed: a linear program is left": (
@@ -92,6 +95,7 @@ HOLES: dict[str, dict[str, str]] = {
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "has no operand that could be batched": "iota axis_index",
+        "runs StableHLO, of which nothing else is known": "call_exported",
     },
 }
 
