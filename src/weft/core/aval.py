@@ -20,12 +20,16 @@ class Aval:
     """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
     `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
-    aval is that of a Python scalar: it takes the dtype of what it meets.
-    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
-    the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
+    aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
+    floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO type,
+    kept here by `weft.stablehlo.types` once written. An aval is also the type
+    (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
+    attribute since every array that is made reads it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "text", "weak_type")
+    __slots__ = (
+        "__weakref__", "aval", "dtype", "inexact", "ndim", "shape", "size", "text", "weak_type",
+    )  # fmt: skip
 
     placement: Placement = ANYWHERE
     shape: tuple[int, ...]
@@ -33,15 +37,12 @@ class Aval:
     weak_type: bool
     ndim: int
     size: int
+    inexact: bool
     text: str | None
+    aval: "Aval"
 
     def __new__(cls, shape: Iterable[int], dtype: Any, weak_type: bool = False) -> "Aval":
         return aval(tuple(shape), np.dtype(dtype), weak_type)
-
-    @property
-    def aval(self) -> "Aval":
-        """Itself."""
-        return self
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -103,8 +104,10 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
     parts = shape, dtype, bool(weak_type)
     made = object.__new__(Aval)
+    made.aval = made
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None
+    made.inexact = dtypes.is_inexact(dtype)
     reference = _Reference(made, _dead.append)
     reference.parts = parts
     with _lock:
