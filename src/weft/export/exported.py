@@ -261,8 +261,8 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     Example:
       >>> import weft, weft.numpy as np
       >>> exported = weft.export.export(weft.jit(np.sin))(1.0)
-      >>> weft.export.deserialize(exported.serialize()).call(2.0)
-      Array(0.9092974, dtype=float32)
+      >>> print(weft.export.deserialize(exported.serialize()).call(2.0))
+      0.9092974
     Source: JAX documentation, `jax.export.deserialize`.
     """
     blob = bytes(blob)
