@@ -33,7 +33,7 @@ from .linear_maps import (
 )
 from .vmap import mapped_over_leading
 
-__all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
 
 ArgNums = int | Sequence[int]
 
@@ -277,6 +277,9 @@ def jacrev(
         return (result, flat.aux(outs)) if has_aux else result
 
     return jacobian
+
+
+jacobian = jacrev
 
 
 def jacfwd(
