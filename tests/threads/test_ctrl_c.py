@@ -34,6 +34,7 @@ def test_interrupts_of_compiling_running_and_waiting(devices):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(560)
 @pytest.mark.parametrize("devices", [1, 8])
 def test_two_hundred_interrupts_of_compiling_running_and_waiting(devices):
     done = bombarded(200, devices)

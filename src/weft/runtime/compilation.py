@@ -115,5 +115,5 @@ def _skip_destructors() -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # glibc's; the last function that is registered runs first
         libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)
-        on_exit = getattr(libc, "__cxa_atexit")  # noqa: B009
+        on_exit = getattr(libc, "__cxa_atexit")
         on_exit(ctypes.cast(libc.fflush, ctypes.c_void_p), None, None)
