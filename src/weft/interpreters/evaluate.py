@@ -22,7 +22,7 @@ from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
-from ..runtime import buffer as buffers, client
+from ..runtime import buffer as buffers, client, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
@@ -204,5 +204,6 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
+host_memory.keep()
 if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it would load this one
     watch()  # the environment said so, and nothing was turned
