@@ -292,8 +292,8 @@ def geomspace(
             return from_numpy(host.astype(found if wanted is None else wanted))
     low, high = (cast(value("geomspace", v), kind) for v in (start, stop))
     signs = arithmetic.sign(low)
-    logarithms = [t.log(arithmetic.div(v, signs)) for v in (low, high)]
-    exponents, _ = _between("geomspace", *logarithms, num, endpoint)
+    first, last = (t.log(arithmetic.div(v, signs)) for v in (low, high))
+    exponents, _ = _between("geomspace", first, last, num, endpoint)
     result = arithmetic.mul(t.exp(exponents), signs)
     places = np.arange(num).reshape((num, *[1] * (result.ndim - 1)))
     result = selection.select_n(from_numpy(places == 0), result, low)  # the ends are exact
