@@ -28,6 +28,7 @@ import ml_dtypes
 import numpy as np
 
 from .config import thread
+from .errors import ShapeError
 
 # Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
 # fmt: off
@@ -443,7 +444,7 @@ def _join(
     a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool
 ) -> tuple[np.dtype[Any], bool]:
     if float0 in (a, b):
-        raise TypeError(
+        raise ShapeError(
             f"no operation takes float0 (operands: {_shown(a, weak_a)} and {_shown(b, weak_b)}): "
             "it is the type of a derivative with respect to an integer, and holds no value"
         )
@@ -458,7 +459,7 @@ def _join(
                 return _WEAK[node](), True
             dtype = canonicalize_dtype(_BY_NAME[node])
             return dtype, both_weak and dtype != bool_
-    raise TypeError(
+    raise ShapeError(
         f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
         "8-bit floats are never promoted implicitly; convert one of them with astype"
     )

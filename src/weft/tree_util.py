@@ -19,6 +19,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .errors import ShapeError
 from .tree_flatten import flatten
 from .tree_paths import (
     DictKey,
@@ -151,7 +152,7 @@ def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[
         return leaves
     if difference(treedef, other) is None:
         return treedef.flatten_up_to(tree)
-    raise ValueError(
+    raise ShapeError(
         f"{caller}: argument {position + 1} differs from argument 2 {mismatch(treedef, other)}\n"
         f"  argument 2: {_short(treedef)}\n  argument {position + 1}: {_short(other)}"
     )
@@ -212,7 +213,7 @@ def tree_transpose(
     if inner_treedef is None:
         parts = outer_treedef.flatten_up_to(pytree_to_transpose, "tree_transpose")
         if not parts:
-            raise ValueError(
+            raise ShapeError(
                 f"tree_transpose: {outer_treedef} has no leaves, so the inner structure has to be "
                 "given"
             )
@@ -220,8 +221,8 @@ def tree_transpose(
     expected = outer_treedef.compose(inner_treedef)
     if treedef != expected:
         if difference(expected, treedef) is None:  # what should be a leaf is a node
-            raise ValueError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
-        raise ValueError(f"tree_transpose: the tree differs {mismatch(expected, treedef)}")
+            raise ShapeError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
+        raise ShapeError(f"tree_transpose: the tree differs {mismatch(expected, treedef)}")
     count = inner_treedef.num_leaves
     return inner_treedef.unflatten(
         [outer_treedef.unflatten(leaves[i::count]) for i in range(count)]
@@ -284,7 +285,7 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
         return xs
     parts, children = list(xs), treedef.children()
     if len(parts) != len(children):
-        raise ValueError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
+        raise ShapeError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
     pairs = zip(children, parts, strict=True)
     return treedef.kind.unflatten(treedef.data, [build_tree(child, x) for child, x in pairs])
 
@@ -353,7 +354,7 @@ def _broadcast(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None, name: 
     counts: list[int] = []
     if not _leaf_counts(prefix, full, counts):
         path, ours, theirs, remark = difference(prefix, full) or ((), "one tree", "another", "")
-        raise ValueError(
+        raise ShapeError(
             f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
             f"where the tree has {theirs}{remark}\n"
             f"  prefix: {_short(prefix)}\n  tree: {_short(full)}"

@@ -16,6 +16,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from .errors import ShapeError
 from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
 from .tree_paths import DictKey, GetAttrKey, SequenceKey, mismatch, shown
 
@@ -110,7 +111,7 @@ class Kind:
         """`flatten(x)`, checked."""
         result: Any = self.flatten(x)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError(
+            raise ShapeError(
                 f"the flatten function of pytree node {self.type.__name__} must return a pair "
                 f"(children, data); got {type(result).__name__}"
             )
@@ -282,7 +283,7 @@ class PyTreeDef:
     def wrong_count(self, leaves: Any) -> ValueError:
         """The error for leaves that don't fit in number."""
         count = str(len(leaves)) if hasattr(leaves, "__len__") else "another number"
-        return ValueError(f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}")
+        return ShapeError(f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}")
 
     def _is_compilable(self) -> bool:
         return (
@@ -327,7 +328,7 @@ class PyTreeDef:
         """
         found: list[Any] = []
         if not _flatten_up_to(self, tree, found):
-            raise ValueError(f"{name}: {mismatch(self, structure_of(tree))}")
+            raise ShapeError(f"{name}: {mismatch(self, structure_of(tree))}")
         return found
 
     # -- text --

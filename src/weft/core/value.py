@@ -522,5 +522,7 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
 
 def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
     if value.aval.size != 1:
-        raise noted(ValueError(f"{operation}: expected an array of one element; got {value.aval}"))
+        raise noted(
+            errors.ShapeError(f"{operation}: expected an array of one element; got {value.aval}")
+        )
     return _known(value, operation, error).item()

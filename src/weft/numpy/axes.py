@@ -16,7 +16,7 @@ def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
     if not -ndim <= i < ndim:
         what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
         raise noted(
-            ValueError(
+            errors.AxisError(
                 f"{name}: {argument} {i} is out of range for {what} {ndim} "
                 f"ax{'i' if ndim == 1 else 'e'}s"
                 f"\n  fix: an axis from {-ndim} to {ndim - 1}"
@@ -34,7 +34,7 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
     if isinstance(axis, (tuple, list)):
         axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
         if len(set(axes)) != len(axes):
-            raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
+            raise noted(errors.ShapeError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
     return (one_axis(name, axis, of, argument),)
 
@@ -79,6 +79,6 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
     for n in lengths:
         if n < 0:
             raise noted(
-                ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}")
+                errors.ShapeError(f"{name}: lengths must not be negative; got {argument} {lengths}")
             )
     return lengths

@@ -13,6 +13,7 @@ from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -232,7 +233,7 @@ def _regular(x: Any, dtype: Any) -> Array:
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(
-                ValueError(
+                ShapeError(
                     "array: nested lists must be of equal lengths, level by level; got "
                     f"{_shortened(x)}\n  fix: pad the short ones"
                 )
@@ -259,7 +260,7 @@ def _stacked(x: Any, dtype: Any) -> Any:
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
         raise noted(
-            ValueError(
+            ShapeError(
                 "array: nested lists must be of equal lengths, level by level; got parts of shapes "
                 + ", ".join(map(str, sorted(shapes)))
             )
@@ -321,7 +322,7 @@ def asarray(
         wanted = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
         if host is not a or host.dtype != wanted:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
                     f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where "
                     "needed"
@@ -499,10 +500,9 @@ def broadcast(name: str, x: Any, shape: Shape) -> Any:
         n not in (1, m) for n, m in zip(x.aval.shape[::-1], shape[::-1], strict=False)
     ):
         raise noted(
-            ValueError(
-                f"{name}: {x.aval} does not broadcast to shape {shape}\n  fix: axes are aligned "
-                "from "
-                "the right, and must be equal or 1"
+            ShapeError(
+                f"{name}: {x.aval} does not broadcast to shape {shape}\n"
+                "  fix: axes are aligned from the right, and must be equal or 1"
             )
         )
     return structural.widen(x, shape)

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import arithmetic, structural
 from ..primitives.contraction import narrower
 from ..typing import DTypeLike
@@ -28,7 +29,7 @@ Terms = list[str]
 def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]:
     """(the letters of each operand, those of the output, the operands); without ellipses."""
     if not operands:
-        raise ValueError(f"{name}: needs subscripts and operands; got nothing")
+        raise ShapeError(f"{name}: needs subscripts and operands; got nothing")
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
@@ -36,7 +37,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
-        raise ValueError(
+        raise ShapeError(
             f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}"
         )
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
@@ -51,7 +52,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
         if "..." in term:
             count = rank - len(term.replace("...", ""))
             if count < 0:
-                raise ValueError(
+                raise ShapeError(
                     f"{name}: subscripts {term!r} have more letters than operand {i} has axes "
                     f"({rank})"
                 )
@@ -61,7 +62,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
                 f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}"
             )
         if len(term) != rank:
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}"
             )
         full.append(term)
@@ -73,7 +74,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             sorted(c for c, n in counts.items() if n == 1 and c not in spelled)
         )
     if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
-        raise ValueError(
+        raise ShapeError(
             f"{name}: the output {output!r} must name letters of the operands, once each"
         )
     return full, output, arrays
@@ -99,7 +100,7 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
         for c, n in zip(term, shape, strict=True):
             known = sizes.get(c, 1)
             if known != 1 and n not in (1, known):
-                raise ValueError(
+                raise ShapeError(
                     f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}"
                 )
             sizes[c] = max(known, n)

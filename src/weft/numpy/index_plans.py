@@ -91,7 +91,7 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise noted(
-            IndexError(
+            errors.IndexingError(
                 f"index: arrays of indices must broadcast together; got shapes "
                 f"{', '.join(map(str, shapes))}\n"
                 "  fix: add axes with i[:, None] for the elements where rows and columns cross"
@@ -117,10 +117,12 @@ def parse(name: str, x: Any, index: Any) -> Index:
     used = sum(consumed(k) for k in kinds)
     dots = [i for i, k in enumerate(kinds) if k is Ellipsis]
     if len(dots) > 1:
-        raise noted(IndexError(f"{name}: an index can have one ellipsis (...); got {len(dots)}"))
+        raise noted(
+            errors.IndexingError(f"{name}: an index can have one ellipsis (...); got {len(dots)}")
+        )
     if used > x.ndim:
         raise noted(
-            IndexError(
+            errors.IndexingError(
                 f"{name}: too many indices: {x.aval} has {x.ndim} "
                 f"ax{'i' if x.ndim == 1 else 'e'}s, and {used} were indexed"
             )
@@ -147,7 +149,7 @@ def parse(name: str, x: Any, index: Any) -> Index:
             length = tuple(shape[axis : axis + k.ndim])
             if k.shape != length:
                 raise noted(
-                    IndexError(
+                    errors.IndexingError(
                         f"{name}: a mask must have the lengths of the axes that it is for; got "
                         f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}"
                     )
@@ -242,7 +244,7 @@ def sliced(name: str, x: Any, axis: int, s: slice, n: int) -> Sliced:
         start, stop, step = s.indices(n)
     except errors.TracerIntegerConversionError:
         raise noted(
-            IndexError(
+            errors.IndexingError(
                 f"{name}: the bounds of a slice decide the result's shape and must be known when "
                 f"it is traced; got {s} for axis {axis} of {x.aval}\n"
                 "  fix: lax.dynamic_slice_in_dim(x, start, length) for a start known at run time"

@@ -5,6 +5,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -115,14 +116,14 @@ def _quantiles(
         )
     x, qs = inexact(name, a), inexact(name, q)
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(qs.dtype):
-        raise ValueError(f"{name}: complex numbers have no order; got {x.aval}")
+        raise ShapeError(f"{name}: complex numbers have no order; got {x.aval}")
     if qs.ndim > 1:
-        raise ValueError(f"{name}: q must be a scalar or have one axis; got {qs.aval}")
+        raise ShapeError(f"{name}: q must be a scalar or have one axis; got {qs.aval}")
     if percent:
         qs = arithmetic.div(qs, literal(100.0, qs.aval.dtype))
     axes = all_axes(name, axis, x)
     if not x.size:
-        raise ValueError(f"{name}: an empty {x.aval} has no quantiles")
+        raise ShapeError(f"{name}: an empty {x.aval} has no quantiles")
     return _quantile(
         x, qs, axes=axes, method=method, keepdims=bool(keepdims), ignore_nan=ignore_nan
     )

@@ -8,6 +8,7 @@ from ..core.array import Array
 from ..core.primitive import Primitive
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import cumulative, reduction, slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
@@ -32,7 +33,7 @@ __all__ = [
 def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Array:
     ndim = x.aval.ndim
     if not x.aval.size:
-        raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
+        raise noted(ShapeError(f"{name}: an empty {x.aval} has no element to point to"))
     if axis is None:
         flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
         result = primitive(flat, axis=0, dtype=dtypes.default_int())

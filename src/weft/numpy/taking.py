@@ -56,7 +56,7 @@ def integers(name: str, x: Any, argument: str = "indices") -> Any:
     if v.dtype == np.bool_:
         return convert_element_type(v, dtype=dtypes.default_int())
     if not dtypes.is_integer(v.dtype):
-        raise noted(TypeError(f"{name}: {argument} must be integers; got {v.aval}"))
+        raise noted(errors.ShapeError(f"{name}: {argument} must be integers; got {v.aval}"))
     return v
 
 
@@ -148,7 +148,7 @@ def take(
             return done  # type: ignore[no-any-return]
     n = x.shape[d]
     if not n and i.size:
-        raise noted(IndexError(f"take: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"take: axis {d} of {x.aval} has no elements to take"))
     shape = (*x.shape[:d], *i.shape, *x.shape[d + 1 :])
     if not n:
         return reshape(x, shape=shape)  # type: ignore[no-any-return]
@@ -172,7 +172,7 @@ def _along(name: str, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     """An array and indices, broadcast together along all axes but one."""
     if indices.ndim != x.ndim:
         raise noted(
-            ValueError(
+            errors.ShapeError(
                 f"{name}: indices must have as many axes as the array; got {indices.aval} for "
                 f"{x.aval}"
             )
@@ -220,7 +220,7 @@ def take_along_axis(
     if not i.size:
         return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)  # type: ignore[no-any-return]
     if not x.shape[d]:
-        raise noted(IndexError(f"{name}: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"{name}: axis {d} of {x.aval} has no elements to take"))
     places, how = places_for(name, i, x.shape[d], mode)
     others = tuple(a for a in range(x.ndim) if a != d)
     return gather(  # type: ignore[no-any-return]
@@ -280,7 +280,7 @@ def put_along_axis(
     shape = x.shape
     x, i = _along(name, x, i, d)
     if x.shape != shape:
-        raise ValueError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
+        raise errors.ShapeError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
     y = widen(cast(value(name, values, "values"), x.dtype), i.shape)
     if not i.size:
         return whole  # type: ignore[no-any-return]
@@ -364,7 +364,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     x, flags = value("place", arr, "arr"), truth("place", mask, "mask")
     y = cast(value("place", vals, "vals"), x.dtype)
     if flags.size != x.size:
-        raise ValueError(
+        raise errors.ShapeError(
             f"place: the mask must be as large as the array; got {flags.aval} for {x.aval}"
         )
     if not y.size:
@@ -411,7 +411,7 @@ def compress(
     no_out("compress", out)
     flags, x = truth("compress", condition, "condition"), value("compress", a)
     if flags.ndim != 1:
-        raise ValueError(f"compress: condition must have one axis; got {flags.aval}")
+        raise errors.ShapeError(f"compress: condition must have one axis; got {flags.aval}")
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
@@ -420,7 +420,7 @@ def compress(
     if flags.size > n:
         known = flags.concrete()
         if known is None or known.host()[n:].any():
-            raise ValueError(
+            raise errors.ShapeError(
                 f"compress: condition {flags.aval} is longer than axis {d} of {x.aval}"
             )
         flags = getitem(flags, slice(0, n))
@@ -507,7 +507,7 @@ def _indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
             raise noted(indices.conversion_error(f"{name} with mode='raise'", kind))
         host = np.asarray(known.host())
         if ((host < 0) | (host >= n)).any():
-            raise ValueError(f"{name}: an index is out of range: expected 0 to {n - 1}")
+            raise errors.IndexingError(f"{name}: an index is out of range: expected 0 to {n - 1}")
         return indices
     if mode == "wrap":
         return wrapped(indices, n)
@@ -566,7 +566,9 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     lengths = shape_tuple(name, tuple(dims))
     if len(multi_index) != len(lengths):
-        raise ValueError(f"{name}: {lengths} needs {len(lengths)} arrays; got {len(multi_index)}")
+        raise errors.ShapeError(
+            f"{name}: {lengths} needs {len(lengths)} arrays; got {len(multi_index)}"
+        )
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")

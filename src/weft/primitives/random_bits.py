@@ -23,6 +23,7 @@ from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
@@ -206,7 +207,7 @@ threefry2x32 = Primitive(
 @threefry2x32.type
 def _(*operands: Aval) -> Avals:
     if any(a.dtype != _WORD for a in operands):
-        raise TypeError(
+        raise ShapeError(
             f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}"
         )
     out = aval(broadcast_shape("threefry2x32", operands), _WORD)
@@ -245,7 +246,7 @@ def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
     if math.prod(shape) * max(width // 32, 1) >= 2**32:
-        raise ValueError(
+        raise ShapeError(
             f"random_bits: shape {shape} has 2**32 words or more, which one key doesn't reach\n"
             "  fix: split the key, and make the array in parts"
         )

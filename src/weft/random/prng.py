@@ -16,6 +16,7 @@ from ..core.aval import aval
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
@@ -158,7 +159,7 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
         return Array(np.array([upper, number & 0xFFFFFFFF], _WORD), aval((2,), _WORD))
     x = value(name, seed, "seed")
     if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: seed must be an integer scalar; got {x.aval}"
             + (f"\n  fix: vmap({name}) makes a key of each" if x.aval.ndim else "")
         )
@@ -309,7 +310,7 @@ def fold_in(key: ArrayLike | Key, data: int | ArrayLike) -> Any:
     else:
         x = value("fold_in", data, "data")
         if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-            raise TypeError(f"fold_in: data must be an integer scalar; got {x.aval}")
+            raise ShapeError(f"fold_in: data must be an integer scalar; got {x.aval}")
         number = cast(x, _WORD)
     return like(key, _fold_in(words, number))
 
@@ -339,7 +340,7 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
     if wanted is None:
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
-        raise TypeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
+        raise ShapeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
     return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 

@@ -17,6 +17,7 @@ from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.source import function_line, located, noted
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..treedef import Kind, kind_of
@@ -113,7 +114,7 @@ class FlatFunction:
             outs, self.out_tree = tree_flatten(result)
             return self.result_values(outs)
         if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(
+            raise ShapeError(
                 f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
                 f"pair (output, auxiliary data); got {described(result)}"
             )
@@ -463,7 +464,7 @@ def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
             values.append(as_value(leaf))
         except (TypeError, ValueError):
             raise noted(
-                TypeError(
+                ShapeError(
                     f"{transform}: {function_line(function)} must return arrays, scalars or "
                     f"containers of them; leaf {i} of its result is a {type(leaf).__name__}: "
                     f"{leaf!r:.60}\n"
