@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sampling
 from several_processes import free_address, members, processes
 
 LOST = 75
@@ -41,7 +42,7 @@ def all_name(survivors, lost, pid, why=""):
 AT_ONCE = 4  # runs; most of their time is waiting
 
 
-@pytest.mark.parametrize("first", range(0, 20, AT_ONCE))
+@pytest.mark.parametrize("first", sampling.some(range(0, 20, AT_ONCE), 2, "killed"))
 def test_a_process_killed_at_a_random_moment(tmp_path, first):
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for result in [pool.submit(one_killed, tmp_path, first + i) for i in range(AT_ONCE)]:
