@@ -431,6 +431,11 @@ def promote(
     """
     # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
     x64 = thread.x64
+    if thread.numpy_dtype_promotion == "strict" and not _meets(dtype_a, weak_a, dtype_b, weak_b):
+        raise ShapeError(
+            f"{_shown(dtype_a, weak_a)} and {_shown(dtype_b, weak_b)} are not promoted to one "
+            "dtype: numpy_dtype_promotion is 'strict'\n  fix: convert one of them with astype"
+        )
     try:
         return _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b]
     except KeyError:
@@ -438,6 +443,16 @@ def promote(
     result = _join(named_dtype(dtype_a), weak_a, named_dtype(dtype_b), weak_b)
     _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b] = result
     return result
+
+
+def _meets(a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool) -> bool:
+    """True if two operands are of one dtype, but for a Python scalar of that kind or a lesser."""
+    if weak_a and weak_b:
+        return True
+    if not (weak_a or weak_b):
+        return a == b
+    rank = [0 if k == _BOOL else 1 if k & (_SIGNED | _UNSIGNED) else k for k in map(_kind, (a, b))]
+    return 0 < rank[weak_b] <= rank[weak_a]
 
 
 def _join(

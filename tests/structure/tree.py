@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "weft"
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
     "typing dtypes tree_util treedef tree_flatten tree_code tree_paths tree_registration "
-    "config scope sharding switch_values switch_state errors lazy",
+    "config scope sharding switch_values switch_state switch_options errors lazy jax_names",
     "core stablehlo",
     "runtime primitives",
     "compiler distributed",

@@ -12,6 +12,7 @@ from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
 from ..core.source import noted
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 
@@ -106,7 +107,7 @@ def promote_values(
         for x in xs[1:]:
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
-        raise noted(TypeError(f"{name}: {error}")) from None
+        raise noted(ShapeError(f"{name}: {error}")) from None
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:
