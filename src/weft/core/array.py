@@ -49,7 +49,7 @@ class Array(Value):
         self._host = host
         self._buffer = buffer
         self.type = type
-        self.aval = type if type.__class__ is Aval else type.aval
+        self.aval = type.aval
 
     def concrete(self) -> "Array":
         return self
