@@ -29,6 +29,7 @@ import numpy as np
 
 from .config import thread
 from .errors import ShapeError
+from .user_lines import noted
 
 # Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
 # fmt: off
@@ -128,8 +129,12 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
+    except (TypeError, ValueError):
+        why = "an array is none, but x.dtype is" if hasattr(dtype, "aval") else error
+        raise TypeError(
+            f"{dtype!r:.60} is not a dtype: {why}\n"
+            "  fix: a name, such as 'float32', or a class, such as weft.numpy.float32"
+        ) from None
     found = _SAME.get(own.newbyteorder("="))
     if found is None:
         raise TypeError(
@@ -155,13 +160,32 @@ def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
     own = named_dtype(dtype)
     if own != found:
         warnings.warn(
-            f"{operation}: dtype {own} was asked for, and truncated to {found}, because 64-bit "
-            "types are off. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
+            f"Explicitly requested dtype {own} is not there, as 64-bit types are off: {operation} "
+            f"gives {found}. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
             'config.update("enable_x64", True) before arrays are made.',
             UserWarning,
             stacklevel=_levels_to_user(),
         )
     return found
+
+
+def not_fitting(operation: str, numbers: Any, dtype: np.dtype[Any]) -> OverflowError:
+    """The error for Python's integers that a dtype of integers hasn't, with one that has them."""
+    found = np.asarray(numbers, object).ravel().tolist()
+    low, high = min(found), max(found)
+    own = iinfo(dtype)
+    said = str(high if low >= own.min else low)
+    fitting = [d for d in (*SIGNED, *UNSIGNED) if iinfo(d).min <= low and high <= iinfo(d).max]
+    there = [d for d in fitting if canonicalize_dtype(d) == d and iinfo(d).bits >= 8]
+    cure = "a float, such as float32"
+    if there:
+        cure = f"a wider dtype, such as {there[0]}"
+    elif fitting:
+        cure += f", or {fitting[0]}, after config.update('enable_x64', True)"
+    return OverflowError(
+        f"{operation}: the Python integer {said} does not fit {dtype.name}, whose numbers are "
+        f"{own.min} to {own.max}\n  fix: {cure}"
+    )
 
 
 def _levels_to_user() -> int:
@@ -355,7 +379,9 @@ def finfo(dtype: Any) -> Any:
     """
     own = real_of(dtype)
     if not is_float(own):
-        raise ValueError(f"finfo: {_shown(own, False)} is not floating-point; use iinfo")
+        raise noted(
+            ValueError(f"finfo: {_shown(own, False)} is not floating-point\n  fix: use iinfo")
+        )
     return _FINFO(own)
 
 
@@ -369,7 +395,9 @@ def iinfo(dtype: Any) -> Any:
     """
     own = named_dtype(dtype)
     if not is_integer(own):
-        raise ValueError(f"iinfo: {_shown(own, False)} is not an integer type; use finfo")
+        raise noted(
+            ValueError(f"iinfo: {_shown(own, False)} is not an integer type\n  fix: use finfo")
+        )
     return _IINFO(own)
 
 
@@ -476,7 +504,7 @@ def _join(
             return dtype, both_weak and dtype != bool_
     raise ShapeError(
         f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
-        "8-bit floats are never promoted implicitly; convert one of them with astype"
+        "8-bit floats are never promoted implicitly\n  fix: convert one of them with astype"
     )
 
 

@@ -6,8 +6,8 @@ WeftError                                    any of these
 │   └── AxisError       NumPy's AxisError        … an axis: the array has no such one
 ├── DerivativeError   TypeError, ValueError      a derivative that can't be had in this way
 ├── ConcretizationTypeError      TypeError       a traced value is needed as a number, now
-│   └── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
-├── TracerIntegerConversionError TypeError       … as an index or length of Python's
+│   ├── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
+│   └── TracerIntegerConversionError             … as an index or length of Python's
 ├── TracerArrayConversionError   TypeError       … as a NumPy array
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
@@ -167,7 +167,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """
 
 
-class TracerIntegerConversionError(WeftError, TypeError):
+class TracerIntegerConversionError(ConcretizationTypeError):
     """A traced value is needed as a Python integer, such as an index, while it is traced.
 
     Usual causes:

@@ -260,10 +260,7 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
             host = np.asarray(dtype.type(x))
         except OverflowError:
-            raise OverflowError(
-                f"the Python integer {x} does not fit {dtype.name}\n"
-                f"  fix: use a wider dtype, or a value in range"
-            ) from None
+            raise noted(dtypes.not_fitting("array", x, dtype)) from None
         if len(cache) > 4096:
             cache.clear()
         array = cache[key] = Array(host, aval((), dtype, True))

@@ -60,7 +60,10 @@ def whole_number(name: str, x: Any, argument: str) -> int:
         ) from None
     except TypeError:
         raise noted(
-            TypeError(f"{name}: {argument} must be an int; got {type(x).__name__} {x!r}")
+            TypeError(
+                f"{name}: {argument} must be an int; got {type(x).__name__} {x!r:.60}\n"
+                f"  fix: int({argument})"
+            )
         ) from None
 
 
@@ -79,6 +82,9 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
     for n in lengths:
         if n < 0:
             raise noted(
-                errors.ShapeError(f"{name}: lengths must not be negative; got {argument} {lengths}")
+                errors.ShapeError(
+                    f"{name}: lengths must not be negative; got {argument} {lengths}\n"
+                    "  fix: max(n, 0); -1 stands for a length in reshape only"
+                )
             )
     return lengths

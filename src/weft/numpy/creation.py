@@ -134,13 +134,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
             # asarray refuses integers that don't fit
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
         except OverflowError:
-            raise noted(
-                OverflowError(
-                    f"array: a Python integer does not fit {dtype.name}\n  fix: a wider dtype, "
-                    "such as "
-                    f"float32, or 64-bit types: config.update('enable_x64', True)"
-                )
-            ) from None
+            raise noted(dtypes.not_fitting("array", x, dtype)) from None
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
@@ -279,7 +273,8 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
         raise noted(
             TypeError(
                 "array: expected an array, a scalar, or nested lists of those; got "
-                f"{'None' if x is None else type(x).__name__}"
+                f"{'None' if x is None else type(x).__name__}\n"
+                "  fix: numbers only; a list or a dict of arrays holds other things"
             )
         )
     if hasattr(x, "__jax_array__"):
@@ -289,7 +284,7 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
         raise noted(
             TypeError(
                 f"array: expected an array, a scalar, or nested lists of those; got "
-                f"{type(x).__name__}"
+                f"{type(x).__name__}\n  fix: numbers only; numpy.nan stands for what is missing"
             )
         )
     return from_numpy_array(host, dtype, copy)
@@ -444,7 +439,10 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     known = aval_of(lengths, found)
     if current.trace is not _base:
         return on_device(structural.full(known, number), device)
-    host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+    try:
+        host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+    except MemoryError as error:
+        raise noted(error)  # noqa: B904
     asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
     if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
         remember_under(state, _constants, (shape, dtype, number), (host, known, shape))

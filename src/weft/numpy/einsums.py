@@ -38,7 +38,8 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     terms = left.split(",")
     if len(terms) != len(arrays):
         raise ShapeError(
-            f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}"
+            f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}\n"
+            "  fix: the letters of each operand, with commas between: 'ij,jk->ik'"
         )
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
     free = [c for c in _LETTERS if c not in text]
@@ -63,7 +64,8 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             )
         if len(term) != rank:
             raise ShapeError(
-                f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}"
+                f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}\n"
+                "  fix: a letter for each axis; '...' stands for axes in front"
             )
         full.append(term)
     if arrow:
@@ -75,7 +77,9 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
         )
     if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
         raise ShapeError(
-            f"{name}: the output {output!r} must name letters of the operands, once each"
+            f"{name}: the output {output!r} must name letters of the operands, once each\n"
+            f"  fix: some of {''.join(sorted(set(''.join(full))))!r}; a letter that isn't there is "
+            "summed over"
         )
     return full, output, arrays
 
@@ -101,7 +105,10 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
             known = sizes.get(c, 1)
             if known != 1 and n not in (1, known):
                 raise ShapeError(
-                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}"
+                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}: "
+                    f"{', '.join(map(str, shapes))} for {','.join(terms)}\n"
+                    "  fix: another letter for one of them, or an operand with its axes in "
+                    "another order (.T)"
                 )
             sizes[c] = max(known, n)
     return sizes

@@ -99,6 +99,19 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         ) from None
 
 
+def _too_many_dots(name: str, count: int) -> str:
+    return (
+        f"{name}: an index can have one ellipsis (...); got {count}\n  fix: `:` for each other axis"
+    )
+
+
+def _too_many(name: str, x: Any, used: int) -> str:
+    return (
+        f"{name}: too many indices: {x.aval} has {x.ndim} ax{'i' if x.ndim == 1 else 'e'}s, and "
+        f"{used} were indexed\n  fix: at most {x.ndim} of them; None adds an axis"
+    )
+
+
 def parse(name: str, x: Any, index: Any) -> Index:
     """The meaning of `x[index]`.
 
@@ -117,16 +130,9 @@ def parse(name: str, x: Any, index: Any) -> Index:
     used = sum(consumed(k) for k in kinds)
     dots = [i for i, k in enumerate(kinds) if k is Ellipsis]
     if len(dots) > 1:
-        raise noted(
-            errors.IndexingError(f"{name}: an index can have one ellipsis (...); got {len(dots)}")
-        )
+        raise noted(errors.IndexingError(_too_many_dots(name, len(dots))))
     if used > x.ndim:
-        raise noted(
-            errors.IndexingError(
-                f"{name}: too many indices: {x.aval} has {x.ndim} "
-                f"ax{'i' if x.ndim == 1 else 'e'}s, and {used} were indexed"
-            )
-        )
+        raise noted(errors.IndexingError(_too_many(name, x, used)))
     at = dots[0] if dots else len(kinds)
     # an ellipsis for no axes still stands between its neighbours
     missing: list[Any] = [slice(None)] * (x.ndim - used) or [Ellipsis] * len(dots)
@@ -151,7 +157,8 @@ def parse(name: str, x: Any, index: Any) -> Index:
                 raise noted(
                     errors.IndexingError(
                         f"{name}: a mask must have the lengths of the axes that it is for; got "
-                        f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}"
+                        f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}\n"
+                        "  fix: a mask made of the array itself, as x > 0"
                     )
                 )
             parts.extend(LookedUp(axis + i, places) for i, places in enumerate(np.nonzero(k)))
@@ -219,6 +226,11 @@ def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Ex
         f"{name}: an index must be an integer, a slice, ..., None, or an array of integers or "
         f"booleans; got {what}"
     )
+    kind = str(what).partition("[")[0].partition(" ")[0]
+    if kind.startswith(("float", "bfloat")):
+        message += "\n  fix: convert it, int(i) or i.astype(int); a // b divides integers"
+    elif kind == "str":
+        message += "\n  fix: arrays have no named parts: a dict of arrays has"
     return error(message)
 
 

@@ -56,7 +56,11 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
                       f"  fix: {name}([x, y])")
         )  # fmt: skip
     if not parts:
-        raise noted(ValueError(f"{name}: needs at least one array; got none"))
+        raise noted(
+            ValueError(
+                f"{name}: needs at least one array; got none\n  fix: zeros of a shape, for none"
+            )
+        )
     if dtype is not None:
         wanted = wanted_dtype(name, dtype)
         return [cast(value(name, p, f"array {i}"), wanted) for i, p in enumerate(parts)]
@@ -83,8 +87,8 @@ def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
             raise noted(
                 ShapeError(
                     f"{name}: arrays must have the same shape but for axis {axis}; array 0 is "
-                    f"{first}, "
-                    f"array {i} is {other}"
+                    f"{first}, array {i} is {other}\n"
+                    "  fix: x[None] adds an axis; stack makes a new one; pad what is short"
                 )
             )
     return slicing.concatenate(*parts, dimension=axis)
@@ -187,7 +191,7 @@ def _stack(parts: list[Any], axis: int) -> Any:
             raise noted(
                 ShapeError(
                     f"stack: arrays must be of one shape; array 0 is {parts[0].aval}, array {i} "
-                    f"is {p.aval}"
+                    f"is {p.aval}\n  fix: concatenate, if they go one after the other"
                 )
             )
     at = one_axis("stack", axis, len(shape) + 1)

@@ -56,11 +56,17 @@ def contracted(
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
-    fits = x.ndim >= 1 and y.ndim >= 1 and y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]
+    cure = f"axes in another order: {name} sums over the last of a and the last but one of b"
+    if y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]:
+        cure = f"did you mean {name}(b, a)?"
+    elif y.ndim > 1 and x.shape[-1] == y.shape[-1]:
+        cure = f"did you mean {name}(a, b.{'T' if y.ndim == 2 else 'mT'})?"
+    elif x.ndim > 1 and x.shape[-2] == y.shape[-2 if y.ndim > 1 else 0]:
+        cure = f"did you mean {name}(a.{'T' if x.ndim == 2 else 'mT'}, b)?"
     return noted(
         ShapeError(
             f"{name}: axis {i} of {x.aval} and axis {j} of {y.aval} must be of equal length"
-            + (f"\n  fix: did you mean {name}(b, a)?" if fits else "")
+            f"\n  fix: {cure}"
         )
     )
 

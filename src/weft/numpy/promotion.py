@@ -40,7 +40,8 @@ def value(name: str, x: Any, argument: str = "x") -> Any:
             raise noted(
                 TypeError(
                     f"{name}: expected an array or a scalar for {argument}; got "
-                    f"{'None' if x is None else f'a {type(x).__name__}'}"
+                    f"{'None' if x is None else f'a {type(x).__name__}'}\n"
+                    f"  fix: pass an array or a number for {argument}"
                 )
             ) from None
         raise noted(TypeError(f"{name}: {argument}: {error}")) from None

@@ -93,7 +93,11 @@ def arange(
         wanted = dtypes.result_type(*given)
     step = 1 if step is None else step
     if not step:
-        raise noted(ValueError("arange: step must not be 0"))
+        raise noted(
+            ValueError(
+                "arange: step must not be 0\n  fix: linspace(start, stop, num) takes a count"
+            )
+        )
     whole = dtypes.is_integer(wanted) and all(isinstance(v, (int, np.integer)) for v in given)
     if whole and current.trace is not _base:
         length = max(-((int(start) - int(stop)) // int(step)), 0)
@@ -148,7 +152,7 @@ def linspace(
     """
     num = whole_number("linspace", num, "num")
     if num < 0:
-        raise ValueError(f"linspace: num must not be negative; got {num}")
+        raise ValueError(f"linspace: num must not be negative; got {num}\n  fix: max(num, 0)")
     wanted = wanted_dtype("linspace", dtype)
     if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         value("linspace", start, "start"), value("linspace", stop, "stop")

@@ -56,7 +56,11 @@ def integers(name: str, x: Any, argument: str = "indices") -> Any:
     if v.dtype == np.bool_:
         return convert_element_type(v, dtype=dtypes.default_int())
     if not dtypes.is_integer(v.dtype):
-        raise noted(errors.ShapeError(f"{name}: {argument} must be integers; got {v.aval}"))
+        raise noted(
+            errors.ShapeError(
+                f"{name}: {argument} must be integers; got {v.aval}\n  fix: {argument}.astype(int)"
+            )
+        )
     return v
 
 

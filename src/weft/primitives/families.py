@@ -38,7 +38,8 @@ def check_kind(name: str, accepts: str, *avals: Aval) -> None:
     for a in avals:
         if not KINDS[accepts](a.dtype):
             raise ShapeError(
-                f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}"
+                f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}\n"
+                "  fix: convert with .astype"
             )
 
 

@@ -49,7 +49,9 @@ def float_dtype(name: str, dtype: Any, accepts_complex: bool = False) -> Any:
         return dtypes.default_float()
     if not (dtypes.is_float(wanted) or (accepts_complex and dtypes.is_complex(wanted))):
         kinds = "a float or complex dtype" if accepts_complex else "a float dtype"
-        raise ShapeError(f"{name}: dtype must be {kinds}; got {wanted}")
+        raise ShapeError(
+            f"{name}: dtype must be {kinds}; got {wanted}\n  fix: float32, or randint for integers"
+        )
     return wanted
 
 
@@ -59,7 +61,9 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
         return Array(np.array(x, dtype)[()], aval((), dtype))
     v = value(name, x, argument)
     if dtypes.is_complex(v.aval.dtype):
-        raise ShapeError(f"{name}: {argument} must be real; got {v.aval}")
+        raise ShapeError(
+            f"{name}: {argument} must be real; got {v.aval}\n  fix: np.real({argument})"
+        )
     return cast(v, dtype)
 
 
@@ -254,7 +258,10 @@ def randint(
     wanted = wanted_dtype("randint", dtype)
     dtype = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
-        raise ShapeError(f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}")
+        raise ShapeError(
+            f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}\n"
+            "  fix: int32; or uniform for floats"
+        )
     shape = shape_tuple("randint", shape)
     low, span = _bounds(minval, maxval, dtype)
     if span is None:
@@ -278,7 +285,10 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
             continue
         v = value("randint", x, argument)
         if not dtypes.is_integer(v.aval.dtype):
-            raise ShapeError(f"randint: {argument} must be of an integer dtype; got {v.aval}")
+            raise ShapeError(
+                f"randint: {argument} must be of an integer dtype; got {v.aval}\n"
+                f"  fix: int({argument})"
+            )
         bounds.append(_clipped(v, dtype))
     (low, _), (high, beyond) = bounds
     span = cast(high, counts) - cast(low, counts)

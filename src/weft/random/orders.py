@@ -92,10 +92,14 @@ def _elements(name: str, x: Any, argument: str) -> Any:
     if v.ndim:
         return v
     if not dtypes.is_integer(v.dtype):
-        raise TypeError(f"{name}: {argument} must be an array or an int; got {v.aval}")
+        raise TypeError(
+            f"{name}: {argument} must be an array or an int; got {v.aval}\n  fix: int({argument})"
+        )
     n = whole_number(name, x, argument)
     if n < 0:
-        raise ValueError(f"{name}: {argument} must not be negative; got {n}")
+        raise ValueError(
+            f"{name}: {argument} must not be negative; got {n}\n  fix: a length, 0 or more"
+        )
     return _range(n)
 
 
@@ -135,7 +139,9 @@ def choice(
         empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
         return structural.zeros(aval(empty, x.dtype))
     if not n:
-        raise ShapeError(f"choice: expected at least one element to choose from; got {x.aval}")
+        raise ShapeError(
+            f"choice: expected at least one element to choose from; got {x.aval}\n  fix: shape=(0,)"
+        )
     if not replace and draws > n:
         raise ShapeError(
             f"choice: can't draw {draws} of {n} elements without replacement\n  fix: replace=True"
@@ -151,7 +157,8 @@ def choice(
     weights = inexact("choice", value("choice", p, "p"))
     if weights.shape != (n,):
         raise ShapeError(
-            f"choice: p must have one element for each of the {n} slices; got {weights.aval}"
+            f"choice: p must have one element for each of the {n} slices; got {weights.aval}\n"
+            f"  fix: p of shape ({n},)"
         )
     draw = weighted if replace else weighted_once
     return take(x, draw(data, weights, shape=shape), axis)

@@ -146,7 +146,9 @@ def key(seed: int | ArrayLike, *, impl: str | None = None) -> Key:
 
 def _seeded(name: str, seed: Any, impl: str | None) -> Any:
     if impl not in (None, thread.default_prng_impl):  # of which there is one
-        raise ValueError(f"{name}: impl must be 'threefry2x32' or None; got {impl!r}")
+        raise ValueError(
+            f"{name}: impl must be 'threefry2x32' or None; got {impl!r}\n  fix: leave it out"
+        )
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         number = int(seed)
         if not -(2**63) <= number < 2**64:
@@ -161,7 +163,11 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
     if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
         raise ShapeError(
             f"{name}: seed must be an integer scalar; got {x.aval}"
-            + (f"\n  fix: vmap({name}) makes a key of each" if x.aval.ndim else "")
+            + (
+                f"\n  fix: vmap({name}) makes a key of each"
+                if x.aval.ndim
+                else f"\n  fix: a whole number, {name}(0)"
+            )
         )
     low = cast(x, _WORD)
     high: Any = literal(0, _WORD)
@@ -310,7 +316,10 @@ def fold_in(key: ArrayLike | Key, data: int | ArrayLike) -> Any:
     else:
         x = value("fold_in", data, "data")
         if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-            raise ShapeError(f"fold_in: data must be an integer scalar; got {x.aval}")
+            raise ShapeError(
+                f"fold_in: data must be an integer scalar; got {x.aval}\n"
+                "  fix: a number, such as that of a step; vmap over data for a key of each"
+            )
         number = cast(x, _WORD)
     return like(key, _fold_in(words, number))
 
@@ -340,7 +349,10 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
     if wanted is None:
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
-        raise ShapeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
+        raise ShapeError(
+            f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}\n"
+            "  fix: uint8, uint16, uint32 or uint64; randint for other integers"
+        )
     return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 

@@ -1,7 +1,7 @@
 """Tracebacks show the user's frames; weft's own are folded away.
 
 A traced function is called by weft, which is called by the user: ten of weft's frames for one of
-theirs. Where an error passes a public function of weft (`core/source.py: note_user_line, located`),
+theirs. Where an error passes a public function of weft (`user_lines.py: noted`, `located`),
 the frames of weft are taken out of its traceback. That is done on the way of an error only. The
 whole traceback stays, as `error.unfiltered_traceback`; `weft.config.update("traceback_filtering",
 "off")` leaves tracebacks alone. Knows frames and files; knows nothing of what went wrong.
@@ -15,13 +15,13 @@ import sys
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..config import thread
+from .config import thread
 
 _REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 'off') keeps them"
 
 
 class _Files:
-    """The folders of weft's files, and of libraries that it calls: set by `core/source.py`."""
+    """The folders of weft's files, and of libraries that it calls: set by `user_lines.py`."""
 
     inside = ""
     libraries: tuple[str, ...] = ()
