@@ -129,8 +129,8 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
-    except (TypeError, ValueError):
-        why = "an array is none, but x.dtype is" if hasattr(dtype, "aval") else error
+    except (TypeError, ValueError) as error:
+        why: Any = "an array is none, but x.dtype is" if hasattr(dtype, "aval") else error
         raise TypeError(
             f"{dtype!r:.60} is not a dtype: {why}\n"
             "  fix: a name, such as 'float32', or a class, such as weft.numpy.float32"

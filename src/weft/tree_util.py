@@ -102,6 +102,10 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
       >>> tree_unflatten(treedef, [x * 10 for x in leaves])
       (10, {'a': 20})
     """
+    if not isinstance(treedef, PyTreeDef):
+        raise noted(
+            _not_first("tree_unflatten", "a treedef", treedef, "tree_unflatten(treedef, leaves)")
+        )
     return treedef.unflatten(leaves)
 
 
@@ -140,10 +144,22 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
       {'a': 11, 'b': (22, 33)}
     """
     leaves, treedef = flatten(tree, is_leaf)
-    if not rest:
-        return treedef.unflatten(list(map(f, leaves)))
-    columns = [_aligned(treedef, other, i, "tree_map") for i, other in enumerate(rest, 2)]
-    return treedef.unflatten(list(map(f, leaves, *columns)))
+    try:
+        if not rest:
+            return treedef.unflatten(list(map(f, leaves)))
+        columns = [_aligned(treedef, other, i, "tree_map") for i, other in enumerate(rest, 2)]
+        return treedef.unflatten(list(map(f, leaves, *columns)))
+    except TypeError:
+        if callable(f):
+            raise
+        raise noted(_not_first("tree_map", "a function", f, "tree_map(f, tree)")) from None
+
+
+def _not_first(name: str, expected: str, got: Any, right: str) -> TypeError:
+    return TypeError(
+        f"{name}: expected {expected} as the first argument; got a {type(got).__name__}\n"
+        f"  fix: {right}"
+    )
 
 
 def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[Any]:
@@ -195,6 +211,13 @@ def tree_reduce(
     """
     leaves = flatten(tree, is_leaf)[0]
     if initializer is _NOTHING:
+        if not leaves:
+            raise noted(
+                TypeError(
+                    f"tree_reduce: expected a tree with leaves; got {tree!r:.60}\n"
+                    "  fix: an initializer, which is the result where there is none"
+                )
+            )
         return functools.reduce(function, leaves)
     return functools.reduce(function, leaves, initializer)
 
