@@ -215,7 +215,13 @@ DTYPES = [
     Wrong(
         lambda: np.ones(2, "floaty"), TypeError, "ones", ("'floaty' is not a dtype",), "'float32'"
     ),
-    Wrong(lambda: np.ones(2, x), TypeError, "ones", ("an array is none",), "x.dtype"),
+    Wrong(
+        lambda: np.ones(2, x),
+        TypeError,
+        "ones",
+        ("an array is not a dtype", "float32[3]"),
+        "x.dtype",
+    ),
     Wrong(
         lambda: np.array(300, np.uint8),
         OverflowError,

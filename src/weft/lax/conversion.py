@@ -1,13 +1,34 @@
 """Conversions between dtypes."""
 
+from typing import Any
+
+import numpy as np
+
 from .. import dtypes
-from ..core.array import Array
+from ..core.array import Array, as_value
 from ..core.source import located
 from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
 from .operands import scalar_as, whole
 
-__all__ = ["bitcast_convert_type", "convert_element_type", "reduce_precision"]
+__all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_precision"]
+
+
+@located
+def dtype(x: ArrayLike) -> np.dtype[Any]:
+    """The dtype of an array or scalar.
+
+    Args:
+      x: an array, or a Python scalar, whose dtype is the default one of its kind.
+    Returns: NumPy's dtype object.
+    Raises: TypeError: `x` is no array.
+    Example:
+      >>> from weft import lax
+      >>> lax.dtype(1.5)
+      dtype('float32')
+    Source: JAX, `jax.lax.dtype`.
+    """
+    return as_value(x).dtype
 
 
 @located

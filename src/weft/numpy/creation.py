@@ -11,9 +11,11 @@ from ..config import caches, thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
+from ..core.number_ranges import not_fitting
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
+from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -134,7 +136,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
             # asarray refuses integers that don't fit
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
         except OverflowError:
-            raise noted(dtypes.not_fitting("array", x, dtype)) from None
+            raise noted(not_fitting("array", x, dtype)) from None
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
@@ -197,7 +199,8 @@ def _from_nested(x: Any, dtype: Any) -> Any:
     ]
     if dtype is None:
         dtype = dtypes.result_type(*leaves)
-    if all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves):
+    concrete = all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves)
+    if concrete and not is_extended(dtype):
         return _regular(_hosts(x), dtype)
     return _stacked(x, dtype)
 
@@ -270,24 +273,18 @@ def structural_stack(parts: Sequence[Any]) -> Any:
 
 def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
     if x is None or isinstance(x, (str, bytes, dict, set)):
-        raise noted(
-            TypeError(
-                "array: expected an array, a scalar, or nested lists of those; got "
-                f"{'None' if x is None else type(x).__name__}\n"
-                "  fix: numbers only; a list or a dict of arrays holds other things"
-            )
-        )
+        raise _no_array("None" if x is None else type(x).__name__)
     if hasattr(x, "__jax_array__"):
         return array(x.__jax_array__(), dtype, copy)
     host = np.asarray(x)
     if host.dtype == object:
-        raise noted(
-            TypeError(
-                f"array: expected an array, a scalar, or nested lists of those; got "
-                f"{type(x).__name__}\n  fix: numbers only; numpy.nan stands for what is missing"
-            )
-        )
+        raise _no_array(type(x).__name__)
     return from_numpy_array(host, dtype, copy)
+
+
+def _no_array(got: str) -> Exception:
+    text = f"array: expected an array, a scalar, or nested lists of those; got {got}"
+    return noted(TypeError(f"{text}\n  fix: numbers only; numpy.nan stands for what is missing"))
 
 
 def asarray(
@@ -437,7 +434,9 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if current.trace is not _base:
+    if is_extended(found) and number:
+        raise noted(no_numbers(name, f"dtype {found}"))
+    if current.trace is not _base or is_extended(found):
         return on_device(structural.full(known, number), device)
     try:
         host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
@@ -471,6 +470,8 @@ def full(
 
 def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = False) -> Any:
     if fill_value.__class__ in SCALARS:
+        if is_extended(dtype):
+            raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
         if dtype is None:
             x = as_value(fill_value)
         else:

@@ -36,6 +36,7 @@ from .structural import (
 concatenate = Primitive(
     "concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000
 )
+concatenate.takes_keys = True
 
 
 @concatenate.type
@@ -107,6 +108,7 @@ pad = Primitive(
     "ones crop.",
     host_limit=2_000_000,
 )
+pad.takes_keys = True
 
 Padding = tuple[tuple[int, int, int], ...]
 
@@ -214,6 +216,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
 # --- rev ---
 
 rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host_limit=None)
+rev.takes_keys = True
 
 
 @rev.type
@@ -252,6 +255,7 @@ slice_ = Primitive(
     "Every `strides`-th element from `start` to before `limit`, along each axis.",
     host_limit=None,
 )
+slice_.takes_keys = True
 
 
 @slice_.type
@@ -322,6 +326,7 @@ def _(
 split = Primitive(
     "split", "Parts of lengths `sizes` along an axis.", multiple=True, host_limit=None
 )
+split.takes_keys = True
 
 
 @split.type
