@@ -28,7 +28,9 @@ import ml_dtypes
 import numpy as np
 
 from .config import thread
+from .errors import ShapeError
 from .extended_dtypes import KEY, ExtendedDType, extended, is_extended, prng_key
+from .user_lines import noted
 
 # Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
 # fmt: off
@@ -133,7 +135,10 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
+        raise TypeError(
+            f"{dtype!r:.60} is not a dtype: {error}\n"
+            "  fix: a name, such as 'float32', or a class, such as weft.numpy.float32"
+        ) from None
     found = _SAME.get(own.newbyteorder("="))
     if found is None:
         raise TypeError(
@@ -153,14 +158,16 @@ def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
       >>> requested_dtype("float16", "zeros")
       dtype('float16')
     """
+    if hasattr(dtype, "aval"):
+        raise TypeError(f"an array is not a dtype; got {dtype.aval}\n  fix: x.dtype")
     found = canonicalize_dtype(dtype)
     if thread.x64 or dtype in (int, float, complex) or not isinstance(dtype, (np.dtype, type, str)):
         return found
     own = named_dtype(dtype)
     if own != found:
         warnings.warn(
-            f"{operation}: dtype {own} was asked for, and truncated to {found}, because 64-bit "
-            "types are off. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
+            f"Explicitly requested dtype {own} is not there, as 64-bit types are off: {operation} "
+            f"gives {found}. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
             'config.update("enable_x64", True) before arrays are made.',
             UserWarning,
             stacklevel=_levels_to_user(),
@@ -365,7 +372,9 @@ def finfo(dtype: Any) -> Any:
     """
     own = real_of(dtype)
     if not is_float(own):
-        raise ValueError(f"finfo: {_shown(own, False)} is not floating-point; use iinfo")
+        raise noted(
+            ValueError(f"finfo: {_shown(own, False)} is not floating-point\n  fix: use iinfo")
+        )
     return _FINFO(own)
 
 
@@ -379,7 +388,9 @@ def iinfo(dtype: Any) -> Any:
     """
     own = named_dtype(dtype)
     if not is_integer(own):
-        raise ValueError(f"iinfo: {_shown(own, False)} is not an integer type; use finfo")
+        raise noted(
+            ValueError(f"iinfo: {_shown(own, False)} is not an integer type\n  fix: use finfo")
+        )
     return _IINFO(own)
 
 
@@ -441,6 +452,11 @@ def promote(
     """
     # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
     x64 = thread.x64
+    if thread.numpy_dtype_promotion == "strict" and not _meets(dtype_a, weak_a, dtype_b, weak_b):
+        raise ShapeError(
+            f"{_shown(dtype_a, weak_a)} and {_shown(dtype_b, weak_b)} are not promoted to one "
+            "dtype: numpy_dtype_promotion is 'strict'\n  fix: convert one of them with astype"
+        )
     try:
         return _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b]
     except KeyError:
@@ -450,11 +466,21 @@ def promote(
     return result
 
 
+def _meets(a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool) -> bool:
+    """True if two operands are of one dtype, but for a Python scalar of that kind or a lesser."""
+    if weak_a and weak_b:
+        return True
+    if not (weak_a or weak_b):
+        return a == b
+    rank = [0 if k == _BOOL else 1 if k & (_SIGNED | _UNSIGNED) else k for k in map(_kind, (a, b))]
+    return 0 < rank[weak_b] <= rank[weak_a]
+
+
 def _join(
     a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool
 ) -> tuple[np.dtype[Any], bool]:
     if float0 in (a, b):
-        raise TypeError(
+        raise ShapeError(
             f"no operation takes float0 (operands: {_shown(a, weak_a)} and {_shown(b, weak_b)}): "
             "it is the type of a derivative with respect to an integer, and holds no value"
         )
@@ -476,9 +502,9 @@ def _join(
                 return _WEAK[node](), True
             dtype = canonicalize_dtype(_BY_NAME[node])
             return dtype, both_weak and dtype != bool_
-    raise TypeError(
+    raise ShapeError(
         f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
-        "8-bit floats are never promoted implicitly; convert one of them with astype"
+        "8-bit floats are never promoted implicitly\n  fix: convert one of them with astype"
     )
 
 

@@ -265,11 +265,11 @@ def over_segments(
     name = f"segment_{kind}"
     x, ids = np.asarray(data), np.asarray(segment_ids)
     if not dtypes.is_integer(ids.dtype):
-        raise TypeError(f"{name}: segment_ids must be integers; got {ids.aval}")
+        raise errors.ShapeError(f"{name}: segment_ids must be integers; got {ids.aval}")
     if not x.ndim:  # each segment number stands for the same scalar
         x = np.broadcast_to(x, ids.shape[:1])
     if ids.shape != x.shape[:1]:
-        raise ValueError(
+        raise errors.ShapeError(
             f"{name}: expected a segment number for each slice along the first axis of data, "
             f"{x.aval}; got {ids.aval}"
         )

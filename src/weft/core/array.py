@@ -12,6 +12,7 @@ from .. import dtypes, errors
 from ..extended_dtypes import KEY, host_dtype, is_extended, no_numbers, stored
 from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
+from .number_ranges import not_fitting
 from .placement import ArrayType
 from .source import noted
 from .trace import current
@@ -268,10 +269,7 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
             if is_extended(dtype):
                 host = host.view(host_dtype(dtype))
         except OverflowError:
-            raise OverflowError(
-                f"the Python integer {x} does not fit {dtype.name}\n"
-                f"  fix: use a wider dtype, or a value in range"
-            ) from None
+            raise noted(not_fitting("array", x, dtype)) from None
         if len(cache) > 4096:
             cache.clear()
         array = cache[key] = Array(host, aval((), dtype, True))

@@ -15,6 +15,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
+from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
@@ -217,7 +218,7 @@ def _(
 
 def forward_mode(name: str) -> TypeError:
     """The error for pushing tangents through a function of which only the vjp is known."""
-    return TypeError(
+    return DerivativeError(
         f"{name}: forward-mode differentiation (jvp, jacfwd, linearize) of a custom_vjp function: "
         "only its reverse-mode rule is known\n  fix: use custom_jvp, which serves both modes"
     )

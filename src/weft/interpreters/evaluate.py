@@ -20,6 +20,7 @@ from ..core.array import Array, Tracer
 from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
+from ..core.source import note_user_line
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
 from ..runtime import buffer as buffers, client, host_memory
@@ -95,7 +96,11 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
-        host = array._host = placing.gather(array)
+        try:
+            host = array._host = placing.gather(array)
+        except errors.WeftError as error:  # what failed may have begun at an earlier line
+            note_user_line(error)
+            raise
         return host
 
     def constrained(self, array: Array, sharding: NamedSharding) -> Array:
@@ -115,7 +120,11 @@ class EvaluateTrace(Trace):
     def wait(self, array: Array) -> None:
         """Waits for an array; errors of its computation appear here."""
         if array._buffer is not None:
-            buffers.block_until_ready(array._buffer)
+            try:
+                buffers.block_until_ready(array._buffer)
+            except errors.WeftError as error:
+                note_user_line(error)
+                raise
         elif array._host is None:
             self.fetch(array)
 

@@ -16,6 +16,7 @@ from ..core.primitive import Primitive
 from ..core.source_location import SourceLocation, at_location, location_of, locations_wanted
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
+from ..errors import DerivativeError
 from ..primitives.structural import add, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
@@ -302,7 +303,7 @@ class CustomPullback:
         self.in_avals, self.mask, self.out_avals = in_avals, mask, out_avals
 
     def push(self, residuals: Any, tangents: Any, trace: Trace) -> Any:
-        raise TypeError(
+        raise DerivativeError(
             f"{self.rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
             "custom_vjp function: only its reverse-mode rule is known\n"
             "  fix: use custom_jvp, which serves both modes"

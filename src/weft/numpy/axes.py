@@ -18,7 +18,7 @@ def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
     if not -ndim <= i < ndim:
         what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
         raise noted(
-            ValueError(
+            errors.AxisError(
                 f"{name}: {argument} {i} is out of range for {what} {ndim} "
                 f"ax{'i' if ndim == 1 else 'e'}s"
                 f"\n  fix: an axis from {-ndim} to {ndim - 1}"
@@ -36,7 +36,7 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
     if isinstance(axis, SEQUENCES):
         axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
         if len(set(axes)) != len(axes):
-            raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
+            raise noted(errors.ShapeError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
     return (one_axis(name, axis, of, argument),)
 
@@ -73,7 +73,10 @@ def whole_number(name: str, x: Any, argument: str) -> int:
         ) from None
     except TypeError:
         raise noted(
-            TypeError(f"{name}: {argument} must be an int; got {type(x).__name__} {x!r}")
+            TypeError(
+                f"{name}: {argument} must be an int; got {type(x).__name__} {x!r:.60}\n"
+                f"  fix: int({argument})"
+            )
         ) from None
 
 
@@ -92,6 +95,9 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
     for n in lengths:
         if n < 0:
             raise noted(
-                ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}")
+                errors.ShapeError(
+                    f"{name}: lengths must not be negative; got {argument} {lengths}\n"
+                    "  fix: max(n, 0); -1 stands for a length in reshape only"
+                )
             )
     return lengths

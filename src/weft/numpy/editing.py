@@ -8,6 +8,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
+from ..errors import IndexingError, ShapeError
 from ..primitives import comparison, selection, structural
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
@@ -31,10 +32,10 @@ def _places(name: str, obj: Any, n: int) -> Any:
     found = np.asarray(known(name, obj, "obj"))
     if found.dtype == bool:
         if found.shape != (n,):
-            raise ValueError(f"{name}: a boolean obj must be of shape ({n},); got {found.shape}")
+            raise ShapeError(f"{name}: a boolean obj must be of shape ({n},); got {found.shape}")
         return np.flatnonzero(found), False
     if found.dtype.kind not in "iu":
-        raise TypeError(f"{name}: obj must be integers, booleans or a slice; got {found.dtype}")
+        raise ShapeError(f"{name}: obj must be integers, booleans or a slice; got {found.dtype}")
     return found, found.ndim == 0
 
 
@@ -68,7 +69,7 @@ def delete(
     places, _ = _places("delete", obj, n)
     places = np.atleast_1d(places)
     if ((places < -n) | (places >= n)).any():
-        raise IndexError(
+        raise IndexingError(
             f"delete: index {places.tolist()} is out of range for axis {i} of {x.aval}"
         )
     keep = np.ones(n, bool)
@@ -130,7 +131,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     else:
         places, single = _places("insert", obj, n)
         if ((places < -n) | (places > n)).any():
-            raise IndexError(
+            raise IndexingError(
                 f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}"
             )
         places = np.where(places < 0, places + n, places)

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.contraction import dot_general
 from ..primitives import arithmetic, structural
 from ..primitives.contraction import narrower
@@ -33,7 +34,7 @@ Terms = list[str]
 def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]:
     """(the letters of each operand, those of the output, the operands); without ellipses."""
     if not operands:
-        raise ValueError(f"{name}: needs subscripts and operands; got nothing")
+        raise ShapeError(f"{name}: needs subscripts and operands; got nothing")
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
@@ -41,8 +42,9 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
-        raise ValueError(
-            f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}"
+        raise ShapeError(
+            f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}\n"
+            "  fix: the letters of each operand, with commas between: 'ij,jk->ik'"
         )
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
     dots = 0
@@ -55,7 +57,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
         if "..." in term:
             count = rank - len(term.replace("...", ""))
             if count < 0:
-                raise ValueError(
+                raise ShapeError(
                     f"{name}: subscripts {term!r} have more letters than operand {i} has axes "
                     f"({rank})"
                 )
@@ -65,8 +67,9 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
                 f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}"
             )
         if len(term) != rank:
-            raise ValueError(
-                f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}"
+            raise ShapeError(
+                f"{name}: subscripts {term!r} name {len(term)} axes; operand {i} has {rank}\n"
+                "  fix: a letter for each axis; '...' stands for axes in front"
             )
         full.append(term)
     if arrow:
@@ -77,8 +80,10 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             sorted(c for c, n in counts.items() if n == 1 and c not in spelled)
         )
     if len(set(output)) != len(output) or any(c not in "".join(full) for c in output):
-        raise ValueError(
-            f"{name}: the output {output!r} must name letters of the operands, once each"
+        raise ShapeError(
+            f"{name}: the output {output!r} must name letters of the operands, once each\n"
+            f"  fix: some of {''.join(sorted(set(''.join(full))))!r}; a letter that isn't there is "
+            "summed over"
         )
     return full, output, arrays
 
@@ -119,8 +124,11 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
         for c, n in zip(term, shape, strict=True):
             known = sizes.get(c, 1)
             if known != 1 and n not in (1, known):
-                raise ValueError(
-                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}"
+                raise ShapeError(
+                    f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}: "
+                    f"{', '.join(map(str, shapes))} for {','.join(terms)}\n"
+                    "  fix: another letter for one of them, or an operand with its axes in "
+                    "another order (.T)"
                 )
             sizes[c] = n if known == 1 else known
     return sizes

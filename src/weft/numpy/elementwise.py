@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..config import thread
 from ..core.array import Array, literal
+from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
     arithmetic,
@@ -152,7 +153,7 @@ def fabs(x: ArrayLike, /) -> Array:
     """
     x = inexact("fabs", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
-        raise noted(TypeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
+        raise noted(ShapeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
     return arithmetic.abs_(x)  # type: ignore[no-any-return]
 
 
@@ -192,7 +193,7 @@ _square = unary(arithmetic.square, "square")
 def _floor_divide(x: Any, y: Any) -> Any:
     dtype = x.aval.dtype
     if dtypes.is_complex(dtype):
-        raise TypeError(f"floor_divide: expected real operands; got {x.aval} and {y.aval}")
+        raise ShapeError(f"floor_divide: expected real operands; got {x.aval} and {y.aval}")
     if dtypes.is_unsigned(dtype):
         return arithmetic.div(x, y)
     if dtypes.is_integer(dtype):
@@ -429,7 +430,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     check_ranks("hypot", x1, x2)
     x, y = promote_values("hypot", x1, x2, to_inexact=True)
     if dtypes.is_complex(x.aval.dtype):
-        raise noted(ValueError("hypot: expected real operands; got complex ones"))
+        raise noted(ShapeError("hypot: expected real operands; got complex ones"))
     return _hypot(x, y)  # type: ignore[no-any-return]
 
 

@@ -11,6 +11,7 @@ from ..config import thread
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
 from ..typing import ArrayLike
 from .elementwise import one, two
@@ -194,7 +195,7 @@ isfinite.__doc__ = one("True where it is neither infinite nor NaN.", f"np.isfini
 def _is_infinity(name: str, x: Any, infinity: float) -> Any:
     x = value(name, x)
     if dtypes.is_complex(x.dtype):
-        raise noted(ValueError(f"{name}: expected a real operand; got {x.aval}"))
+        raise noted(ShapeError(f"{name}: expected a real operand; got {x.aval}"))
     return _never(x) if is_whole(x) else comparison.eq(x, literal(infinity, x.dtype))
 
 

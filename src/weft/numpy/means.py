@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import arithmetic, complex_numbers, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
@@ -114,9 +115,9 @@ def deviation(
     """A variance, or its square root."""
     found, _ = mean_dtypes(x, dtype)
     if dtype is not None and not dtypes.is_inexact(found):
-        raise noted(ValueError(f"{name}: dtype must be inexact; got {found.name}"))
+        raise noted(ShapeError(f"{name}: dtype must be inexact; got {found.name}"))
     if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(found):
-        raise noted(ValueError(f"{name}: dtype must be complex for {x.aval}; got {found.name}"))
+        raise noted(ShapeError(f"{name}: dtype must be complex for {x.aval}; got {found.name}"))
     real = dtypes.real_of(found) if dtype is None else found
     wide = wide_of(found)
     weak = x.aval.weak_type and dtype is None

@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, structural
 from ..typing import ArrayLike
@@ -34,7 +35,7 @@ __all__ = [
 def _coefficients(name: str, p: Any, argument: str = "p") -> Any:
     x = atleast_1d(array(p) if isinstance(p, (list, tuple)) else value(name, p, argument))
     if x.ndim != 1:
-        raise ValueError(f"{name}: coefficients have one axis; got {argument} {x.aval}")
+        raise ShapeError(f"{name}: coefficients have one axis; got {argument} {x.aval}")
     return x
 
 
@@ -186,7 +187,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     if constants.size == 1:
         constants = structural.widen(constants, (m,))
     if constants.size != m:
-        raise ValueError(
+        raise ShapeError(
             f"polyint: needs a constant for each of {m} integrals; got {constants.size}"
         )
     for i in range(m):
@@ -212,7 +213,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     v = value("vander", x)
     if v.ndim != 1:
-        raise ValueError(f"vander: expected one axis; got {v.aval}")
+        raise ShapeError(f"vander: expected one axis; got {v.aval}")
     count = v.size if N is None else whole_number("vander", N, "N")
     if count < 0:
         raise ValueError(f"vander: N must not be negative; got {count}")

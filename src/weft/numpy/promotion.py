@@ -15,6 +15,7 @@ from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
 from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..extended_dtypes import KEY, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
@@ -43,7 +44,8 @@ def value(name: str, x: Any, argument: str = "x") -> Any:
             raise noted(
                 TypeError(
                     f"{name}: expected an array or a scalar for {argument}; got "
-                    f"{'None' if x is None else f'a {type(x).__name__}'}"
+                    f"{'None' if x is None else f'a {type(x).__name__}'}\n"
+                    f"  fix: pass an array or a number for {argument}"
                 )
             ) from None
         raise noted(TypeError(f"{name}: {argument}: {error}")) from None
@@ -110,7 +112,7 @@ def promote_values(
         for x in xs[1:]:
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
-        raise noted(TypeError(f"{name}: {error}")) from None
+        raise noted(ShapeError(f"{name}: {error}")) from None
     if dtype is KEY and (to_inexact or to_number):
         raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):

@@ -6,6 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -116,9 +117,9 @@ def _quantiles(
         )
     x, qs = inexact(name, a), inexact(name, q)
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(qs.dtype):
-        raise ValueError(f"{name}: complex numbers have no order; got {x.aval}")
+        raise ShapeError(f"{name}: complex numbers have no order; got {x.aval}")
     if qs.ndim > 1:
-        raise ValueError(f"{name}: q must be a scalar or have one axis; got {qs.aval}")
+        raise ShapeError(f"{name}: q must be a scalar or have one axis; got {qs.aval}")
     if percent:
         qs = arithmetic.div(qs, literal(100.0, qs.aval.dtype))
     axes = all_axes(name, axis, x)

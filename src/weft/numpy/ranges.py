@@ -11,7 +11,7 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
-from ..errors import ConcretizationTypeError
+from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.operands import uncommitted
 from ..primitives import (
     arithmetic,
@@ -99,7 +99,11 @@ def arange(
         wanted = dtypes.result_type(*given)
     step = 1 if step is None else step
     if not step:
-        raise noted(ValueError("arange: step must not be 0"))
+        raise noted(
+            ValueError(
+                "arange: step must not be 0\n  fix: linspace(start, stop, num) takes a count"
+            )
+        )
     whole = dtypes.is_integer(wanted) and all(isinstance(v, (int, np.integer)) for v in given)
     if whole and current.trace is not _base:
         length = max(-((int(start) - int(stop)) // int(step)), 0)
@@ -327,7 +331,7 @@ def meshgrid(
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij'; got {indexing!r}")
     xs = [value("meshgrid", x, f"argument {i}") for i, x in enumerate(xi)]
     if any(x.ndim > 1 for x in xs):
-        raise ValueError(
+        raise ShapeError(
             f"meshgrid: expected arrays of one axis; got {', '.join(str(x.aval) for x in xs)}"
         )
     places = list(range(len(xs)))
@@ -379,7 +383,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     for i, a in enumerate(args):
         x = value("ix_", a, f"argument {i}")
         if x.ndim != 1:
-            raise ValueError(f"ix_: expected arrays of one axis; got {x.aval}")
+            raise ShapeError(f"ix_: expected arrays of one axis; got {x.aval}")
         if dtypes.is_bool(x.dtype):
             x = from_numpy(
                 np.flatnonzero(known("ix_", x, f"argument {i}")).astype(dtypes.default_int())

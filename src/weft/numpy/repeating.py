@@ -10,7 +10,7 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
-from ..errors import ConcretizationTypeError
+from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
@@ -97,9 +97,9 @@ def repeat(
         return _repeat_traced(x, counts, i, total_repeat_length)  # type: ignore[no-any-return]
     counts = np.asarray(counts)
     if counts.dtype.kind not in "iu":
-        raise TypeError(f"repeat: repeats must be integers; got {counts.dtype}")
+        raise ShapeError(f"repeat: repeats must be integers; got {counts.dtype}")
     if counts.ndim > 1 or counts.size not in (1, n):
-        raise ValueError(
+        raise ShapeError(
             f"repeat: repeats must be one number or one for each of the {n} elements; got shape "
             f"{counts.shape}"
         )
@@ -168,7 +168,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
     if len(axes) == 1:
         axes = axes * len(shifts)
     if len(shifts) != len(axes):
-        raise ValueError(
+        raise ShapeError(
             f"roll: shift and axis must be equally many; got {len(shifts)} and {len(axes)}"
         )
     for s, i in zip(shifts, axes, strict=True):

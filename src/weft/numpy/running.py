@@ -8,6 +8,7 @@ from ..core.array import Array
 from ..core.primitive import Primitive
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import cumulative, reduction, slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis
@@ -34,7 +35,7 @@ def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: An
     i = 0 if axis is None else one_axis(name, axis, ndim)
     if not (x.aval.size if axis is None else x.aval.shape[i]):
         raise noted(
-            ValueError(
+            ShapeError(
                 f"{name}: an empty {x.aval} has no element to point to"
                 + ("" if axis is None else f" along axis {i}")
             )

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -79,7 +80,7 @@ def average(
         if w.shape != x.shape:
             axes = all_axes("average", axis, x)
             if axis is None or w.ndim != len(axes) or w.shape != tuple(x.shape[i] for i in axes):
-                raise TypeError(
+                raise ShapeError(
                     f"average: weights must be of the shape of `a`, or of its axes; got {w.aval} "
                     f"for {x.aval}"
                 )
@@ -125,14 +126,14 @@ def cov(
     wanted = wanted_dtype("cov", dtype)
     x = inexact("cov", m)
     if x.ndim > 2:
-        raise ValueError(f"cov: expected one or two axes; got {x.aval}")
+        raise ShapeError(f"cov: expected one or two axes; got {x.aval}")
     x = atleast_2d(x)
     if not rowvar and x.shape[0] != 1:
         x = structural.transpose(x, permutation=(1, 0))
     if y is not None:
         z = inexact("cov", y)
         if z.ndim > 2:
-            raise ValueError(f"cov: expected one or two axes; got y {z.aval}")
+            raise ShapeError(f"cov: expected one or two axes; got y {z.aval}")
         z = atleast_2d(z)
         if not rowvar and z.shape[0] != 1:
             z = structural.transpose(z, permutation=(1, 0))
@@ -146,7 +147,7 @@ def cov(
         if given is not None:
             v = cast(value("cov", given, name), dtypes.real_of(x.dtype))
             if v.shape != (n,):
-                raise ValueError(f"cov: {name} must be of shape ({n},); got {v.aval}")
+                raise ShapeError(f"cov: {name} must be of shape ({n},); got {v.aval}")
             w = v if w is None else arithmetic.mul(w, v)
     if w is None:
         middle = mean(x, 1, keepdims=True)
@@ -294,7 +295,7 @@ def histogram(
     else:
         w = ravel(value("histogram", weights, "weights"))
         if w.shape != x.shape:
-            raise ValueError(
+            raise ShapeError(
                 f"histogram: weights must be of the shape of `a`; got {w.aval} for {x.aval}"
             )
     edges = histogram_bin_edges(x, bins, range, weights)
@@ -377,12 +378,12 @@ def histogramdd(
     else:
         x = inexact("histogramdd", sample)
     if x.ndim != 2:
-        raise ValueError(f"histogramdd: expected an array [n, d]; got {x.aval}")
+        raise ShapeError(f"histogramdd: expected an array [n, d]; got {x.aval}")
     n, d = x.shape
     sides = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     ranges = [None] * d if range is None else list(range)
     if len(sides) != d or len(ranges) != d:
-        raise ValueError(
+        raise ShapeError(
             f"histogramdd: needs bins and range for each of {d} axes; got {len(sides)} and "
             f"{len(ranges)}"
         )
@@ -433,9 +434,9 @@ def bincount(
     """
     v = value("bincount", x)
     if not dtypes.is_integer(v.dtype) and not dtypes.is_bool(v.dtype):
-        raise TypeError(f"bincount: expected integers; got {v.aval}")
+        raise ShapeError(f"bincount: expected integers; got {v.aval}")
     if v.ndim != 1:
-        raise ValueError(f"bincount: expected one axis; got {v.aval}")
+        raise ShapeError(f"bincount: expected one axis; got {v.aval}")
     least = whole_number("bincount", minlength, "minlength")
     if length is None:
         host = np.asarray(known("bincount", v, "x (without length=)"))
@@ -450,7 +451,7 @@ def bincount(
     else:
         w = value("bincount", weights, "weights")
         if w.shape != v.shape:
-            raise ValueError(
+            raise ShapeError(
                 f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}"
             )
         dtype = w.dtype
@@ -480,7 +481,7 @@ def digitize(
     """
     v, edges = value("digitize", x), value("digitize", bins, "bins")
     if edges.ndim != 1:
-        raise ValueError(f"digitize: bins must have one axis; got {edges.aval}")
+        raise ShapeError(f"digitize: bins must have one axis; got {edges.aval}")
     side = "left" if right else "right"
     n = edges.size
     if not n:
@@ -521,7 +522,7 @@ def interp(
     points, coordinates = promote_values("interp", x, xp, to_inexact=True)
     values = inexact("interp", fp)
     if coordinates.ndim != 1 or coordinates.shape != values.shape:
-        raise ValueError(
+        raise ShapeError(
             f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and "
             f"{values.aval}"
         )

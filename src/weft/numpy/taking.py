@@ -57,7 +57,8 @@ def integers(name: str, x: Any, argument: str = "indices") -> Any:
     if v.dtype == np.bool_:
         return convert_element_type(v, dtype=dtypes.default_int())
     if not dtypes.is_integer(v.dtype):
-        raise noted(TypeError(f"{name}: {argument} must be integers; got {v.aval}"))
+        text = f"{name}: {argument} must be integers; got {v.aval}"
+        raise noted(errors.ShapeError(f"{text}\n  fix: {argument}.astype(int)"))
     return v
 
 
@@ -149,7 +150,7 @@ def take(
             return done  # type: ignore[no-any-return]
     n = x.shape[d]
     if not n and i.size:
-        raise noted(IndexError(f"take: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"take: axis {d} of {x.aval} has no elements to take"))
     shape = (*x.shape[:d], *i.shape, *x.shape[d + 1 :])
     if not n:
         return reshape(x, shape=shape)  # type: ignore[no-any-return]
@@ -173,9 +174,8 @@ def _along(name: str, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     """An array and indices, broadcast together along all axes but one."""
     if indices.ndim != x.ndim:
         raise noted(
-            ValueError(
-                f"{name}: indices must have as many axes as the array; got {indices.aval} for "
-                f"{x.aval}"
+            errors.ShapeError(
+                f"{name}: indices must have as many axes as {x.aval}; got {indices.aval}"
             )
         )
     around = [(*v.shape[:axis], 1, *v.shape[axis + 1 :]) for v in (x, indices)]
@@ -221,7 +221,7 @@ def take_along_axis(
     if not i.size:
         return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)  # type: ignore[no-any-return]
     if not x.shape[d]:
-        raise noted(IndexError(f"{name}: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"{name}: axis {d} of {x.aval} has no elements to take"))
     places, how = places_for(name, i, x.shape[d], mode)
     others = tuple(a for a in range(x.ndim) if a != d)
     return gather(  # type: ignore[no-any-return]
@@ -281,7 +281,7 @@ def put_along_axis(
     shape = x.shape
     x, i = _along(name, x, i, d)
     if x.shape != shape:
-        raise ValueError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
+        raise errors.ShapeError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
     y = widen(cast(value(name, values, "values"), x.dtype), i.shape)
     if not i.size:
         return whole  # type: ignore[no-any-return]
@@ -365,9 +365,8 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     x, flags = value("place", arr, "arr"), truth("place", mask, "mask")
     y = cast(value("place", vals, "vals"), x.dtype)
     if flags.size != x.size:
-        raise ValueError(
-            f"place: the mask must be as large as the array; got {flags.aval} for {x.aval}"
-        )
+        text = f"place: the mask must be as large as the array; got {flags.aval} for {x.aval}"
+        raise errors.ShapeError(text)
     if not y.size:
         if x.size:
             raise ValueError("place: expected at least one value")
@@ -412,7 +411,7 @@ def compress(
     no_out("compress", out)
     flags, x = truth("compress", condition, "condition"), value("compress", a)
     if flags.ndim != 1:
-        raise ValueError(f"compress: condition must have one axis; got {flags.aval}")
+        raise errors.ShapeError(f"compress: condition must have one axis; got {flags.aval}")
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
@@ -421,9 +420,8 @@ def compress(
     if flags.size > n:
         known = flags.concrete()
         if known is None or known.host()[n:].any():
-            raise ValueError(
-                f"compress: condition {flags.aval} is longer than axis {d} of {x.aval}"
-            )
+            text = f"compress: condition {flags.aval} is longer than axis {d} of {x.aval}"
+            raise errors.ShapeError(text)
         flags = getitem(flags, slice(0, n))
     if size is None:
         (places,) = nonzero(flags)
@@ -508,7 +506,7 @@ def _indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
             raise noted(indices.conversion_error(f"{name} with mode='raise'", kind))
         host = np.asarray(known.host())
         if ((host < 0) | (host >= n)).any():
-            raise ValueError(f"{name}: an index is out of range: expected 0 to {n - 1}")
+            raise errors.IndexingError(f"{name}: an index is out of range: expected 0 to {n - 1}")
         return indices
     if mode == "wrap":
         return wrapped(indices, n)
@@ -585,7 +583,8 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     lengths = shape_tuple(name, tuple(dims))
     if len(multi_index) != len(lengths):
-        raise ValueError(f"{name}: {lengths} needs {len(lengths)} arrays; got {len(multi_index)}")
+        got = len(multi_index)
+        raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {got}")
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")

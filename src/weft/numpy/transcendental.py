@@ -6,6 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -264,7 +265,7 @@ def i0(x: ArrayLike) -> Array:
     """
     v = inexact("i0", x)
     if dtypes.is_complex(v.aval.dtype):
-        raise noted(ValueError(f"i0: expected a real operand; got {v.aval}"))
+        raise noted(ShapeError(f"i0: expected a real operand; got {v.aval}"))
     return _i0(v)  # type: ignore[no-any-return]
 
 

@@ -27,6 +27,7 @@ from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
@@ -213,7 +214,7 @@ threefry2x32 = Primitive(
 @threefry2x32.type
 def _(*operands: Aval) -> Avals:
     if any(a.dtype != _WORD for a in operands):
-        raise TypeError(
+        raise ShapeError(
             f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}"
         )
     out = aval(broadcast_shape("threefry2x32", operands), _WORD)

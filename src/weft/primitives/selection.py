@@ -9,6 +9,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import gt, lt
 from .families import nary, same_dtype, unary
@@ -41,12 +42,12 @@ def _(which: Aval, *cases: Aval) -> Aval:
     shape = broadcast_shape("select_n", (*cases, which))
     if which.dtype == dtypes.bool_:
         if len(cases) > 2:
-            raise TypeError(
+            raise ShapeError(
                 f"select_n: a boolean `which` chooses between two cases; got {len(cases)}\n"
                 "  fix: an int32 `which`"
             )
     elif which.dtype != dtypes.int32:
-        raise TypeError(f"select_n: `which` must be of dtype bool or int32; got {which}")
+        raise ShapeError(f"select_n: `which` must be of dtype bool or int32; got {which}")
     return cases[0].update(shape=shape, weak_type=all(c.weak_type for c in cases))
 
 
@@ -154,7 +155,7 @@ guard = Primitive(
 @guard.type
 def _(counts: Aval, x: Aval) -> Aval:
     if counts.shape != x.shape or counts.dtype != dtypes.bool_:
-        raise TypeError(f"guard: expected a bool of the shape of {x}; got {counts}")
+        raise ShapeError(f"guard: expected a bool of the shape of {x}; got {counts}")
     return x
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast
@@ -442,7 +443,7 @@ def geometric(
     wanted = wanted_dtype("geometric", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"geometric: dtype must be an integer dtype; got {wanted}")
+        raise ShapeError(f"geometric: dtype must be an integer dtype; got {wanted}")
     args, options = with_parameters("geometric", key, shape, None, p=p)
     return cast(_geometric(*args, **options), wanted)
 

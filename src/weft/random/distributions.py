@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import SCALARS, cast, inexact, value
@@ -48,7 +49,9 @@ def float_dtype(name: str, dtype: Any, accepts_complex: bool = False) -> Any:
         return dtypes.default_float()
     if not (dtypes.is_float(wanted) or (accepts_complex and dtypes.is_complex(wanted))):
         kinds = "a float or complex dtype" if accepts_complex else "a float dtype"
-        raise TypeError(f"{name}: dtype must be {kinds}; got {wanted}")
+        raise ShapeError(
+            f"{name}: dtype must be {kinds}; got {wanted}\n  fix: float32, or randint for integers"
+        )
     return wanted
 
 
@@ -58,7 +61,9 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
         return Array(np.array(x, dtype)[()], aval((), dtype))
     v = value(name, x, argument)
     if dtypes.is_complex(v.aval.dtype):
-        raise TypeError(f"{name}: {argument} must be real; got {v.aval}")
+        raise ShapeError(
+            f"{name}: {argument} must be real; got {v.aval}\n  fix: np.real({argument})"
+        )
     return cast(v, dtype)
 
 
@@ -253,7 +258,10 @@ def randint(
     wanted = wanted_dtype("randint", dtype)
     dtype = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
-        raise TypeError(f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}")
+        raise ShapeError(
+            f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}\n"
+            "  fix: int32; or uniform for floats"
+        )
     shape = shape_tuple("randint", shape)
     low, span = _bounds(minval, maxval, dtype)
     if span is None:
@@ -277,7 +285,10 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
             continue
         v = value("randint", x, argument)
         if not dtypes.is_integer(v.aval.dtype):
-            raise TypeError(f"randint: {argument} must be of an integer dtype; got {v.aval}")
+            raise ShapeError(
+                f"randint: {argument} must be of an integer dtype; got {v.aval}\n"
+                f"  fix: int({argument})"
+            )
         bounds.append(_clipped(v, dtype))
     (low, _), (high, beyond) = bounds
     span = cast(high, counts) - cast(low, counts)
@@ -348,7 +359,7 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
     data = one_key("bernoulli", key)
     chance = inexact("bernoulli", value("bernoulli", p, "p"))
     if dtypes.is_complex(chance.aval.dtype):
-        raise TypeError(f"bernoulli: p must be real; got {chance.aval}")
+        raise ShapeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)
     return coins(data, chance, shape=shape)
 

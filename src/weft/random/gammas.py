@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.loops import while_loop
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
@@ -286,7 +287,7 @@ def dirichlet(
     data, dtype = one_key("dirichlet", key), float_dtype("dirichlet", dtype)
     weights = parameter("dirichlet", alpha, "alpha", dtype)
     if not weights.ndim:
-        raise ValueError("dirichlet: alpha must have at least one axis; got a scalar")
+        raise ShapeError("dirichlet: alpha must have at least one axis; got a scalar")
     rest, n = weights.shape[:-1], weights.shape[-1:]
     wanted = rest if shape is None else shape_tuple("dirichlet", shape)
     whole = sample_shape("dirichlet", (*wanted, *n), alpha=weights)
@@ -326,7 +327,7 @@ def poisson(
     wanted = wanted_dtype("poisson", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"poisson: dtype must be an integer dtype; got {wanted}")
+        raise ShapeError(f"poisson: dtype must be an integer dtype; got {wanted}")
     data, mean = one_key("poisson", key), parameter("poisson", lam, "lam", dtypes.default_float())
     shape = sample_shape("poisson", shape, lam=mean)
     return _poisson(data, structural.widen(mean, shape), dtype=wanted)

@@ -7,6 +7,7 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import one_axis, shape_tuple, whole_number
 from ..numpy.promotion import inexact, value
 from ..numpy.sorting import searchsorted
@@ -91,10 +92,14 @@ def _elements(name: str, x: Any, argument: str) -> Any:
     if v.ndim:
         return v
     if not dtypes.is_integer(v.dtype):
-        raise TypeError(f"{name}: {argument} must be an array or an int; got {v.aval}")
+        raise TypeError(
+            f"{name}: {argument} must be an array or an int; got {v.aval}\n  fix: int({argument})"
+        )
     n = whole_number(name, x, argument)
     if n < 0:
-        raise ValueError(f"{name}: {argument} must not be negative; got {n}")
+        raise ValueError(
+            f"{name}: {argument} must not be negative; got {n}\n  fix: a length, 0 or more"
+        )
     return _range(n)
 
 
@@ -134,9 +139,11 @@ def choice(
         empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
         return structural.zeros(aval(empty, x.dtype))
     if not n:
-        raise ValueError(f"choice: expected at least one element to choose from; got {x.aval}")
+        raise ShapeError(
+            f"choice: expected at least one element to choose from; got {x.aval}\n  fix: shape=(0,)"
+        )
     if not replace and draws > n:
-        raise ValueError(
+        raise ShapeError(
             f"choice: can't draw {draws} of {n} elements without replacement\n  fix: replace=True"
         )
     if p is None and not replace:
@@ -149,8 +156,9 @@ def choice(
         return take(x, randint(data, shape, 0, n), axis)
     weights = inexact("choice", value("choice", p, "p"))
     if weights.shape != (n,):
-        raise ValueError(
-            f"choice: p must have one element for each of the {n} slices; got {weights.aval}"
+        raise ShapeError(
+            f"choice: p must have one element for each of the {n} slices; got {weights.aval}\n"
+            f"  fix: p of shape ({n},)"
         )
     draw = weighted if replace else weighted_once
     return take(x, draw(data, weights, shape=shape), axis)
@@ -201,7 +209,7 @@ def categorical(
     rest = (*x.shape[:axis], *x.shape[axis + 1 :])
     wanted = rest if shape is None else shape_tuple("categorical", shape)
     if wanted[len(wanted) - len(rest) :] != rest:
-        raise ValueError(
+        raise ShapeError(
             f"categorical: shape must end with {rest}, that of the logits {x.aval} without axis "
             f"{axis}; got {wanted}"
         )

@@ -18,6 +18,7 @@ from ..core.aval import aval
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..extended_dtypes import KEY
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
@@ -98,7 +99,9 @@ def wrapped(data: Any) -> Any:
 
 def _seeded(name: str, seed: Any, impl: str | None) -> Any:
     if impl not in (None, thread.default_prng_impl):  # of which there is one
-        raise ValueError(f"{name}: impl must be 'threefry2x32' or None; got {impl!r}")
+        raise ValueError(
+            f"{name}: impl must be 'threefry2x32' or None; got {impl!r}\n  fix: leave it out"
+        )
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         number = int(seed)
         if not -(2**63) <= number < 2**64:
@@ -111,9 +114,13 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
         return Array(np.array([upper, number & 0xFFFFFFFF], _WORD), aval((2,), _WORD))
     x = value(name, seed, "seed")
     if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: seed must be an integer scalar; got {x.aval}"
-            + (f"\n  fix: vmap({name}) makes a key of each" if x.aval.ndim else "")
+            + (
+                f"\n  fix: vmap({name}) makes a key of each"
+                if x.aval.ndim
+                else f"\n  fix: a whole number, {name}(0)"
+            )
         )
     low = cast(x, _WORD)
     high: Any = literal(0, _WORD)
@@ -299,7 +306,10 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
     else:
         x = value("fold_in", data, "data")
         if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-            raise TypeError(f"fold_in: data must be an integer scalar; got {x.aval}")
+            raise ShapeError(
+                f"fold_in: data must be an integer scalar; got {x.aval}\n"
+                "  fix: a number, such as that of a step; vmap over data for a key of each"
+            )
         number = cast(x, _WORD)
     return like(key, _fold_in(words, number))
 
@@ -329,7 +339,10 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) 
     if wanted is None:
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
-        raise TypeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
+        raise ShapeError(
+            f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}\n"
+            "  fix: uint8, uint16, uint32 or uint64; randint for other integers"
+        )
     return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 

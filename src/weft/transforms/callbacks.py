@@ -149,7 +149,7 @@ def call(
             inner_kwargs["device"] = device or client.default_device()
         results, tree = tree_flatten(callback(*inner, **inner_kwargs))
         if tree != out_tree:
-            raise TypeError(
+            raise errors.ShapeError(
                 f"{operation}: {function_line(callback)} must return what result_shape_dtypes "
                 f"announces, {shown(out_tree)}; it returned {shown(tree)}"
             )

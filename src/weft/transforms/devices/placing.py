@@ -21,6 +21,7 @@ from ...core.aval import aval
 from ...core.primitive import Primitive
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
+from ...errors import ShapeError
 from ...extended_dtypes import is_extended
 from ...primitives.placement import constrain
 from ...runtime import buffer as buffers, client, transfers
@@ -300,7 +301,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
         try:
             to = layout_of(a, sharding)
         except ValueError as error:
-            raise ValueError(f"device_put: x{keystr(path)}, {a}: {error}") from None
+            raise ShapeError(f"device_put: x{keystr(path)}, {a}: {error}") from None
         with transfers.explicitly():
             if value is None:  # its parts are copied once
                 host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)

@@ -16,6 +16,7 @@ from ...core.aval import Aval, aval
 from ...core.placement import ArrayType
 from ...core.source import located
 from ...core.trace import current, looked_at
+from ...errors import ShapeError
 from ...runtime import executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
@@ -221,7 +222,7 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got "
                 f"{tree}"
             )
@@ -233,7 +234,7 @@ class Compiled:
         )
         for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
             if v.aval.shape != a.shape or v.aval.dtype != a.dtype:
-                raise TypeError(
+                raise ShapeError(
                     f"{self.traced.fun_name}: compiled for {a} as argument leaf {i}; got {v.aval}\n"
                     "  fix: call the jitted function itself, which compiles for each signature"
                 )
