@@ -29,11 +29,13 @@ class Entry(ABC):
       jaxpr: what the function was traced to.
       out_tree: the structure of the result.
       open: true if it closes over values that are being traced.
+      donated: the numbers of the argument leaves whose memory may be used.
     """
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef
     open: bool
+    donated: Sequence[int]
 
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
