@@ -84,7 +84,7 @@ class State:
     ) -> None:
         """Joins an error that came later: of places with these slots."""
         offset, mapping = self.layout.add(sites, slots)
-        self.widened()
+        self.payload += [zeros(a) for a in self.layout.slots[len(self.payload) :]]
         failed = ge(code, as_value(onp.int32(0)))
         moved = where(failed, add(code, as_value(onp.int32(offset))), as_value(LAST))
         if payload:
