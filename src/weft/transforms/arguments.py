@@ -15,7 +15,7 @@ from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
-from ..core.source import function_line, located, noted
+from ..core.source import function_line, inside_partials, located, noted
 from ..core.value import Value
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
@@ -244,8 +244,7 @@ def tree_paths(
 
 def name_of(function: Any) -> str:
     """The function's name, as well as it can be told."""
-    while hasattr(function, "func"):
-        function = function.func
+    function = inside_partials(function)
     name = getattr(function, "__name__", None) or getattr(function, "name", None)
     return name if isinstance(name, str) else type(function).__name__
 
