@@ -19,6 +19,7 @@ from ..core.value import Value
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
+from ..primitives.structural import convert_element_type
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, parameters
 from .linear_maps import (
@@ -100,7 +101,7 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
-        if dtypes.is_complex(a.dtype) and not holomorphic and transform in ("jacfwd", "jacrev"):
+        if dtypes.is_complex(a.dtype) and not holomorphic and transform == "jacfwd":
             raise TypeError(
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
@@ -266,7 +267,7 @@ def jacrev(
         start = 0
         for o in out_avals:
             blocks = [
-                g[start : start + o.size].reshape((*o.shape, *a.shape))
+                weak_like(a, g[start : start + o.size].reshape((*o.shape, *a.shape)))
                 if dtypes.is_inexact(a.dtype)
                 else float0_zeros((*o.shape, *a.shape))
                 for a, g in zip(flat.avals, gradients, strict=True)
@@ -277,6 +278,14 @@ def jacrev(
         return (result, flat.aux(outs)) if has_aux else result
 
     return jacobian
+
+
+def weak_like(a: Aval, x: Value) -> Value:
+    """A value of a weak type if an aval is of one."""
+    if x.aval.weak_type == a.weak_type:
+        return x
+    weak: Value = convert_element_type(x, dtype=x.dtype, weak_type=a.weak_type)
+    return weak
 
 
 def jacfwd(

@@ -10,19 +10,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
 from typing import Any, NamedTuple, TypeVar
 
-from ..core.array import Tracer
 from ..core.jaxpr import Jaxpr
-from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Axis
 from ..core.source import located
 from ..core.trace import Trace, current
-from ..higher_order.call import call_jaxpr, named_block
+from ..higher_order.naming import named_block, recording_trace, under_name
 from ..interpreters.known_first import KnownFirstTrace
-from ..interpreters.stage import StageTrace, stage
-from ..programs.hash_consing import hash_consed, is_eager
 from ..programs.transform import batch_partly
 from ..scope import within_axes
-from ..tree_util import PyTreeDef, tree_flatten
 from ..typing import PyTree
 from .arguments import (
     FlatFunction,
@@ -173,7 +168,8 @@ def named_call(fun: F, *, name: str | None = None) -> F:
     Inside `jit` and other transformations that write programs down, a call becomes a subprogram of
     that name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
     `op_name` of all its operations in XLA's program, which profilers show. Names nest:
-    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass.
+    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. All values
+    within can be used outside, as those of a function that just runs.
 
     Outside, the function just runs. Programs without names are not touched by any of this.
 
@@ -191,10 +187,10 @@ def named_call(fun: F, *, name: str | None = None) -> F:
             jaxpr={ lambda ; a:f32[]* b:f32[]*. let
                 c:f32[]* = mul a b
                 d:f32[]* = tanh c
-              in (d,) }
+              in (c, d) }
             named=True
           ] a b
-        in (c,) }
+        in (d,) }
     Source: JAX documentation, `jax.named_call`.
     """
     check_callable(fun, "named_call")
@@ -203,29 +199,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
     @functools.wraps(fun)
     @located
     def named(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        if is_eager(current.trace):
-            return fun(*args, **kwargs)
-        leaves, in_tree = tree_flatten((args, kwargs))
-        # what isn't traced stays as it is: Python code may look at it
-        in_mask = [isinstance(x, Tracer) for x in leaves]
-        tracers, rest = partition_list(leaves, in_mask)
-        out_tree: PyTreeDef
-        out_mask: list[bool]
-        out_rest: list[Any]
-
-        def on_tracers(*xs: Tracer) -> list[Tracer]:
-            nonlocal out_tree, out_mask, out_rest
-            inner, inner_kwargs = in_tree.unflatten(merge_lists(xs, rest, in_mask))
-            outs, out_tree = tree_flatten(fun(*inner, **inner_kwargs))
-            out_mask = [isinstance(x, Tracer) for x in outs]
-            traced, out_rest = partition_list(outs, out_mask)
-            return traced
-
-        avals = [x.aval for x in tracers]
-        jaxpr = stage(on_tracers, avals, name=label, transform="named_call", about=fun)
-        program, _ = hash_consed(jaxpr.without_consts(), fun)
-        results = call_jaxpr(program, [*jaxpr.consts, *tracers], named=True)
-        return out_tree.unflatten(merge_lists(results, out_rest, out_mask))
+        return under_name(label, fun, *args, **kwargs)
 
     return named  # type: ignore[return-value]
 
@@ -252,10 +226,8 @@ def named_scope(name: str) -> Iterator[None]:
     Source: JAX documentation, `jax.named_scope`.
     """
     label = checked_name("named_scope", name)
-    trace = current.trace
-    while trace.outside is not None and not isinstance(trace, StageTrace):
-        trace = trace.outside
-    if not isinstance(trace, StageTrace):
+    trace = recording_trace(current.trace)
+    if trace is None:
         yield
         return
     begin = len(trace.equations or ())

@@ -388,6 +388,10 @@ def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
     """The position of the mapped axis in a result, counted from the front."""
     if axis is None:
         return None
+    if isinstance(axis, bool):
+        raise TypeError(
+            f"pmap: out_axes must be ints or None; got {axis!r}\n  fix: None for no axis"
+        )
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
         raise ValueError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "

@@ -33,7 +33,14 @@ from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding
 from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
-from ..arguments import FlatFunction, check_callable, described, name_of, static_arguments
+from ..arguments import (
+    FlatFunction,
+    check_callable,
+    described,
+    name_of,
+    note_comparison,
+    static_arguments,
+)
 from .cache import programs_of
 from .dispatch import dispatcher
 from .entry import Entry, deleted
@@ -226,7 +233,12 @@ class JittedFunction:
 
     def entry(self, flat: FlatFunction) -> JitEntry:
         """The signature of a call, traced if it is new."""
-        return self.programs.entry(flat.key, lambda: self.traced(flat))
+        try:
+            return self.programs.entry(flat.key, lambda: self.traced(flat))
+        except Exception as error:  # raised again
+            if statics := flat.named_statics():
+                note_comparison(error, "jit", self.function, statics)
+            raise
 
     def traced(self, flat: FlatFunction) -> JitEntry:
         """Traces a signature."""
