@@ -56,6 +56,10 @@ class CustomJvp(ProgramOwner):
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
 
+    def functions(self) -> tuple[Any, ...]:
+        """The functions that the rule consists of."""
+        return (self.jvp,)
+
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomJvp":
         """The rule for batched arguments; tangents are batched where their primals are.
 

@@ -21,7 +21,7 @@ from ..primitives.structural import add, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
 from .derivative import Mask, derivative, residual_plan
-from .stage import closes_over, leaked
+from .stage import check_open, closes_over, leaked
 from .transpose import no_tangents
 
 
@@ -232,6 +232,9 @@ class LinearizeTrace(Trace):
             outs, t_outs = rules.jvp(primals, tangents)
             if any(o.__class__ is LinearizeTracer and o._trace is self for o in outs):
                 raise closes_over(rules.name)
+            for t in t_outs:
+                if t is not None:
+                    check_open(t, self, rules.name)
             return [
                 LinearizeTracer(self, o, t.place, o.aval)
                 if t.__class__ is LinearizeTracer and t._trace is self

@@ -5,7 +5,7 @@ Knows trees and signatures; the traces know what to do with rules.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from .. import errors
 from ..config import thread
@@ -22,7 +22,7 @@ from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, register_pytree_node, tree_flatten
-from ..typing import PyTree
+from ..typing import Function, PyTree
 from .arguments import (
     FlatFunction,
     TreeFunction,
@@ -46,6 +46,9 @@ from .symbolic_zeros import CustomVJPPrimal, symbolic
 
 __all__ = ["custom_gradient", "custom_jvp", "custom_vjp"]
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 Rules = TypeVar("Rules", CustomJvp, CustomVjp)
 
 
@@ -126,23 +129,29 @@ class Signature:
                 )
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """The common part of custom_jvp and custom_vjp: the function and its fixed arguments."""
 
     kind = "custom"
     symbolic_zeros = False
 
-    def __init__(self, fun: TreeFunction, nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()) -> None:
         check_callable(fun, self.kind)
         self.fun = fun
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
         self.signatures: dict[Any, Signature] = {}
         functools.update_wrapper(self, fun)
 
-    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError
 
-    def __get__(self, instance: object, owner: type | None = None) -> TreeFunction:
+    @overload
+    def __get__(self, instance: None, owner: type) -> "_Custom[P, R]": ...
+    @overload
+    def __get__(
+        self: "_Custom[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
+    ) -> Callable[Q, R]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def applied(
@@ -250,7 +259,7 @@ class _Custom:
         return signature
 
 
-class custom_jvp(_Custom):
+class custom_jvp(_Custom[P, R]):
     """A function whose derivative is given by a rule, for both modes and any order.
 
     Args:
@@ -275,7 +284,7 @@ class custom_jvp(_Custom):
     kind = "custom_jvp"
     rule: TreeFunction | None = None
 
-    def defjvp(self, jvp: TreeFunction, symbolic_zeros: bool = False) -> TreeFunction:
+    def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
 
         With `nondiff_argnums`, those arguments come first. The output tangent must be linear in
@@ -310,13 +319,14 @@ class custom_jvp(_Custom):
         self.rule, self.symbolic_zeros = jvp, False
 
     @located
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.rule is None:
             raise AttributeError(
                 f"custom_jvp: no rule is defined for {function_line(self.fun)}\n"
                 "  fix: define one with defjvp or defjvps"
             )
-        return self.applied(custom_jvp_call, args, kwargs, (self.rule,), self.rules_on_leaves)
+        out: R = self.applied(custom_jvp_call, args, kwargs, (self.rule,), self.rules_on_leaves)
+        return out
 
     def rules_on_leaves(self, signature: Signature) -> CustomJvp:
         """The rule as the traces call it, for one kind of call."""
@@ -350,7 +360,7 @@ class custom_jvp(_Custom):
         return outs, t_outs
 
 
-class custom_vjp(_Custom):
+class custom_vjp(_Custom[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 
     Args:
@@ -411,17 +421,18 @@ class custom_vjp(_Custom):
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, bool(symbolic_zeros)
 
     @located
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"custom_vjp: no rules are defined for {function_line(self.fun)}\n"
                 "  fix: define them with defvjp"
             )
         rules = self.fwd, self.bwd
-        return self.applied(custom_vjp_call, args, kwargs, rules, self.rules_on_leaves)
+        out: R = self.applied(custom_vjp_call, args, kwargs, rules, self.rules_on_leaves)
+        return out
 
     def check_fixed(self, flat: FlatFunction) -> None:
-        for number, x in zip(self.nondiff_argnums, flat.fixed, strict=False):
+        for number, x in flat.named_statics():
             for leaf in tree_flatten(x)[0]:
                 if isinstance(leaf, Tracer):
                     raise errors.UnexpectedTracerError(
@@ -487,7 +498,7 @@ class custom_vjp(_Custom):
         return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]
 
 
-def custom_gradient(fun: TreeFunction) -> TreeFunction:
+def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
     """A function that states its own vjp function.
 
     Args:

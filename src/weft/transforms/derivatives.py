@@ -6,7 +6,7 @@ Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from .linear_maps import (
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ArgNums = int | Sequence[int]
 
@@ -111,13 +114,13 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
 
 
 def grad(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: AxisNames = (),
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The gradient of a scalar function, by reverse mode.
 
     Args:
@@ -143,13 +146,13 @@ def grad(
 
 
 def value_and_grad(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: AxisNames = (),
-) -> TreeFunction:
+) -> Callable[P, tuple[R, Any]]:
     """A scalar function's value and its gradient, together. Arguments as for `grad`.
 
     Returns: a function that returns a pair (value, gradient); with `has_aux`,
@@ -227,12 +230,12 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
 
 
 def jacrev(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Jacobian, row by row with reverse mode: best for few outputs and many inputs.
 
     Args: as for `grad`; `fun` may return arrays of any shape, in containers.
@@ -289,11 +292,11 @@ def weak_like(a: Aval, x: Value) -> Value:
 
 
 def jacfwd(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Jacobian, column by column with forward mode: best for few inputs and many outputs.
 
     Arguments and result as for `jacrev`.
@@ -366,6 +369,12 @@ def jacobian_blocks(
     return blocks
 
 
+_HOLOMORPHIC = (
+    "\n  fix: holomorphic=True if the function is complex-differentiable; otherwise differentiate "
+    "real and imaginary parts by themselves"
+)
+
+
 def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses outputs that have no derivative of the kind asked for."""
     for i, a in enumerate(avals):
@@ -375,6 +384,7 @@ def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) 
             raise TypeError(
                 f"{flat.transform}: the outputs of {function_line(flat.function)} must be "
                 f"{wanted}; got {a} for {output_path(flat.out_tree, i)}"
+                + (_HOLOMORPHIC if dtypes.is_complex(a.dtype) else "")
             )
 
 
@@ -396,11 +406,11 @@ def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval])
 
 
 def hessian(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Hessian: forward mode over reverse mode. Arguments as for `jacrev`.
 
     Example:

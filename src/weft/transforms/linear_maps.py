@@ -5,7 +5,7 @@ Knows trees and the interpreters; `derivatives.py` builds gradients and Jacobian
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 Tangent = Value | None
 """A tangent or cotangent inside weft; `None` is zero."""
@@ -97,6 +100,20 @@ def is_integer_like(a: Aval, other: Aval) -> bool:
     )
 
 
+@overload
+def jvp(
+    fun: Callable[..., R],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, Aux]],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[True],
+) -> tuple[R, R, Aux]: ...
 @located
 def jvp(
     fun: TreeFunction, primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool = False
@@ -157,6 +174,14 @@ def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
     return full
 
 
+@overload
+def linearize(
+    fun: Callable[..., R], *primals: PyTree, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]], *primals: PyTree, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], Aux]: ...
 @located
 def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
     """A function's value, and its derivative at that point as a linear function.
@@ -185,6 +210,20 @@ def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tup
     return (result, f_jvp, flat.aux(outs)) if has_aux else (result, f_jvp)
 
 
+@overload
+def vjp(
+    fun: Callable[..., R],
+    *primals: PyTree,
+    has_aux: Literal[False] = False,
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]]]: ...
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]], Aux]: ...
 @located
 def vjp(
     fun: TreeFunction, *primals: PyTree, has_aux: bool = False, reduce_axes: AxisNames = ()

@@ -6,9 +6,9 @@ Compiles nothing.
 import contextlib
 import functools
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Axis
@@ -100,6 +100,21 @@ def traced(
     return TracedFunction(within_axes(axes, flat.stage), flat, axes)
 
 
+@overload
+def make_jaxpr(
+    fun: TreeFunction,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: NamedAxes | None = None,
+    return_shape: Literal[False] = False,
+) -> Callable[..., Jaxpr]: ...
+@overload
+def make_jaxpr(
+    fun: TreeFunction,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: NamedAxes | None = None,
+    *,
+    return_shape: Literal[True],
+) -> Callable[..., tuple[Jaxpr, PyTree]]: ...
 def make_jaxpr(
     fun: TreeFunction,
     static_argnums: int | Sequence[int] = (),

@@ -5,7 +5,7 @@ Knows trees and axes; the batch itself is carried along axis 0 by `interpreters/
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..core.array import as_value
 from ..core.masks import active, scatter_list
@@ -20,18 +20,21 @@ from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["vmap"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 MapAxis = int | None
 """The axis of an array that is mapped over; `None` if it isn't mapped."""
 
 
 def vmap(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     in_axes: PyTree = 0,
     out_axes: PyTree = 0,
     axis_name: Hashable | None = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable | tuple[Hashable, ...] | None = None,
-) -> TreeFunction:
+) -> Callable[P, R]:
     """Maps a function over an axis of its arguments, by carrying the axis through its operations.
 
     Args:

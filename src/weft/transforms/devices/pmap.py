@@ -6,9 +6,9 @@ maps over a further axis of that mesh. Knows arguments and devices; the mapping 
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from ..jit.cache import programs_of
 from ..jit.dispatch import dispatcher
 from ..jit.entry import Entry
 from ..jit.stages import Lowered, Traced
+from ..jit.wrapped import Wrapped
 from ..vmap import MapAxis
 from .pmap_arguments import Call, PmapOptions
 
@@ -48,8 +49,12 @@ OUTERMOST = "pmap"
 """The axis of a mesh that a map goes over which isn't inside another one."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 def pmap(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     axis_name: Hashable | None = None,
     *,
     in_axes: PyTree = 0,
@@ -60,7 +65,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     global_arg_shapes: PyTree = None,
-) -> TreeFunction:
+) -> Wrapped[P, R]:
     """Maps a function over an axis of its arguments: each element on a device of its own.
 
     The function is compiled once; all devices run it at the same time, each on its part.
