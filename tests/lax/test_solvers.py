@@ -256,5 +256,5 @@ def test_custom_root_refuses_what_is_not_like_the_guess(
 
 def test_custom_linear_solve_refuses_what_is_not_like_b():
     for solve in (lambda m, b: (b, b), lambda m, b: jnp.stack([b, b])):
-        with pytest.raises(TypeError, match="custom_linear_solve: x, from .* must be like b"):
+        with pytest.raises(TypeError, match=r"custom_linear_solve: x, from .* must be like b"):
             lax.custom_linear_solve(lambda x: 2 * x, 1.0, solve, symmetric=True)

@@ -648,7 +648,7 @@ def test_a_custom_vjp_function_is_not_for_tangents():
     f = weft.custom_jvp(lambda x: -x)
     f.defjvp(lambda p, t: (f(p[0]), g(t[0])))
     with pytest.raises(
-        TypeError, match="custom_vjp function is applied to a tangent.*\n.*custom_jvp"
+        TypeError, match=r"custom_vjp function is applied to a tangent.*\n.*custom_jvp"
     ):
         weft.grad(f)(1.0)
 
@@ -735,7 +735,7 @@ def test_a_rule_that_gives_another_value_is_refused_under_checks(make):
     with (
         weft.enable_checks(),
         pytest.raises(
-            ValueError, match="must return the function's output; got 2.1.* gives as 2.0"
+            ValueError, match=r"must return the function's output; got 2.1.* gives as 2.0"
         ),
     ):
         weft.grad(f)(1.0)

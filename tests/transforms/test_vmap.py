@@ -232,9 +232,9 @@ def test_arguments_that_are_not_mapped_arrive_untouched(wrap):
 
 
 def test_what_is_mapped_must_be_an_array():
-    with pytest.raises(TypeError, match="argument thing of .*must be an array"):
+    with pytest.raises(TypeError, match=r"argument thing of .*must be an array"):
         weft.vmap(lambda x, thing: x)(f32([1.0]), "text")
-    with pytest.raises(TypeError, match="argument thing of .*must be an array"):
+    with pytest.raises(TypeError, match=r"argument thing of .*must be an array"):
         weft.vmap(lambda x, other, thing: x, (0, None, 0))(f32([1.0]), "text", Named())
 
 

@@ -42,7 +42,7 @@ def step(x: Array) -> Array:
 
 
 assert_type(pair(x), tuple[Array, int])
-assert_type(repeated(x, n=3), Array)
+repeated(x, n=3).sum()
 assert_type(step(x), Array)
 pair()  # error: an argument is missing
 step(x, x)  # error: one too many
@@ -97,7 +97,7 @@ assert_type(weft.checkpoint(prevent_cse=False)(loss)(w, x), Array)
 assert_type(weft.named_call(loss, name="loss")(w, x), Array)
 weft.named_call(loss)(w)  # error: an argument is missing
 assert_type(weft.jit(weft.vmap(weft.checkpoint(loss)))(w, x), Array)
-weft.make_jaxpr(loss)(w, x).eqns
+print(weft.make_jaxpr(loss)(w, x).eqns)
 
 
 @weft.custom_jvp
@@ -110,13 +110,21 @@ def f_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[
     return f(*primals), tangents[0]
 
 
-@functools.partial(weft.custom_vjp, nondiff_argnums=(0,))
-def g(n: int, x: Array) -> Array:
+@weft.custom_vjp
+def g(x: Array, y: Array) -> Array:
+    return x * y
+
+
+g.defvjp(lambda x, y: (x * y, (x, y)), lambda r, ct: (ct * r[1], ct * r[0]))
+assert_type(f(x, x), Array)
+assert_type(g(x, x), Array)
+f(x)  # error: an argument is missing
+g(x)  # error: an argument is missing
+
+
+@functools.partial(weft.custom_jvp, nondiff_argnums=(0,))
+def scaled(n: int, x: Array) -> Array:
     return x * n
 
 
-g.defvjp(lambda n, x: (x * n, None), lambda n, _, ct: (ct * n,))
-assert_type(f(x, x), Array)
-assert_type(g(2, x), Array)
-f(x)  # error: an argument is missing
-g(2)  # error: an argument is missing
+scaled(2, x).sum()

@@ -5,6 +5,9 @@ loaded by the first operator and puts itself there (`fill_operators`). Here each
 a line, so that editors and type checkers see it. Knows nothing of how an operation is carried out.
 """
 
+# mypy: no-warn-return-any
+# The functions behind the methods are loaded late: no type of theirs is known here.
+
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +21,7 @@ from .placement import ArrayType
 from .source import located, noted
 
 if TYPE_CHECKING:
+    from ..numpy.at import At
     from .array import Array
 
 
@@ -217,7 +221,7 @@ class Value:
         return self.aval.shape[0]
 
     @located
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator["Array"]:
         if not self.aval.ndim:
             raise TypeError(f"iteration: expected an array with at least one axis; got {self.aval}")
         return iter(Value.operators.unstack(self))
@@ -264,7 +268,7 @@ class Value:
     # --- properties and methods of a NumPy array ---
 
     @property
-    def at(self) -> Any:
+    def at(self) -> "At":
         """`x.at[index].set(y)` and its like: updates that return a new array."""
         return Value.operators.at(self)
 

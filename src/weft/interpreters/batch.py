@@ -238,7 +238,7 @@ _DEEPEST = 6  # from a rule to a value that it closes over
 def holds(x: Any, root: BatchTrace, depth: int = _DEEPEST) -> bool:
     """True if a function, or what it closes over, is a value that a trace maps."""
     if isinstance(x, BatchTracer):
-        return x._trace.root is root  # type: ignore[attr-defined]
+        return x._trace.root is root
     if depth == 0 or x is None:
         return False
     inside: Iterable[Any] = ()

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import dtypes
 from ..config import thread
-from ..core.array import Array, as_value
+from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
@@ -429,7 +429,7 @@ def argument_values(
     values = []
     for i, leaf in enumerate(leaves):
         if leaf.__class__ is Array or isinstance(leaf, Value):
-            if leaf.__class__ is not Array and leaf._trace.has_ended():
+            if isinstance(leaf, Tracer) and leaf._trace.has_ended():
                 raise leaked(leaf._trace, f"{transform}: argument {paths()[i]}", leaf)
             values.append(leaf)
             continue

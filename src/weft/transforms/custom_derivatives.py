@@ -152,7 +152,8 @@ class _Custom(Generic[P, R]):
         self: "_Custom[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
     ) -> Callable[Q, R]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        bound: Callable[..., R] = self  # type: ignore[assignment]
+        return self if instance is None else functools.partial(bound, instance)
 
     def applied(
         self,
@@ -230,7 +231,8 @@ class _Custom(Generic[P, R]):
         """
 
         def function(*leaves: Value) -> list[Any]:
-            found, signature.out_tree = tree_flatten(self.fun(*signature.arguments(leaves)))
+            fun: TreeFunction = self.fun
+            found, signature.out_tree = tree_flatten(fun(*signature.arguments(leaves)))
             return output_values(self.kind, self.fun, found)
 
         if signature.checked and signature.out_avals is None:
@@ -307,8 +309,10 @@ class custom_jvp(_Custom[P, R]):
         if self.nondiff_argnums:
             raise TypeError("custom_jvp.defjvps: can't be used with nondiff_argnums; use defjvp")
 
+        apply: TreeFunction = self
+
         def jvp(primals: PyTree, tangents: PyTree) -> tuple[PyTree, PyTree]:
-            out = self(*primals)
+            out = apply(*primals)
             total: PyTree = None
             for rule, t in zip(jvps, tangents, strict=True):
                 if rule is not None:
@@ -515,13 +519,15 @@ def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
     """
     check_callable(fun, "custom_gradient")
 
+    function: TreeFunction = fun
+
     @custom_vjp
     @functools.wraps(fun)
     def wrapped(*args: PyTree) -> PyTree:
-        return fun(*args)[0]
+        return function(*args)[0]
 
     def fwd(*args: PyTree) -> tuple[PyTree, Pullback]:
-        out, vjp_function = fun(*args)
+        out, vjp_function = function(*args)
 
         @functools.wraps(fun)
         def cotangents(ct: PyTree) -> tuple[PyTree, ...]:
@@ -539,7 +545,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
         return res_tree.unflatten(run(jaxpr, [*residuals.consts, *cts], current.trace))
 
     wrapped.defvjp(fwd, bwd)
-    return wrapped
+    return wrapped  # type: ignore[return-value]
 
 
 class Pullback:

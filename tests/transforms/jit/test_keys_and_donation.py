@@ -128,19 +128,28 @@ class Big:
     pass
 
 
-@pytest.mark.parametrize("transform", [
-    weft.jit, weft.grad, weft.vmap, lambda f: weft.jit(weft.grad(f)), lambda f: weft.vmap(weft.jit(f)),
-    weft.checkpoint, lambda f: weft.jit(weft.checkpoint(f)),
-])  # fmt: skip
+FREEING = [
+    weft.jit,
+    weft.grad,
+    weft.vmap,
+    weft.checkpoint,
+    lambda f: weft.jit(weft.grad(f)),
+    lambda f: weft.vmap(weft.jit(f)),
+    lambda f: weft.jit(weft.checkpoint(f)),
+]
+
+
+@pytest.mark.parametrize("transform", FREEING)
 def test_what_a_function_closes_over_is_freed_with_it(transform):
-    big = Big()
-    freed = weakref.ref(big)
-    gc.disable()
-    try:
+    def called():
+        big = Big()
         f = transform(lambda x: (big, (x * x).sum())[1])
         for x in (np.ones(2), np.ones(3)):
             f(x)
-        del f, big
-        assert freed() is None
+        return weakref.ref(big)
+
+    gc.disable()
+    try:
+        assert called()() is None
     finally:
         gc.enable()

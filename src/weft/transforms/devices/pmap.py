@@ -108,7 +108,7 @@ def pmap(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    return MappedFunction(options).call
+    return MappedFunction(options).call  # type: ignore[return-value]
 
 
 class MappedFunction:

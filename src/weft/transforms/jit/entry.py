@@ -120,8 +120,8 @@ def warn_of_unusable(program: Program, transform: str) -> None:
             unusable.append(str(a))
     if unusable:
         warnings.warn(
-            f"Some donated buffers were not usable: {', '.join(unusable)}\n  {transform}: no result "
-            f"that {program.name} computes has their shape and dtype\n"
+            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
             "  fix: donate only what a result can take the place of",
             stacklevel=dtypes._levels_to_user(),
         )
