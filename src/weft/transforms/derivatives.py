@@ -97,14 +97,14 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
                 f"{transform}: with holomorphic=True arguments must be complex; got {a} for "
                 f"{flat.paths()[i]} of {function_line(flat.function)}"
             )
-        if not dtypes.is_inexact(a.dtype) and not allow_int:
+        if not a.inexact and not allow_int:
             raise TypeError(
                 f"{transform}: can differentiate in floating-point or complex arguments only; got "
                 f"{a} for {flat.paths()[i]} of {function_line(flat.function)}\n"
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
-        if dtypes.is_complex(a.dtype) and not holomorphic and transform == "jacfwd":
+        if not holomorphic and transform == "jacfwd" and dtypes.is_complex(a.dtype):
             raise TypeError(
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
@@ -329,7 +329,7 @@ def jacfwd(
             return [*pushed, *outs[len(out_avals) :]]
 
         pushed = mapped_over_basis(columns, flat.avals)
-        inexact = [dtypes.is_inexact(a.dtype) for a in out_avals]
+        inexact = [a.inexact for a in out_avals]
         count = sum(inexact)
         stacks = scatter_list(pushed[:count], inexact)
         per_output = [

@@ -64,13 +64,13 @@ def tangent_value(
       kind: "tangent" or "cotangent".
     """
     if is_float0(t):
-        if dtypes.is_inexact(primal.dtype):
+        if primal.inexact:
             raise TypeError(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
     value: Value = as_value(t)
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
         if kind == "cotangent" and is_integer_like(value.aval, primal):
             return None  # an integer has no derivative, whatever is asked of it
         raise TypeError(
@@ -166,7 +166,7 @@ def full_tangents(
 
 def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
     """A tangent, zeros written out; of a weak type where its primal is."""
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
         return float0_zeros(primal.shape)
     full: Value = zeros(primal.strong()) if t is None else t
     if primal.weak_type:
@@ -371,7 +371,7 @@ def pull_back(
     results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
     return [
         float0_zeros(a.shape)
-        if not dtypes.is_inexact(a.dtype)
+        if not a.inexact
         else full_tangent(a, ct)
         if ct is None or a.weak_type
         else ct
@@ -515,7 +515,7 @@ class Transpose:
 
 def transposed_value(out: Aval, ct: Any) -> Tangent:
     """A cotangent of a linear function's output: of integers it is one, as of floats."""
-    if dtypes.is_inexact(out.dtype) or is_float0(ct) or not is_integer_like(as_value(ct).aval, out):
+    if out.inexact or is_float0(ct) or not is_integer_like(as_value(ct).aval, out):
         return tangent_value("linear_transpose", out, ct, lambda: "the output", "cotangent")
     value: Value = convert_element_type(as_value(ct), dtype=out.dtype)
     return value

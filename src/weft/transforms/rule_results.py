@@ -21,7 +21,7 @@ def is_close(x: Value, y: Value) -> bool:
     a, b = np.asarray(x), np.asarray(y)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if not dtypes.is_inexact(a.dtype):
+    if not a.inexact:
         return bool(np.array_equal(a, b))
     wide = np.complex128 if dtypes.is_complex(a.dtype) else np.float64
     tolerance = float(dtypes.finfo(a.dtype).eps) ** 0.5
@@ -31,7 +31,7 @@ def is_close(x: Value, y: Value) -> bool:
 
 def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
     """The zero of a primal's tangent, as an array."""
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
         return float0_zeros(primal.shape)
     zero: Value = zeros(primal.strong())
     return zero
@@ -39,7 +39,7 @@ def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
 
 def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
     """An output tangent of a user's rule: checked, `None` where there is none."""
-    if isinstance(t, SymbolicZero) or is_float0(t) or not dtypes.is_inexact(out.dtype):
+    if isinstance(t, SymbolicZero) or is_float0(t) or not out.inexact:
         return None
     value: Value = as_value(t)
     fits = value.shape == out.shape and not loses_imaginary(value.aval, out)
@@ -90,7 +90,7 @@ def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
     """An argument's cotangent by a user's rule: checked, `None` where there is none."""
     if ct is None or isinstance(ct, SymbolicZero) or is_float0(ct):
         return None
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
         return None
     value: Value = as_value(ct)
     if value.shape != primal.shape or loses_imaginary(value.aval, primal):
