@@ -55,7 +55,7 @@ HOLES: dict[str, dict[str, str]] = {
         "runs native code, of which nothing is known": "ffi_call",
         "has no operand": "iota axis_index",
         "its rules replace it before anything is transposed: a linear program is left": (
-            "custom_jvp_call custom_vjp_call"
+            "custom_vjp_call"
         ),
     },
     "depends": {

@@ -50,11 +50,8 @@ def block_to_extend(trace: StageTrace, name: str) -> int | None:
     last = len(equations) - 1
     while last >= 0 and equations[last].primitive is add:
         last -= 1
-    if last >= 0 and equations[last].primitive is call:
-        params = dict(equations[last].params)
-        if params.get("named") and params["jaxpr"].name == name:
-            return last
-    return None
+    params = dict(equations[last].params) if last >= 0 else {}
+    return last if params.get("named") and params["jaxpr"].name == name else None
 
 
 class NamedMap:

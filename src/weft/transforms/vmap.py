@@ -69,7 +69,7 @@ def vmap(
     @located
     def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
         check_entries("vmap", fun, in_axes, len(args))
-        flat = MappedFunction(fun, args, kwargs, in_axes)
+        flat = BatchedCall(fun, args, kwargs, in_axes)
         axes = leaf_axes(flat, in_axes)
         size = mapped_size(flat, axes, axis_size)
         batched = [
@@ -90,7 +90,7 @@ def vmap(
     return mapped
 
 
-class MappedFunction(FlatFunction):
+class BatchedCall(FlatFunction):
     """The function at the arguments of one call; what isn't mapped may be anything.
 
     Attributes:
