@@ -102,7 +102,7 @@ class BatchTrace(Trace):
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
         # a rule may refer to the axis: nobody knows
-        if not any(mine) and self.name is None and not holds(rules.functions(), self.root):
+        if not any(mine) and self.name is None and not holds(rules.functions(), self.root, set()):
             return self.outside.bind_custom(primitive, function, rules, values)
 
         same: list[bool] = []  # which results are, for all of the batch
@@ -235,12 +235,13 @@ class CheckingBatchTrace(BatchTrace):
 _DEEPEST = 6  # from a rule to a value that it closes over
 
 
-def holds(x: Any, root: BatchTrace, depth: int = _DEEPEST) -> bool:
+def holds(x: Any, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
     """True if a function, or what it closes over, is a value that a trace maps."""
     if isinstance(x, BatchTracer):
         return x._trace.root is root
-    if depth == 0 or x is None:
+    if depth == 0 or x is None or id(x) in seen:
         return False
+    seen.add(id(x))
     inside: Iterable[Any] = ()
     if isinstance(x, FunctionType):
         inside = [content for cell in x.__closure__ or () for content in contents(cell)]
@@ -252,7 +253,7 @@ def holds(x: Any, root: BatchTrace, depth: int = _DEEPEST) -> bool:
         inside = x
     elif isinstance(x, dict):
         inside = x.values()
-    return any(holds(y, root, depth - 1) for y in inside)
+    return any(holds(y, root, seen, depth - 1) for y in inside)
 
 
 def contents(cell: CellType) -> tuple[Any, ...]:

@@ -152,7 +152,7 @@ class _Custom(Generic[P, R]):
         self: "_Custom[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
     ) -> Callable[Q, R]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        bound: Callable[..., R] = self  # type: ignore[assignment]
+        bound: Callable[..., R] = self
         return self if instance is None else functools.partial(bound, instance)
 
     def applied(

@@ -21,7 +21,7 @@ def is_close(x: Value, y: Value) -> bool:
     a, b = np.asarray(x), np.asarray(y)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if not a.inexact:
+    if not dtypes.is_inexact(a.dtype):
         return bool(np.array_equal(a, b))
     wide = np.complex128 if dtypes.is_complex(a.dtype) else np.float64
     tolerance = float(dtypes.finfo(a.dtype).eps) ** 0.5
