@@ -28,6 +28,7 @@ import ml_dtypes
 import numpy as np
 
 from .config import thread
+from .extended_dtypes import KEY, ExtendedDType, extended, is_extended, prng_key
 
 # Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
 # fmt: off
@@ -66,7 +67,7 @@ COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
 DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
 """Every dtype that an array can have (float0 apart, which only tangents have)."""
 
-_BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0 = 1, 2, 4, 8, 16, 32
+_BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0, _EXTENDED = 1, 2, 4, 8, 16, 32, 64
 _KIND: dict[Any, int] = {
     bool_: _BOOL,
     **dict.fromkeys(SIGNED, _SIGNED),
@@ -74,6 +75,7 @@ _KIND: dict[Any, int] = {
     **dict.fromkeys(FLOATS, _FLOAT),
     **dict.fromkeys(COMPLEX, _COMPLEX),
     float0: _FLOAT0,
+    KEY: _EXTENDED,
 }
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 _SAME: dict[Any, np.dtype[Any]] = {
@@ -83,7 +85,7 @@ _SAME: dict[Any, np.dtype[Any]] = {
 
 # ---- canonical form ----
 
-_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({}, {})
+_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({KEY: KEY}, {KEY: KEY})
 
 
 def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
@@ -93,7 +95,7 @@ def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
       dtype: a NumPy dtype or scalar type, a name, one of Python's bool, int, float, complex, or
         anything with an attribute `dtype`.
       x64: whether 64-bit types exist; the current setting if None.
-    Returns: one of `DTYPES`, or `float0`.
+    Returns: one of `DTYPES`, `float0`, or the extended dtype of keys.
     Raises: TypeError: not a dtype, or one that arrays can't have.
     Example:
       >>> canonicalize_dtype("float64", x64=False), canonicalize_dtype(int, x64=True)
@@ -124,6 +126,9 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     if dtype is None:
         raise TypeError("None is not a dtype; pass one, such as 'float32', or leave it out")
     attribute = getattr(dtype, "dtype", None)
+    for given in (dtype, attribute):
+        if given.__class__ is ExtendedDType:
+            return given  # type: ignore[no-any-return]
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
@@ -258,12 +263,16 @@ _ABSTRACT: dict[int, type[np.generic]] = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4 and uint4 belong.
+    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4, uint4 and keys belong.
 
     Example:
       >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
       (True, True)
     """
+    if is_extended(b):
+        return a is b
+    if is_extended(a):
+        a = a.type
     if not _is_abstract(a):
         a = np.dtype(a)
         if not _is_abstract(b):
@@ -281,6 +290,7 @@ def _is_abstract(dtype: Any) -> bool:
 
 _ABSTRACT_CLASSES = frozenset(
     {base for dtype in (*DTYPES, np.dtype(str)) for base in dtype.type.__mro__[1:]}
+    | {extended, prng_key}
 ) - {object, int, float, complex, str}
 
 
@@ -292,8 +302,9 @@ def scalar_type_of(x: Any) -> type:
       (<class 'float'>, <class 'int'>, <class 'complex'>)
     """
     kind = _kind(dtype_and_weak(x)[0])
-    if kind == _FLOAT0:
-        raise TypeError("float0 has no scalar type: it holds no value")
+    if kind in (_FLOAT0, _EXTENDED):
+        name = "float0" if kind == _FLOAT0 else dtype_and_weak(x)[0].name
+        raise TypeError(f"{name} has no scalar type: it holds no number")
     return {_BOOL: bool, _FLOAT: float, _COMPLEX: complex}.get(kind, int)
 
 
@@ -318,8 +329,8 @@ def complex_of(dtype: Any) -> np.dtype[Any]:
         return own
     if is_float(own):
         return complex128 if own == float64 else complex64
-    if own == float0:
-        raise TypeError("float0 has no complex partner: it holds no value")
+    if own == float0 or is_extended(own):
+        raise TypeError(f"{_shown(own, False)} has no complex partner: it holds no number")
     return default_complex()
 
 
@@ -447,6 +458,13 @@ def _join(
             f"no operation takes float0 (operands: {_shown(a, weak_a)} and {_shown(b, weak_b)}): "
             "it is the type of a derivative with respect to an integer, and holds no value"
         )
+    if is_extended(a) or is_extended(b):
+        if a is b:
+            return a, False
+        raise TypeError(
+            f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: keys combine with "
+            "keys only\n  fix: random.key_data(keys) gives their uint32 words"
+        )
     # Two weak operands meet as if they were strong, so that a weak int8 stays one.
     both_weak = weak_a and weak_b
     node_a = _weak_node(a) if weak_a and not both_weak else a.name
@@ -490,7 +508,7 @@ def dtype_and_weak(x: Any) -> tuple[np.dtype[Any], bool]:
     python = type(x)
     if python in _PYTHON:
         return canonicalize_dtype(python), python is not bool
-    if isinstance(x, (type, str, np.dtype)):
+    if isinstance(x, (type, str, np.dtype, ExtendedDType)):
         return _type_and_weak(x)
     dtype = getattr(x, "dtype", None)
     if dtype is not None:

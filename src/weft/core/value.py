@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .. import dtypes, errors
+from ..extended_dtypes import KEY, no_numbers
 from ..lazy import Deferred
 from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
@@ -530,6 +531,8 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     array = value.concrete()
     if array is None:
         raise noted(value.conversion_error(operation, error))  # type: ignore[attr-defined]
+    if value.aval.dtype is KEY:
+        raise noted(no_numbers(operation, value.aval))
     return array.host()
 
 

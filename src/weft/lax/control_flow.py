@@ -165,7 +165,7 @@ def predicate(operation: str, pred: Any) -> Any:
         )
     if dtypes.is_bool(value.dtype):
         return value
-    if dtypes.is_complex(value.dtype):
+    if dtypes.is_complex(value.dtype) or dtypes.is_extended(value.dtype):
         raise TypeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
     return ne(value, Array(value.dtype.type(0), aval((), value.dtype)))
 

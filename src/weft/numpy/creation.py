@@ -13,6 +13,7 @@ from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
 from ..core.trace import current
 from ..core.value import Value
+from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -202,7 +203,8 @@ def _from_nested(x: Any, dtype: Any) -> Any:
     ]
     if dtype is None:
         dtype = dtypes.result_type(*leaves)
-    if all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves):
+    concrete = all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves)
+    if concrete and not is_extended(dtype):
         return _regular(_hosts(x), dtype)
     return _stacked(x, dtype)
 
@@ -441,7 +443,9 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if current.trace is not _base:
+    if is_extended(found) and number:
+        raise noted(no_numbers(name, f"dtype {found}"))
+    if current.trace is not _base or is_extended(found):
         return on_device(structural.full(known, number), device)
     host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
     asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
@@ -472,6 +476,8 @@ def full(
 
 def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = False) -> Any:
     if fill_value.__class__ in SCALARS:
+        if is_extended(dtype):
+            raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
         if dtype is None:
             x = as_value(fill_value)
         else:

@@ -16,6 +16,7 @@ from ..core.bounded import remember
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators
+from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
@@ -369,6 +370,8 @@ def known_elements(name: str, x: Any) -> Any:
                 f"{errors.see(errors.ConcretizationTypeError)}"
             )
         )
+    if is_extended(x.dtype):
+        raise noted(no_numbers(name, x.aval))
     return known.host()
 
 
@@ -399,11 +402,11 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def coordinates(flat: Any, shape: Sequence[int]) -> list[Any]:
+def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
     """For each axis, the index of elements given by their place in row-major order."""
     found: list[Any] = []
     for n in reversed(shape):
-        length = literal(max(n, 1), flat.dtype)
+        length = literal(max(n, 1), flat.dtype) if n.__class__ is int else n
         found.append(rem(flat, length))
         flat = div(flat, length)
     return found[::-1]

@@ -6,6 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..extended_dtypes import KEY, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -52,8 +53,12 @@ _ceil = unary(arithmetic.ceil, "ceil")
 
 
 def is_whole(x: Any) -> bool:
-    """True if the elements of a value are integers or booleans by dtype."""
-    return not dtypes.is_inexact(x.aval.dtype)
+    """True if the elements of a value are integers or booleans by dtype. Keys are refused."""
+    if dtypes.is_inexact(x.aval.dtype):
+        return False
+    if x.aval.dtype is KEY:
+        raise noted(no_numbers("numpy", x.aval))
+    return True
 
 
 def floor(x: ArrayLike, /) -> Array:
@@ -231,6 +236,7 @@ def clip(
     for bound in bounds:
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
+    check_ranks("clip", *[v for v in bounds if v is not None])
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)

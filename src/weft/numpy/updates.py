@@ -121,7 +121,10 @@ def changed(
     how = None if mode is None else GatherScatterMode.from_any(mode)
     y = asarray(values) if isinstance(values, (list, tuple)) else as_value(values)
     kept = x.aval
-    common, _ = dtypes.promote(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    try:
+        common, _ = dtypes.promote(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
     if common != x.dtype:
         warn_of_loss(name, x, y)
         if operation is not SET:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .. import dtypes
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import comparison, complex_numbers, conversion, structural
 from .creation import wanted_dtype
 from .elementwise import imag, real
@@ -18,6 +19,8 @@ def view(x: Any, dtype: Any = None) -> Any:
     found = x.aval.dtype
     if wanted == found:
         return x
+    if is_extended(found) or is_extended(wanted):
+        raise noted(no_numbers("view", f"{x.aval}, or dtype {wanted}"))
     if not x.aval.ndim and wanted.itemsize != found.itemsize:
         raise noted(
             ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
+from ..extended_dtypes import KEY
 from .extremes import highest, lowest
 from .families import same_dtype
 from .rule_types import Argument, DType, Host, Integers
@@ -96,9 +97,16 @@ def default_fill(dtype: DType) -> np.generic:
 
 
 def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
-    """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside.
+
+    Instead of a key, it reads one of words of ones.
+    """
     if mode is not FILL_OR_DROP:
         return None
+    if dtype.kind == "V":  # keys, as an aval or NumPy has them
+        if value is not None:
+            raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
+        return highest(KEY.stored).view(KEY.host)  # type: ignore[no-any-return]
     return default_fill(dtype) if value is None else dtype.type(value)
 
 

@@ -35,6 +35,7 @@ dynamic_slice = Primitive(
     "Reads a window of fixed `sizes` at run-time `starts`, moved inside if it sticks out.",
     host_limit=None,
 )
+dynamic_slice.takes_keys = True
 
 
 @dynamic_slice.type
@@ -168,6 +169,7 @@ dynamic_update_slice = Primitive(
     "A copy of the operand with a window at run-time `starts` replaced by the update.",
     host_limit=2_000_000,
 )
+dynamic_update_slice.takes_keys = True
 
 
 @dynamic_update_slice.type

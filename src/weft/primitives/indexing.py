@@ -57,6 +57,7 @@ from .structural import (
 # --- gather ---
 
 gather = Primitive("gather", "Reads windows at run-time indices.", host_limit=1_000_000)
+gather.takes_keys = True
 
 
 @gather.type
@@ -453,6 +454,7 @@ scatter = scatterer(
     ufunc=None,
     write=lambda block, old, new, out: new,
 )
+scatter.takes_keys = True
 scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", np.add, add)
 scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
 scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", np.minimum, min_)

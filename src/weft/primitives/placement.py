@@ -16,6 +16,7 @@ from .structural import linear_jvp
 constrain = Primitive(
     "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
+constrain.takes_keys = True
 constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 

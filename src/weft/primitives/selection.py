@@ -30,6 +30,7 @@ select_n = Primitive(
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
     host_limit=262_144,
 )
+select_n.takes_keys = True
 
 
 @select_n.type
@@ -143,6 +144,7 @@ stop_gradient: Primitive = unary(
     evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES},
     host_limit=None,
 )
+stop_gradient.takes_keys = True
 
 guard = Primitive(
     "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host_limit=None
@@ -191,8 +193,10 @@ copy: Primitive = unary(
     linear=True,
     host_limit=None,
 )
+copy.takes_keys = True
 
 name = Primitive("name", "The operand, which a policy of checkpoint may speak of.", host_limit=None)
+name.takes_keys = True
 name.labels_value = True
 
 
@@ -234,6 +238,7 @@ optimization_barrier = Primitive(
     multiple=True,
     host_limit=None,
 )
+optimization_barrier.takes_keys = True
 
 
 @optimization_barrier.type

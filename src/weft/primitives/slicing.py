@@ -35,6 +35,7 @@ from .structural import (
 concatenate = Primitive(
     "concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000
 )
+concatenate.takes_keys = True
 
 
 @concatenate.type
@@ -106,6 +107,7 @@ pad = Primitive(
     "ones crop.",
     host_limit=2_000_000,
 )
+pad.takes_keys = True
 
 Padding = tuple[tuple[int, int, int], ...]
 
@@ -213,6 +215,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
 # --- rev ---
 
 rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host_limit=None)
+rev.takes_keys = True
 
 
 @rev.type
@@ -251,6 +254,7 @@ slice_ = Primitive(
     "Every `strides`-th element from `start` to before `limit`, along each axis.",
     host_limit=None,
 )
+slice_.takes_keys = True
 
 
 @slice_.type
@@ -321,6 +325,7 @@ def _(
 split = Primitive(
     "split", "Parts of lengths `sizes` along an axis.", multiple=True, host_limit=None
 )
+split.takes_keys = True
 
 
 @split.type

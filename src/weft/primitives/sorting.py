@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..extended_dtypes import is_extended, no_numbers
 from ..stablehlo import Block, Operand
 from .comparison import ordinal
 from .creation import iota
@@ -30,6 +31,7 @@ sort = Primitive(
     multiple=True,
     host_limit=None,  # NumPy is 2 to 20 times faster than XLA's CPU sort at every size
 )
+sort.takes_keys = True  # to be put in order, not to be sorted by
 
 
 @sort.type
@@ -43,6 +45,9 @@ def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[A
         raise ValueError(
             f"sort: num_keys must be from 1 to {len(operands)}, as many as operands; got {num_keys}"
         )
+    for x in operands[:num_keys]:
+        if is_extended(x.dtype):
+            raise no_numbers("sort", x)
     return list(operands)
 
 

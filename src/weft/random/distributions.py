@@ -27,7 +27,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, DTypeLike, ShapeLike
-from .prng import Key, one_key, raw_bits, sampler, several
+from .prng import one_key, raw_bits, sampler, several
 
 __all__ = [
     "bernoulli",
@@ -88,7 +88,7 @@ def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
 
 @located
 def uniform(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     minval: ArrayLike = 0.0,
@@ -97,7 +97,7 @@ def uniform(
     """Uniform floats, minval <= x < maxval.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
       minval, maxval: the bounds, which broadcast to `shape`.
@@ -143,11 +143,11 @@ def between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any
 
 
 @located
-def normal(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Normal samples: mean 0, variance 1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a float or complex dtype; float32 by default (float64 with x64 on). Complex samples
         have real and imaginary parts of variance 1/2.
@@ -184,7 +184,7 @@ def complex_gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @located
 def truncated_normal(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     lower: ArrayLike,
     upper: ArrayLike,
     shape: ShapeLike | None = None,
@@ -193,7 +193,7 @@ def truncated_normal(
     """Normal samples, of which those between `lower` and `upper` are kept.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       lower, upper: the bounds, in standard deviations.
       shape: the shape of the result; by default what the bounds broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -228,7 +228,7 @@ def truncated_gauss(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dt
 
 @located
 def randint(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     shape: ShapeLike,
     minval: ArrayLike,
     maxval: ArrayLike,
@@ -237,7 +237,7 @@ def randint(
     """Uniform integers, minval <= x < maxval.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       minval, maxval: integer bounds, which broadcast to `shape`. They may go beyond the dtype:
         `randint(key, shape, 0, 256, "uint8")` has every number. Where maxval <= minval the result
@@ -332,11 +332,11 @@ def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
+def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
     """Booleans that are True with probability p.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       p: float, the probability, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
     Returns: bool array of `shape`.
@@ -360,13 +360,11 @@ def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 @located
-def rademacher(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Numbers that are -1 or 1, each half of the time.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a numeric dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`.

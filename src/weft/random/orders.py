@@ -23,19 +23,19 @@ from ..primitives import (
 from ..typing import ArrayLike, ShapeLike
 from .continuous import gumbels
 from .distributions import randint, unit
-from .prng import Key, one_key, raw_bits, sampler, several
+from .prng import one_key, raw_bits, sampler, several
 
 __all__ = ["categorical", "choice", "permutation", "shuffle"]
 
 
 @located
 def permutation(
-    key: ArrayLike | Key, x: int | ArrayLike, axis: int = 0, independent: bool = False
+    key: ArrayLike, x: int | ArrayLike, axis: int = 0, independent: bool = False
 ) -> Array:
     """The slices of an array in a random order, or a random order of 0 … n-1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       x: an array, or a number n, which stands for `arange(n)`.
       axis: the axis along which slices are moved.
       independent: whether each vector along the axis gets an order of its own.
@@ -55,11 +55,11 @@ def permutation(
 
 
 @located
-def shuffle(key: ArrayLike | Key, x: ArrayLike, axis: int = 0) -> Array:
+def shuffle(key: ArrayLike, x: ArrayLike, axis: int = 0) -> Array:
     """Each vector along an axis in a random order of its own: `permutation`, independently.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       x: an array with at least one axis.
       axis: the axis.
     Returns: array of x's shape and dtype.
@@ -104,7 +104,7 @@ def _range(n: int) -> Any:
 
 @located
 def choice(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     a: int | ArrayLike,
     shape: ShapeLike = (),
     replace: bool = True,
@@ -114,7 +114,7 @@ def choice(
     """Slices of an array, chosen at random.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       a: an array, or a number n, which stands for `arange(n)`.
       shape: the shape of what is drawn.
       replace: whether a slice may be drawn more than once.
@@ -178,12 +178,12 @@ def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 @located
 def categorical(
-    key: ArrayLike | Key, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
+    key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
 ) -> Array:
     """Indices, drawn with probabilities softmax(logits).
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       logits: float array, the logarithms of probabilities, up to a constant.
       axis: the axis of `logits` along which the categories lie.
       shape: the shape of the result, which ends with the shape of `logits` without that axis; by

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..extended_dtypes import readable
 from . import versions
 from .client import Device, process
 from .executable import BufferType, Executable, RawBuffer, compile_text
@@ -36,9 +37,10 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
     if process.forked:
         raise fork_error()
     dtype = host.dtype
-    if not dtype.isnative:  # XLA would read the bytes in the wrong order
-        dtype = dtype.newbyteorder("=")
-        host = host.astype(dtype)
+    if not dtype.isbuiltin:  # keys, or XLA would read the bytes in the wrong order
+        host = readable(host)
+        dtype = host.dtype.newbyteorder("=")
+        host = host.astype(dtype, copy=False)
     try:
         return device.transfer(
             BufferType(host.shape, dtype),

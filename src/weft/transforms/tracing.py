@@ -10,12 +10,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-from ..core.jaxpr import Jaxpr
+from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Axis
 from ..core.source import located
 from ..core.trace import Trace, current
 from ..higher_order.naming import named_block, recording_trace, under_name
 from ..interpreters.known_first import KnownFirstTrace
+from ..primitives.structural import convert_element_type
 from ..programs.transform import batch_partly
 from ..scope import within_axes
 from ..typing import PyTree
@@ -147,9 +148,29 @@ def make_jaxpr(
     @located
     def jaxpr_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
-        return (found.jaxpr, found.out_shapes) if return_shape else found.jaxpr
+        jaxpr = without_weak_ends(found.jaxpr)
+        return (jaxpr, found.out_shapes) if return_shape else jaxpr
 
     return jaxpr_maker
+
+
+def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
+    """The program without conversions at its end that make a result weak and change nothing else:
+    gradients of Python scalars have one, and it says nothing to a reader."""
+    outvars = list(jaxpr.outvars)
+    equations = list(jaxpr.equations)
+    while equations:
+        e = equations[-1]
+        if e.primitive is not convert_element_type or not isinstance(e.inputs[0], Var):
+            break
+        (before,), (after,) = e.inputs, e.outvars
+        if before.aval.dtype != after.aval.dtype or after not in outvars:
+            break
+        outvars = [before if v is after else v for v in outvars]
+        equations.pop()
+    if len(equations) == len(jaxpr.equations):
+        return jaxpr
+    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
 
 
 @located
@@ -197,7 +218,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
       >>> layer = weft.named_call(lambda w, x: np.tanh(w * x), name="layer")
       >>> weft.make_jaxpr(layer)(2.0, 3.0)
       { lambda ; a:f32[]* b:f32[]*. let
-          c:f32[]* = call[
+          _:f32[]* c:f32[]* = call[
             name=layer
             jaxpr={ lambda ; a:f32[]* b:f32[]*. let
                 c:f32[]* = mul a b
@@ -205,7 +226,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
               in (c, d) }
             named=True
           ] a b
-        in (d,) }
+        in (c,) }
     Source: JAX documentation, `jax.named_call`.
     """
     check_callable(fun, "named_call")
@@ -236,7 +257,7 @@ def named_scope(name: str) -> Iterator[None]:
       ...     with weft.named_scope("normalise"):
       ...         y = x / np.sum(x)
       ...     return np.sin(y)
-      >>> [(e.primitive.name, len(e.inputs)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
+      >>> [(e.primitive.name, len(e.invars)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
       [('call', 1), ('sin', 1)]
     Source: JAX documentation, `jax.named_scope`.
     """

@@ -15,6 +15,7 @@ from ...core.array import Array
 from ...core.aval import Aval, aval
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
+from ...extended_dtypes import readable, stored
 from ...runtime import client, transfers
 from ...runtime.group import group_of
 from ...runtime.parts import joined, put_parts
@@ -196,7 +197,7 @@ def make_array_from_single_device_arrays(
         return Array(None, type_with(a, sharding), buffer_on(on[mine[0]], mine[0]))
     to = layout_of(a, sharding)
     raw = [buffer_on(on[to.group.devices[i]], to.group.devices[i]) for i in to.group.local]
-    return Array(None, to, joined(raw, shape, a.dtype, to.group, to.tiling))
+    return Array(None, to, joined(raw, shape, stored(a.dtype), to.group, to.tiling))
 
 
 # --- shardings and parts ---
@@ -231,9 +232,11 @@ def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarr
 
 def array_of_parts(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
     """An array of the parts that this process's devices have, in their order, copied there."""
-    shards = [np.array(s, a.dtype) for s in shards]  # the caller may change what he gave
+    shards = [
+        np.array(readable(s), stored(a.dtype)) for s in shards
+    ]  # the caller may change what he gave
     to = layout_of(a, sharding)
     with transfers.explicitly():
         transfers.sending(a, to.group)
-        buffer = put_parts(shards, a.shape, a.dtype, to.group, to.tiling, alias=True)
+        buffer = put_parts(shards, a.shape, stored(a.dtype), to.group, to.tiling, alias=True)
     return Array(None, type_with(a, sharding), buffer)

@@ -21,6 +21,7 @@ from ...core.aval import aval
 from ...core.primitive import Primitive
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
+from ...extended_dtypes import is_extended
 from ...primitives.placement import constrain
 from ...runtime import buffer as buffers, client, transfers
 from ...runtime.client import Device
@@ -165,6 +166,7 @@ def default_backend() -> str:
 # --- moving arrays ---
 
 put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+put_where.takes_keys = True
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
 and that is known."""
 
@@ -318,8 +320,9 @@ def device_get(x: Any) -> Any:
 
     Args:
       x: an array, a scalar, or a container of them.
-    Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is. The
-      arrays can't be written to: on the CPU they share the memory of those that they are of.
+    Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is, and so
+      do keys. The arrays can't be written to: on the CPU they share the memory of those that they
+      are of.
     Raises: TracerArrayConversionError: an array is being traced.
     Example:
       >>> import weft
@@ -330,7 +333,7 @@ def device_get(x: Any) -> Any:
 
     def get(leaf: Any) -> Any:
         if isinstance(leaf, Array):
-            return leaf.__array__()
+            return leaf if is_extended(leaf.dtype) else leaf.__array__()
         return leaf if not hasattr(leaf, "__array__") else np.asarray(leaf)
 
     with transfers.explicitly():
