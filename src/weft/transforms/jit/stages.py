@@ -163,11 +163,6 @@ class Lowered:
         """The program: in 'stablehlo' its text; in 'hlo' an object with `as_hlo_text()`."""
         return runtime.HloComputation(self.text) if dialect == "hlo" else self.as_text(dialect)
 
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """The positions of the arguments whose memory may be used for results."""
-        return self.traced.donate_argnums
-
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of the work of the program."""
         return self.compile().cost_analysis()
