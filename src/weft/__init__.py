@@ -20,7 +20,9 @@ from .config import (
     enable_custom_prng,
     enable_x64,
     log_compiles,
+    numpy_dtype_promotion,
     numpy_rank_promotion,
+    threefry_partitionable,
     transfer_guard,
     transfer_guard_device_to_device,
     transfer_guard_device_to_host,
@@ -60,9 +62,9 @@ if TYPE_CHECKING:
     from .runtime.client import Device
     from .transforms.callbacks import effects_barrier, pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
+    from .transforms.closures import closure_convert
     from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
-        closure_convert,
         custom_gradient,
         custom_jvp,
         custom_vjp,
@@ -188,6 +190,7 @@ __all__ = [
     "named_call",
     "named_scope",
     "numpy",
+    "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "ops",
     "pmap",
@@ -200,6 +203,7 @@ __all__ = [
     "sharding",
     "stages",
     "test_util",
+    "threefry_partitionable",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
@@ -235,8 +239,8 @@ __getattr__, __dir__ = exports(
             "remat",
         ),
         "transforms.computation": ("xla_computation",),
+        "transforms.closures": ("closure_convert",),
         "transforms.custom_derivatives": (
-            "closure_convert",
             "custom_gradient",
             "custom_jvp",
             "custom_vjp",

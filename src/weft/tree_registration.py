@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from .tree_flattening import flattener_of
 from .tree_paths import FlattenedIndexKey, GetAttrKey
 from .treedef import Kind, enter, kind_of_type
+from .user_lines import noted
 
 Class = TypeVar("Class", bound=type)
 
@@ -21,10 +22,17 @@ Class = TypeVar("Class", bound=type)
 def _register(kind: Kind) -> None:
     cls = kind.type
     if not isinstance(cls, type):
-        raise TypeError(f"a pytree node type must be a class; got {cls!r}")
+        raise noted(
+            TypeError(f"a pytree node type must be a class; got {cls!r}\n  fix: type(x), its class")
+        )
     known = kind_of_type(cls)
     if known is not None and not known.is_namedtuple:
-        raise ValueError(f"{cls.__name__} is registered as a pytree node already")
+        raise noted(
+            ValueError(
+                f"{cls.__name__} is registered as a pytree node already\n"
+                "  fix: register a class once, where it is defined"
+            )
+        )
     enter(kind)
     flattener_of(cls)
 
@@ -149,7 +157,7 @@ def register_dataclass(
       [Layer(w=2, name='in')]
     """
     if (data_fields is None) != (meta_fields is None):
-        raise TypeError("register_dataclass: give both data_fields and meta_fields, or none")
+        raise noted(TypeError("register_dataclass: give both data_fields and meta_fields, or none"))
     data, meta = _fields_of(nodetype, data_fields, meta_fields, drop_fields)
     for field in (*data, *meta):
         if not field.isidentifier() or keyword.iskeyword(field):
@@ -185,7 +193,12 @@ def _fields_of(
     known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
     if known is None:
         if data_fields is None or meta_fields is None:
-            raise TypeError(f"register_dataclass: {name} is no dataclass; name its fields")
+            raise noted(
+                TypeError(
+                    f"register_dataclass: {name} is no dataclass; name its fields\n"
+                    "  fix: @dataclasses.dataclass on it, or data_fields=[…], meta_fields=[…]"
+                )
+            )
         return tuple(data_fields), tuple(meta_fields)
     real = [f for f in known.values() if f._field_type.name == "_FIELD"]  # no ClassVar
     fields = [f for f in real if f.init and f.name not in drop_fields]
@@ -196,9 +209,12 @@ def _fields_of(
     missing = [n for n in names if n not in (*data, *meta)]
     unknown = [n for n in (*data, *meta) if n not in names]
     if missing or unknown:
-        raise ValueError(
-            f"register_dataclass: the fields of {name} are {names}; "
-            f"missing: {missing}, unknown: {unknown}"
+        raise noted(
+            ValueError(
+                f"register_dataclass: the fields of {name} are {names}; "
+                f"missing: {missing}, unknown: {unknown}\n"
+                "  fix: each field once, in data_fields or in meta_fields"
+            )
         )
     return tuple(data), tuple(meta)
 
@@ -224,7 +240,7 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Partial:
-        # functools.partial would merge with a partial inside, whose arguments are no leaves.
+        # functools.partial would merge with a partial inside, whose arguments are no leaves
         if isinstance(func, functools.partial) and not isinstance(func, Partial):
             func = _Opaque(func)
         return super().__new__(cls, func, *args, **keywords)
@@ -233,20 +249,21 @@ class Partial(functools.partial[Any]):
 class _Opaque:
     """A callable that functools.partial doesn't look into."""
 
-    def __init__(self, func: Callable[..., Any]) -> None:
-        self.func = func
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.func(*args, **keywords)
+        return self.__wrapped__(*args, **keywords)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Opaque) and self.func == other.func
+        function = other.__wrapped__ if isinstance(other, _Opaque) else other
+        return bool(self.__wrapped__ == function)
 
     def __hash__(self) -> int:
-        return hash(self.func)
+        return hash(self.__wrapped__)
 
     def __repr__(self) -> str:
-        return repr(self.func)
+        return repr(self.__wrapped__)
 
 
 register_pytree_with_keys(

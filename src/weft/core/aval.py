@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..extended_dtypes import is_extended
 from .placement import ANYWHERE, Placement
 
 
@@ -92,7 +93,8 @@ _lock = threading.Lock()
 
 
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
-    """The one aval with this shape (a tuple of ints), dtype (a NumPy dtype) and weak type."""
+    """The one aval with this shape (a tuple of ints), dtype (NumPy's or an extended one) and weak
+    type."""
     try:
         found = _interned[shape, dtype, weak_type]()
     except KeyError:
@@ -101,8 +103,8 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
 
 
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
-    shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
-    parts = shape, dtype, bool(weak_type)
+    shape = tuple(int(n) for n in shape)
+    parts = shape, dtype if is_extended(dtype) else np.dtype(dtype), bool(weak_type)
     made = object.__new__(Aval)
     made.aval = made
     made.shape, made.dtype, made.weak_type = parts

@@ -51,6 +51,11 @@ class Equation:
         self.primitive, self.inputs, self.params, self.outvars = primitive, inputs, params, outvars
         self.source = source
 
+    @property
+    def source_info(self) -> SourceLocation:
+        """The user's line; noted only while a switch looks at results (`debug_nans`, …)."""
+        return self.source or SourceLocation("", self.primitive.name)
+
     def replace(self, inputs: Sequence["Atom"], outvars: Sequence[Var]) -> "Equation":
         """The same operation between other variables."""
         return Equation(self.primitive, inputs, self.params, outvars, self.source)
@@ -171,7 +176,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
         return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
-    for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
+    uses = last_uses(jaxpr) if len(jaxpr.equations) > 1 else ((),)  # all go at the end
+    for equation, dead in zip(jaxpr.equations, uses, strict=False):
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:

@@ -15,6 +15,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
+from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
@@ -65,6 +66,10 @@ class CustomVjp(ProgramOwner):
 
     def __repr__(self) -> str:
         return f"vjp of {self.name}"
+
+    def functions(self) -> tuple[Any, ...]:
+        """The functions that the rules consist of."""
+        return (self.forward, self.backward)
 
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomVjp":
         """The rules for batched arguments.
@@ -217,7 +222,7 @@ def _(
 
 def forward_mode(name: str) -> TypeError:
     """The error for pushing tangents through a function of which only the vjp is known."""
-    return TypeError(
+    return DerivativeError(
         f"{name}: forward-mode differentiation (jvp, jacfwd, linearize) of a custom_vjp function: "
         "only its reverse-mode rule is known\n  fix: use custom_jvp, which serves both modes"
     )

@@ -3,8 +3,9 @@
 Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from .. import errors
@@ -18,7 +19,7 @@ from ..core.source_location import location_of
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
 from ..primitives.slicing import slice_
-from ..primitives.structural import broadcast_in_dim, reshape
+from ..primitives.structural import broadcast_in_dim, full, reshape
 from ..scope import within_axis
 from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
@@ -83,12 +84,22 @@ class BatchTrace(Trace):
             raise errors.MissingRuleError(
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
+        if not (self.size or own or primitive.may_act or primitive.takes_axis):
+            return self.nothing(primitive, args, params)
         axis = self.axis if own or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule
         result = under(self.outside, named, values, batched, axis)
         if primitive.multiple:
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
+
+    def nothing(self, primitive: Primitive, args: Sequence[Any], params: Params) -> Any:
+        """The outputs of no application at all, for a batch of size 0. Rules divide lengths by the
+        size, and read one element of a batch."""
+        out = primitive.out(args, params)
+        avals = [a.update(shape=(0, *a.shape)) for a in (out if primitive.multiple else [out])]
+        made = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
+        return made if primitive.multiple else made[0]
 
     def bind_custom(
         self,
@@ -100,7 +111,8 @@ class BatchTrace(Trace):
         """A function with a derivative rule of its own: both are batched."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        if not any(mine) and self.name is None:  # a rule may refer to the axis: nobody knows
+        # a rule may refer to the axis: nobody knows
+        if not any(mine) and self.name is None and not holds(rules.functions(), self.root, set()):
             return self.outside.bind_custom(primitive, function, rules, values)
 
         same: list[bool] = []  # which results are, for all of the batch
@@ -228,6 +240,38 @@ class CheckingBatchTrace(BatchTrace):
 
     def origin(self, tracer: Any) -> str:
         return self.made.get(id(tracer), "")
+
+
+_DEEPEST = 6  # from a rule to a value that it closes over
+
+
+def holds(x: Any, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
+    """True if a function, or what it closes over, is a value that a trace maps."""
+    if isinstance(x, BatchTracer):
+        return x._trace.root is root
+    if depth == 0 or x is None or id(x) in seen:
+        return False
+    seen.add(id(x))
+    inside: Iterable[Any] = ()
+    if isinstance(x, FunctionType):
+        inside = [content for cell in x.__closure__ or () for content in contents(cell)]
+    elif isinstance(x, partial):
+        inside = (x.func, *x.args, *x.keywords.values())
+    elif isinstance(x, MethodType):
+        inside = (x.__func__, *getattr(x.__self__, "__dict__", {}).values())
+    elif isinstance(x, (tuple, list)):
+        inside = x
+    elif isinstance(x, dict):
+        inside = x.values()
+    return any(holds(y, root, seen, depth - 1) for y in inside)
+
+
+def contents(cell: CellType) -> tuple[Any, ...]:
+    """What a cell of a closure holds, if it was assigned."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
 
 
 def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:

@@ -163,7 +163,7 @@ def split_jvp(
         outs, t_outs = (list(out), list(t_out)) if multiple else ([out], [t_out])
         for o, t in zip(outs, t_outs, strict=True):
             if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
-                raise TypeError(
+                raise errors.ShapeError(
                     f"{name}: its jvp rule must give a tangent like the output, {o.aval}; got "
                     f"{t.aval}"
                 )

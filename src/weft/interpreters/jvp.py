@@ -13,6 +13,7 @@ from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of, locations_wanted
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
+from ..errors import DerivativeError
 from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative
 from .stage import leaked
@@ -115,7 +116,7 @@ class JvpTrace(Trace):
         if not tangents:
             return self.outside.bind_custom(primitive, function, rules, primals)
         if rules.jvp is None:
-            raise TypeError(
+            raise DerivativeError(
                 f"{rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
                 "custom_vjp function: only its reverse-mode rule is known\n"
                 "  fix: use custom_jvp, which serves both modes"

@@ -3,6 +3,7 @@
 Loops are in `loops.py`.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +14,14 @@ from ..core.aval import aval
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
+from ..errors import ShapeError
 from ..higher_order.cond import apply_cond, with_common_inputs
 from ..primitives.comparison import ne
 from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
 from .bodies import (
+    Adapted,
     Body,
     check_function,
     integer_scalar,
@@ -78,11 +81,11 @@ def cond(
     if true_operand is not _MISSING or false_operand is not _MISSING:
         if true_operand is _MISSING or false_operand is _MISSING or operands:
             raise TypeError("cond: true_operand and false_operand go together, and alone")
-        functions = [lambda _, x: false_fun(x), lambda x, _: true_fun(x)]
+        functions = [Adapted(false_fun, of_second), Adapted(true_fun, of_first)]
         operands = (true_operand, false_operand)
     elif operand is not _MISSING:
         if operands:
-            raise TypeError("cond: expected operands by position or operand=; got both")
+            raise ShapeError("cond: expected operands by position or operand=; got both")
         operands = (operand,)
     known = which.concrete()
     if thread.disable_jit and known is not None:
@@ -123,7 +126,7 @@ def switch(
         check_function("switch", f"branch {i}", branch)
     if operand is not _MISSING:
         if operands:
-            raise TypeError("switch: expected operands by position or operand=; got both")
+            raise ShapeError("switch: expected operands by position or operand=; got both")
         operands = (operand,)
     value = integer_scalar("switch", "the index", index)
     last = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
@@ -137,24 +140,34 @@ def switch(
     return choose("switch", position, branches, branches, names, operands)
 
 
+def of_first(function: Callable[[Any], Any], x: Any, _: Any) -> Any:
+    """A branch that has its operand, of two."""
+    return function(x)
+
+
+def of_second(function: Callable[[Any], Any], _: Any, x: Any) -> Any:
+    """The other branch."""
+    return function(x)
+
+
 def predicate(operation: str, pred: Any) -> Any:
     """A boolean scalar for what is given as a condition."""
     try:
         value = as_value(pred)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: pred must be a scalar; got a {type(pred).__name__}, {pred!r:.60}"
         ) from None
     if value.shape != ():
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: pred must be a scalar; got {value.aval}\n"
             "  fix: numpy.where(pred, x, y) chooses element by element; numpy.any or numpy.all "
             "make one boolean of many"
         )
     if dtypes.is_bool(value.dtype):
         return value
-    if dtypes.is_complex(value.dtype):
-        raise TypeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
+    if dtypes.is_complex(value.dtype) or dtypes.is_extended(value.dtype):
+        raise ShapeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
     return ne(value, Array(value.dtype.type(0), aval((), value.dtype)))
 
 
@@ -170,10 +183,11 @@ def choose(
     leaves, tree = values_of(operation, "operands", tuple(operands))
     trees = {f"operands[{i}]": t for i, t in enumerate(tree.children())}
     avals = [x.aval for x in leaves]
-    bodies = [
-        traced(operation, name, function, trees, avals)
-        for name, function in zip(names, functions, strict=True)
-    ]
+    by_function: dict[int, Body] = {}  # a function that comes twice is traced once
+    for name, function in zip(names, functions, strict=True):
+        if id(function) not in by_function:
+            by_function[id(function)] = traced(operation, name, function, trees, avals)
+    bodies = [copy.copy(by_function[id(function)]) for function in functions]
     order = range(len(bodies))[::-1] if operation == "cond" else range(len(bodies))
     first, *others = order
     for other in others:
@@ -233,7 +247,7 @@ def check_branches(operation: str, one: Any, other: Any) -> None:
     name_b, fun_b, b = other
     where = f"{name_a}, {function_line(fun_a)}, and {name_b}, {function_line(fun_b)}"
     if a.result_tree != b.result_tree:
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the branches must return the same structure; got from {where}\n"
             f"  {name_a}: {shown(a.result_tree)}\n  {name_b}: {shown(b.result_tree)}"
         )
@@ -243,7 +257,7 @@ def check_branches(operation: str, one: Any, other: Any) -> None:
         if x.shape != y.shape or x.dtype != y.dtype
     ]
     if rows:
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the branches must return the same types; got from {where}\n"
             + "\n".join(rows)
             + "\n  fix: convert with .astype or numpy.broadcast_to in one of them"

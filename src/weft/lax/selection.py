@@ -1,11 +1,12 @@
 """Choosing between arrays, and identities that say something about derivatives or compilation."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import selection as p
 from ..primitives.structural import convert_element_type
 from ..tree_util import tree_flatten, tree_map
@@ -20,6 +21,8 @@ __all__ = [
     "stop_gradient",
     "tie_in",
 ]
+
+Tree = TypeVar("Tree")
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
@@ -66,13 +69,13 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
     shape = values[0].shape
     for n, v in zip(names, values, strict=True):
         if v.shape != shape:
-            raise TypeError(
+            raise ShapeError(
                 f"{name}: cases must have one shape; got {names[0]}: {values[0].aval}, "
                 f"{n}: {v.aval}\n"
                 "  fix: lax.broadcast, or weft.numpy.where, which broadcasts"
             )
     if which.ndim and which.shape != shape:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: the selector must be a scalar or have the cases' shape; got {which.aval} for "
             f"cases {values[0].aval}\n  fix: weft.numpy.where, which broadcasts"
         )
@@ -99,14 +102,14 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     low, value, high = same_type("clamp", ("min", "x", "max"), min, x, max)
     for name, bound in (("min", low), ("max", high)):
         if bound.ndim and bound.shape != value.shape:
-            raise TypeError(
+            raise ShapeError(
                 f"clamp: {name} must be a scalar or have x's shape; got {name}: {bound.aval}, "
                 f"x: {value.aval}"
             )
     return p.clamp(low, value, high)  # type: ignore[no-any-return]
 
 
-def stop_gradient(x: PyTree) -> PyTree:
+def stop_gradient(x: Tree) -> Tree:
     """The operand, whose derivative counts as zero.
 
     Args:
@@ -127,7 +130,7 @@ def _stop(x: Any) -> Any:
     return p.stop_gradient(value) if dtypes.is_inexact(value.dtype) else x
 
 
-def optimization_barrier(operand: PyTree, /) -> PyTree:
+def optimization_barrier(operand: Tree, /) -> Tree:
     """The operands, as computed before anything that depends on the result: the compiler moves
     nothing across, and doesn't take two of them for one.
 

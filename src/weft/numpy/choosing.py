@@ -1,13 +1,14 @@
 """Choices between arrays by conditions: where, select, piecewise."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from .. import dtypes
 from ..config import thread
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import bitwise, selection, structural
 from ..typing import ArrayLike
 from .indexing import nonzero
@@ -18,6 +19,18 @@ from .reductions import truth
 __all__ = ["piecewise", "select", "where"]
 
 
+@overload
+def where(
+    condition: ArrayLike,
+    x: None = None,
+    y: None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> tuple[Array, ...]: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,
@@ -81,7 +94,7 @@ def select(
       Array([ 0, 10, 20, -1], dtype=int32)
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(
+        raise ShapeError(
             f"select: needs a choice for each condition; got {len(condlist)} conditions and "
             f"{len(choicelist)} choices"
         )
@@ -139,7 +152,7 @@ def piecewise(
     elif len(functions) == len(flags):
         functions = [0, *functions]
     else:
-        raise ValueError(
+        raise ShapeError(
             f"piecewise: {len(flags)} conditions need {len(flags)} or {len(flags) + 1} functions; "
             "got "
             f"{len(functions)}"

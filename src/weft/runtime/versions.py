@@ -25,6 +25,8 @@ class Jaxlib(NamedTuple):
     """`jaxlib._hlo`: shapes, shardings, HLO modules."""
     block_after_collectives: bool
     """Two programs with collectives in flight at once would deadlock: wait after each launch."""
+    compiling_raises: bool
+    """While it compiles in the main thread, XLA looks for signals and raises what a handler did."""
     has_to_np_array: bool
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
@@ -70,6 +72,7 @@ def load() -> Jaxlib:
         xla=xla,
         hlo=hlo,
         block_after_collectives=info < (0, 12),
+        compiling_raises=info < (0, 11),
         has_to_np_array=info >= (0, 11),
     )
 

@@ -5,9 +5,9 @@ Knows trees, meshes and specs; the mapping itself is in `higher_order/shard_map.
 
 import functools
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr
@@ -15,6 +15,7 @@ from ...core.primitive import Axis
 from ...core.source import function_line, located, noted
 from ...core.trace import current
 from ...core.value import Value
+from ...errors import ShapeError
 from ...higher_order.shard_map import map_jaxpr
 from ...interpreters.stage import stage
 from ...programs.replication import resolve_axis
@@ -36,6 +37,30 @@ Axes = tuple[tuple[Hashable, Hashable, int], ...]
 """The mapped axes: their names in the mesh and in collectives, and their lengths."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def shard_map(
+    f: Callable[P, R],
+    *,
+    mesh: Mesh | None = None,
+    in_specs: PyTree = None,
+    out_specs: PyTree,
+    axis_names: Collection[Hashable] = (),
+    check_vma: bool = True,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    f: None = None,
+    *,
+    mesh: Mesh | None = None,
+    in_specs: PyTree = None,
+    out_specs: PyTree,
+    axis_names: Collection[Hashable] = (),
+    check_vma: bool = True,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def shard_map(
     f: TreeFunction | None = None,
     *,
@@ -224,9 +249,9 @@ def full_spec(
     try:
         NamedSharding(mesh, spec)  # refuses what the mesh hasn't
     except ValueError as error:
-        raise ValueError(f"shard_map: {what}, {a}: {error}") from None
+        raise ShapeError(f"shard_map: {what}, {a}: {error}") from None
     if len(spec) > a.ndim:
-        raise ValueError(
+        raise ShapeError(
             f"shard_map: {what}, {a}, has {a.ndim} axes; its spec, {spec}, has {len(spec)} entries"
         )
     parts = [p if isinstance(p, tuple) else () if p is None else (p,) for p in spec]
@@ -240,7 +265,7 @@ def full_spec(
                 )
         count = math.prod(mesh.shape[name] for name in part)
         if whole and n % count:
-            raise ValueError(
+            raise ShapeError(
                 f"shard_map: {what}, {a}: {spec} divides axis {axis}, of length {n}, into {count} "
                 "parts: it must be a multiple"
             )

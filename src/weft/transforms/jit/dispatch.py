@@ -23,9 +23,9 @@ from ...core.array import Array, as_value
 from ...core.aval import aval
 from ...core.placement import ArrayType
 from ...core.trace import current
-from ...core.tracebacks import fold
 from ...dtypes import canonicalize_dtype
 from ...runtime.executable import RawBuffer
+from ...tracebacks import fold
 from ...tree_util import PyTreeDef
 
 _base = current.base
@@ -147,10 +147,10 @@ def dispatcher(
                         else:
                             try:
                                 leaf = as_value(leaf)
-                            except (TypeError, ValueError):
+                                types.append(leaf.type)
+                                buffers.append(leaf._buffer)
+                            except (TypeError, ValueError, AttributeError):  # no array: a tracer
                                 return general(args, kwargs)  # which says which argument it is
-                            types.append(leaf.type)
-                            buffers.append(leaf._buffer)
                     break
                 types.append(a.type)
                 buffers.append(a._buffer)

@@ -3,11 +3,12 @@
 Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ... import errors
+from ... import dtypes, errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
 from ...core.array import Array, Tracer
@@ -103,10 +104,29 @@ def check_donated(program: Program, values: Sequence[Array]) -> None:
     for i, v in enumerate(values):
         first = places.setdefault(id(v), i)
         if first != i and (first in donated or i in donated):
-            raise ValueError(
+            raise errors.ShapeError(
                 f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
                 f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )
+
+
+def warn_of_unusable(program: Program, transform: str) -> None:
+    """Warns of donated arguments whose memory no result can use."""
+    free = list(program.result_types)
+    unusable = []
+    for i in program.donated:
+        a = program.jaxpr.invars[program.live[i]].aval
+        if (a.shape, a.dtype) in free:
+            free.remove((a.shape, a.dtype))
+        else:
+            unusable.append(str(a))
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
+            "  fix: donate only what a result can take the place of",
+            stacklevel=dtypes._levels_to_user(),
+        )
 
 
 def release(array: Array) -> None:

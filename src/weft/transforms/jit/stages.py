@@ -16,6 +16,7 @@ from ...core.aval import Aval, aval
 from ...core.placement import ArrayType
 from ...core.source import located
 from ...core.trace import current, looked_at
+from ...errors import ShapeError
 from ...runtime import executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
@@ -159,9 +160,9 @@ class Lowered:
             return runtime.HloComputation(self.text).as_hlo_text()
         raise ValueError(f"as_text: dialect must be 'stablehlo' or 'hlo'; got {dialect!r}")
 
-    def compiler_ir(self, dialect: str = "stablehlo") -> str:
-        """The same as `as_text`."""
-        return self.as_text(dialect)
+    def compiler_ir(self, dialect: str = "stablehlo") -> "str | runtime.HloComputation":
+        """The program: in 'stablehlo' its text; in 'hlo' an object with `as_hlo_text()`."""
+        return runtime.HloComputation(self.text) if dialect == "hlo" else self.as_text(dialect)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of the work of the program."""
@@ -221,7 +222,7 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got "
                 f"{tree}"
             )
@@ -233,7 +234,7 @@ class Compiled:
         )
         for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
             if v.aval.shape != a.shape or v.aval.dtype != a.dtype:
-                raise TypeError(
+                raise ShapeError(
                     f"{self.traced.fun_name}: compiled for {a} as argument leaf {i}; got {v.aval}\n"
                     "  fix: call the jitted function itself, which compiles for each signature"
                 )
