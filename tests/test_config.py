@@ -239,7 +239,9 @@ def test_names_may_carry_a_prefix(prefix):
 
 
 def test_unknown_names():
-    with pytest.raises(AttributeError, match=r"no switch 'enable_x63'; there are: enable_x64, "):
+    with pytest.raises(
+        AttributeError, match=r"no switch 'enable_x63'\n  fix: did you mean 'enable_x64'"
+    ):
         config.update("enable_x63", True)
     with pytest.raises(AttributeError, match="no switch 'nope'"):
         _ = config.nope

@@ -224,7 +224,7 @@ def test_an_explicit_64_bit_dtype_warns_once_a_line():
             assert dtypes.requested_dtype("float64", "zeros") == np.float32
         dtypes.requested_dtype(np.int64, "arange")
     assert len(caught) == 2
-    assert str(caught[0].message).startswith("zeros: dtype float64 was asked for")
+    assert str(caught[0].message).startswith("Explicitly requested dtype float64")
     assert "WEFT_ENABLE_X64" in str(caught[0].message)
     assert caught[0].filename == __file__
 

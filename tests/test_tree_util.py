@@ -366,7 +366,7 @@ def test_dict_keys():
     assert tree_leaves({2: "two", 1: "one"}) == ["one", "two"]
     assert tree_leaves({}) == tree_leaves(()) == tree_leaves(None) == []
     assert tree_map(str, {(1, 2): 3, (0, 5): 4}) == {(0, 5): "4", (1, 2): "3"}
-    with pytest.raises(ValueError, match=r"must be sortable.* 1, 'a' .*OrderedDict"):
+    with pytest.raises(ValueError, match=r"must be sortable.* 1, 'a' .*\n.*OrderedDict"):
         tree_leaves([{1: 2, "a": 3}])
 
     class Color(Enum):

@@ -20,10 +20,12 @@ without them, for caches of what they don't change.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
+from .switch_options import HINTS, SETTLED, in_command_line, is_settled, plain, tell_absl, unknown
 from .switch_state import (
     _lock,
     _overriding,
@@ -67,6 +69,7 @@ class Switch:
       block: the value set by calling it with none; None if a value must be given.
       attribute: its attribute of `thread`.
       aliases: further names that `config` accepts.
+      keyword: the name of the value, where it is given by name.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Switch:
         block: Any = None,
         attribute: str = "",
         aliases: tuple[str, ...] = (),
+        keyword: str = "new_val",
     ) -> None:
         self.name = name
         self.parse = parse
@@ -89,6 +93,7 @@ class Switch:
         self.block = block
         self.attribute = attribute or name
         self.aliases = aliases
+        self.keyword = keyword
         self.variable = "WEFT_" + name.upper()
         self.__doc__ = meaning
         text = os.environ.get(self.variable)
@@ -107,10 +112,15 @@ class Switch:
         except ValueError as error:
             raise ValueError(f"{where}: expected {error}; got {value!r}") from None
 
-    def __call__(self, *value: Any) -> Override:
-        if len(value) > 1 or (not value and self.block is None):
-            raise TypeError(f"{self.name}: expected one value; got {len(value)}")
-        return Override(self, self.checked(value[0] if value else self.block, self.name))
+    def __call__(self, *value: Any, **named: Any) -> Override:
+        if set(named) - {self.keyword}:
+            raise TypeError(
+                f"{self.name}: expected its value, {self.keyword}=…; got {', '.join(named)}"
+            )
+        given = [*value, *named.values()]
+        if len(given) > 1 or (not given and self.block is None):
+            raise TypeError(f"{self.name}: expected one value; got {len(given)}")
+        return Override(self, self.checked(given[0] if given else self.block, self.name))
 
     def __repr__(self) -> str:
         return f"<switch {self.name}={getattr(thread, self.attribute)!r}>"
@@ -190,7 +200,9 @@ def everywhere(*names: str) -> bool:
 class Config:
     """The switches by name: `config.update(name, value)`, `config.<name>`, `config.describe()`.
 
-    Names are accepted with a prefix `weft_` or `jax_` too, as older programs spell them.
+    Names are accepted with a prefix `weft_` or `jax_` too, as older programs spell them. Options
+    of JAX's of which weft has one value (`jax_array`) take that one, and hints to JAX's compiler
+    and cache any (`switch_options.py`).
 
     Example:
       >>> config.update("jax_log_compiles", True); config.log_compiles
@@ -205,6 +217,8 @@ class Config:
           AttributeError: no switch of that name.
           ValueError: a value that the switch can't have.
         """
+        if is_settled(name, value):
+            return
         switch = _named(name)
         value = switch.checked(value, f"config.update({name!r})")
         with _lock:
@@ -220,10 +234,39 @@ class Config:
         if changed:
             _announce()
 
+    def read(self, name: str) -> Any:
+        """The value of a switch in this thread.
+
+        Raises:
+          AttributeError: no switch of that name.
+        Example:
+          >>> config.read("jax_enable_x64")
+          False
+        """
+        if plain(name) in SETTLED or plain(name) in HINTS:
+            return SETTLED.get(plain(name))
+        return getattr(thread, _named(name).attribute)
+
+    def parse_flags_with_absl(self) -> None:
+        """Sets switches from the command line of the program: `--jax_enable_x64`, `--weft_…=…`.
+
+        absl isn't needed. If the program uses it, it takes these options for known ones.
+
+        Raises:
+          AttributeError: no switch of that name.
+          ValueError: a value that the switch can't have.
+        """
+        tell_absl(tuple(_switches), _is_flag)
+        for name, value in in_command_line(sys.argv[1:], _is_flag):
+            if plain(name) not in SETTLED and plain(name) not in HINTS:
+                self.update(name, value)
+
+    config_with_absl = parse_flags_with_absl
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(thread, _named(name).attribute)
+        return self.read(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"use config.update({name!r}, {value!r})")
@@ -282,12 +325,14 @@ def switches() -> tuple[Switch, ...]:
 
 
 def _named(name: str) -> Switch:
-    switch = _switches.get(name) or _switches.get(name.removeprefix("jax_").removeprefix("weft_"))
+    switch = _switches.get(name) or _switches.get(plain(name))
     if switch is None:
-        raise AttributeError(
-            f"there is no switch {name!r}; there are: " + ", ".join(s.name for s in switches())
-        )
+        raise unknown(name, _switches)
     return switch
+
+
+def _is_flag(name: str) -> bool:
+    return _named(name).parse is flag
 
 
 # ---- the switches ----
@@ -309,6 +354,14 @@ numpy_rank_promotion = Switch(
     one_of("allow", "warn", "raise"),
     "allow",
     "what happens when operands of different rank are broadcast: allow, warn, raise",
+    traced=True,
+)
+numpy_dtype_promotion = Switch(
+    "numpy_dtype_promotion",
+    one_of("standard", "strict"),
+    "standard",
+    "what happens when operands of different dtypes meet: they are promoted (standard), or it is "
+    "an error unless one is a Python scalar of that kind or a lesser one (strict)",
     traced=True,
 )
 default_matmul_precision = Switch(
@@ -333,6 +386,7 @@ disable_jit = Switch(
     "jit and control flow run operation by operation, as plain Python",
     traced=True,
     block=True,
+    keyword="disable",
 )
 check_tracer_leaks = Switch(
     "check_tracer_leaks",
@@ -374,6 +428,7 @@ log_compiles = Switch(
     False,
     "each compilation, and why a function was traced again, is logged as a warning",
     block=True,
+    aliases=("explain_cache_misses",),
 )
 traceback_filtering = Switch(
     "traceback_filtering",

@@ -28,6 +28,9 @@ import ml_dtypes
 import numpy as np
 
 from .config import thread
+from .errors import ShapeError
+from .extended_dtypes import KEY, ExtendedDType, extended, is_extended, prng_key
+from .user_lines import noted
 
 # Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
 # fmt: off
@@ -66,7 +69,7 @@ COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
 DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
 """Every dtype that an array can have (float0 apart, which only tangents have)."""
 
-_BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0 = 1, 2, 4, 8, 16, 32
+_BOOL, _SIGNED, _UNSIGNED, _FLOAT, _COMPLEX, _FLOAT0, _EXTENDED = 1, 2, 4, 8, 16, 32, 64
 _KIND: dict[Any, int] = {
     bool_: _BOOL,
     **dict.fromkeys(SIGNED, _SIGNED),
@@ -74,6 +77,7 @@ _KIND: dict[Any, int] = {
     **dict.fromkeys(FLOATS, _FLOAT),
     **dict.fromkeys(COMPLEX, _COMPLEX),
     float0: _FLOAT0,
+    KEY: _EXTENDED,
 }
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 _SAME: dict[Any, np.dtype[Any]] = {
@@ -83,7 +87,7 @@ _SAME: dict[Any, np.dtype[Any]] = {
 
 # ---- canonical form ----
 
-_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({}, {})
+_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({KEY: KEY}, {KEY: KEY})
 
 
 def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
@@ -93,7 +97,7 @@ def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
       dtype: a NumPy dtype or scalar type, a name, one of Python's bool, int, float, complex, or
         anything with an attribute `dtype`.
       x64: whether 64-bit types exist; the current setting if None.
-    Returns: one of `DTYPES`, or `float0`.
+    Returns: one of `DTYPES`, `float0`, or the extended dtype of keys.
     Raises: TypeError: not a dtype, or one that arrays can't have.
     Example:
       >>> canonicalize_dtype("float64", x64=False), canonicalize_dtype(int, x64=True)
@@ -124,11 +128,17 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     if dtype is None:
         raise TypeError("None is not a dtype; pass one, such as 'float32', or leave it out")
     attribute = getattr(dtype, "dtype", None)
+    for given in (dtype, attribute):
+        if given.__class__ is ExtendedDType:
+            return given  # type: ignore[no-any-return]
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
+        raise TypeError(
+            f"{dtype!r:.60} is not a dtype: {error}\n"
+            "  fix: a name, such as 'float32', or a class, such as weft.numpy.float32"
+        ) from None
     found = _SAME.get(own.newbyteorder("="))
     if found is None:
         raise TypeError(
@@ -148,14 +158,16 @@ def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
       >>> requested_dtype("float16", "zeros")
       dtype('float16')
     """
+    if hasattr(dtype, "aval"):
+        raise TypeError(f"an array is not a dtype; got {dtype.aval}\n  fix: x.dtype")
     found = canonicalize_dtype(dtype)
     if thread.x64 or dtype in (int, float, complex) or not isinstance(dtype, (np.dtype, type, str)):
         return found
     own = named_dtype(dtype)
     if own != found:
         warnings.warn(
-            f"{operation}: dtype {own} was asked for, and truncated to {found}, because 64-bit "
-            "types are off. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
+            f"Explicitly requested dtype {own} is not there, as 64-bit types are off: {operation} "
+            f"gives {found}. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
             'config.update("enable_x64", True) before arrays are made.',
             UserWarning,
             stacklevel=_levels_to_user(),
@@ -258,12 +270,16 @@ _ABSTRACT: dict[int, type[np.generic]] = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4 and uint4 belong.
+    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4, uint4 and keys belong.
 
     Example:
       >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
       (True, True)
     """
+    if is_extended(b):
+        return a is b
+    if is_extended(a):
+        a = a.type
     if not _is_abstract(a):
         a = np.dtype(a)
         if not _is_abstract(b):
@@ -281,6 +297,7 @@ def _is_abstract(dtype: Any) -> bool:
 
 _ABSTRACT_CLASSES = frozenset(
     {base for dtype in (*DTYPES, np.dtype(str)) for base in dtype.type.__mro__[1:]}
+    | {extended, prng_key}
 ) - {object, int, float, complex, str}
 
 
@@ -292,8 +309,9 @@ def scalar_type_of(x: Any) -> type:
       (<class 'float'>, <class 'int'>, <class 'complex'>)
     """
     kind = _kind(dtype_and_weak(x)[0])
-    if kind == _FLOAT0:
-        raise TypeError("float0 has no scalar type: it holds no value")
+    if kind in (_FLOAT0, _EXTENDED):
+        name = "float0" if kind == _FLOAT0 else dtype_and_weak(x)[0].name
+        raise TypeError(f"{name} has no scalar type: it holds no number")
     return {_BOOL: bool, _FLOAT: float, _COMPLEX: complex}.get(kind, int)
 
 
@@ -318,8 +336,8 @@ def complex_of(dtype: Any) -> np.dtype[Any]:
         return own
     if is_float(own):
         return complex128 if own == float64 else complex64
-    if own == float0:
-        raise TypeError("float0 has no complex partner: it holds no value")
+    if own == float0 or is_extended(own):
+        raise TypeError(f"{_shown(own, False)} has no complex partner: it holds no number")
     return default_complex()
 
 
@@ -354,7 +372,9 @@ def finfo(dtype: Any) -> Any:
     """
     own = real_of(dtype)
     if not is_float(own):
-        raise ValueError(f"finfo: {_shown(own, False)} is not floating-point; use iinfo")
+        raise noted(
+            ValueError(f"finfo: {_shown(own, False)} is not floating-point\n  fix: use iinfo")
+        )
     return _FINFO(own)
 
 
@@ -368,7 +388,9 @@ def iinfo(dtype: Any) -> Any:
     """
     own = named_dtype(dtype)
     if not is_integer(own):
-        raise ValueError(f"iinfo: {_shown(own, False)} is not an integer type; use finfo")
+        raise noted(
+            ValueError(f"iinfo: {_shown(own, False)} is not an integer type\n  fix: use finfo")
+        )
     return _IINFO(own)
 
 
@@ -430,6 +452,11 @@ def promote(
     """
     # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
     x64 = thread.x64
+    if thread.numpy_dtype_promotion == "strict" and not _meets(dtype_a, weak_a, dtype_b, weak_b):
+        raise ShapeError(
+            f"{_shown(dtype_a, weak_a)} and {_shown(dtype_b, weak_b)} are not promoted to one "
+            "dtype: numpy_dtype_promotion is 'strict'\n  fix: convert one of them with astype"
+        )
     try:
         return _PROMOTED[x64][dtype_a, weak_a, dtype_b, weak_b]
     except KeyError:
@@ -439,13 +466,30 @@ def promote(
     return result
 
 
+def _meets(a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool) -> bool:
+    """True if two operands are of one dtype, but for a Python scalar of that kind or a lesser."""
+    if weak_a and weak_b:
+        return True
+    if not (weak_a or weak_b):
+        return a == b
+    rank = [0 if k == _BOOL else 1 if k & (_SIGNED | _UNSIGNED) else k for k in map(_kind, (a, b))]
+    return 0 < rank[weak_b] <= rank[weak_a]
+
+
 def _join(
     a: np.dtype[Any], weak_a: bool, b: np.dtype[Any], weak_b: bool
 ) -> tuple[np.dtype[Any], bool]:
     if float0 in (a, b):
-        raise TypeError(
+        raise ShapeError(
             f"no operation takes float0 (operands: {_shown(a, weak_a)} and {_shown(b, weak_b)}): "
             "it is the type of a derivative with respect to an integer, and holds no value"
+        )
+    if is_extended(a) or is_extended(b):
+        if a is b:
+            return a, False
+        raise TypeError(
+            f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: keys combine with "
+            "keys only\n  fix: random.key_data(keys) gives their uint32 words"
         )
     # Two weak operands meet as if they were strong, so that a weak int8 stays one.
     both_weak = weak_a and weak_b
@@ -458,9 +502,9 @@ def _join(
                 return _WEAK[node](), True
             dtype = canonicalize_dtype(_BY_NAME[node])
             return dtype, both_weak and dtype != bool_
-    raise TypeError(
+    raise ShapeError(
         f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
-        "8-bit floats are never promoted implicitly; convert one of them with astype"
+        "8-bit floats are never promoted implicitly\n  fix: convert one of them with astype"
     )
 
 
@@ -490,7 +534,7 @@ def dtype_and_weak(x: Any) -> tuple[np.dtype[Any], bool]:
     python = type(x)
     if python in _PYTHON:
         return canonicalize_dtype(python), python is not bool
-    if isinstance(x, (type, str, np.dtype)):
+    if isinstance(x, (type, str, np.dtype, ExtendedDType)):
         return _type_and_weak(x)
     dtype = getattr(x, "dtype", None)
     if dtype is not None:

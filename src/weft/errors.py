@@ -1,9 +1,13 @@
 """The exceptions of weft beyond Python's own, as a tree. Knows nothing of what raises them.
 
 WeftError                                    any of these
+├── ShapeError        TypeError, ValueError      a shape, dtype or structure doesn't fit
+│   ├── IndexingError            IndexError      … an index: out of range, too many, a wrong mask
+│   └── AxisError       NumPy's AxisError        … an axis: the array has no such one
+├── DerivativeError   TypeError, ValueError      a derivative that can't be had in this way
 ├── ConcretizationTypeError      TypeError       a traced value is needed as a number, now
-│   └── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
-├── TracerIntegerConversionError TypeError       … as an index or length of Python's
+│   ├── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
+│   └── TracerIntegerConversionError             … as an index or length of Python's
 ├── TracerArrayConversionError   TypeError       … as a NumPy array
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
@@ -14,19 +18,102 @@ WeftError                                    any of these
 ├── CompilationError             RuntimeError    a program could not be compiled
 └── ExecutionError               RuntimeError    a compiled program, or a transfer, failed
 
-Wrong shapes, dtypes and options are plain TypeErrors and ValueErrors.
+Options with a wrong value, and objects of a wrong kind, are plain TypeErrors and ValueErrors. Each
+error can be pickled and copied: it keeps its message, its notes and the user's line.
 
-The first five have one background. `jit`, `vmap`, `scan`, `cond`, `make_jaxpr` and others run a
-function on *tracers*: values with a shape and a dtype but no elements, which note what is done to
-them. What the function does must follow from shapes, dtypes and static arguments alone, since the
-program is made once and then runs for all elements. `help` on a class here says what to do.
+The five on tracers, from ConcretizationTypeError on, have one background. `jit`, `vmap`, `scan`,
+`cond`, `make_jaxpr` and others run a function on *tracers*: values with a shape and a dtype but no
+elements, which note what is done to them. What the function does must follow from shapes, dtypes
+and static arguments alone, since the program is made once and then runs for all elements. `help` on
+a class here says what to do.
 """
+
+import numpy as onp
 
 
 class WeftError(Exception):
     """Any exception of weft's own.
 
     `except weft.errors.WeftError` catches them all; each is of the fitting Python class too.
+    """
+
+
+class ShapeError(WeftError, TypeError, ValueError):
+    """A shape, a dtype or the structure of a container doesn't fit.
+
+    It is a TypeError and a ValueError, since programs expect either: a shape is a part of an
+    array's type, and its lengths are values.
+
+    Usual causes:
+      Operands that don't broadcast; dtypes that an operation doesn't take or mix; a body that
+      returns another carry than it took; a tangent or a tree unlike its counterpart.
+
+    Cures:
+      * The message names the argument with its shape and dtype, as `float32[2,3]`.
+      * Shapes: `x.reshape`, `x[:, None]`, `x.T`, `np.broadcast_to`.
+      * Dtypes: `x.astype(…)`, or the function of `weft.numpy`, which promotes.
+      * Structures: `weft.tree_util.tree_structure` shows one.
+
+    Example::
+
+        np.ones(3) + np.ones(4)
+    """
+
+
+class IndexingError(ShapeError, IndexError):
+    """An index doesn't fit the array: out of range, too many, or a mask of another shape.
+
+    Usual causes:
+      More indices than axes; a mask that isn't of the array's shape; `np.insert`, `np.delete` or
+      `lax.index_in_dim` beyond the end; elements of an empty axis.
+
+    Cures:
+      * `x.shape` says what there is.
+      * `x[i]` itself doesn't raise for a number beyond the end, which may be known only when the
+        program runs: `x.at[i].get(mode="fill")` marks such elements.
+
+    Example::
+
+        x = np.ones(3)
+        x[0, 0]                             # fix: x[0]
+    """
+
+
+class AxisError(ShapeError, onp.exceptions.AxisError):
+    """An array has no such axis. NumPy's AxisError too, so a ValueError and an IndexError.
+
+    Usual causes:
+      An axis counted from 1; a function for batches on one element; a mapped axis under `vmap`,
+      where the function sees an array without it.
+
+    Cures:
+      * The axes of `x` are 0 to `x.ndim - 1`, and -1 is the last one.
+      * `np.expand_dims(x, axis)` adds one.
+
+    Example::
+
+        np.sum(np.ones(3), axis=1)          # fix: axis=0, or axis=-1
+    """
+
+    def __init__(self, message: str = "") -> None:
+        onp.exceptions.AxisError.__init__(self, message)  # type: ignore[call-overload]
+
+
+class DerivativeError(WeftError, TypeError, ValueError):
+    """A derivative is asked for that can't be had in this way.
+
+    Usual causes:
+      Reverse mode through a `while_loop`, whose number of steps isn't known; forward mode through a
+      function with a `custom_vjp` rule, which says nothing of tangents.
+
+    Cures:
+      * `lax.scan`, or a `fori_loop` with bounds that are Python integers, for reverse mode.
+      * `weft.custom_jvp` in the place of `custom_vjp`: it serves both modes.
+
+    Example::
+
+        f = lambda x: lax.while_loop(lambda y: y < 10.0, lambda y: y * 2.0, x)
+        weft.grad(f)(1.0)                   # fix: weft.jvp(f, (1.0,), (1.0,))
     """
 
 
@@ -80,7 +167,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """
 
 
-class TracerIntegerConversionError(WeftError, TypeError):
+class TracerIntegerConversionError(ConcretizationTypeError):
     """A traced value is needed as a Python integer, such as an index, while it is traced.
 
     Usual causes:

@@ -7,6 +7,7 @@ from . import dtypes
 from .core.array import Array
 from .core.aval import aval
 from .core.source import located
+from .errors import ShapeError
 from .numpy.promotion import cast, value
 from .primitives import slicing, structural
 from .tree_util import tree_flatten, tree_unflatten
@@ -52,9 +53,9 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
         """The pytree of a vector."""
         x = value("unravel", flat, "the vector")
         if x.aval.shape != (length,):
-            raise ValueError(f"unravel: expected a vector of length {length}; got {x.aval}")
+            raise ShapeError(f"unravel: expected a vector of length {length}; got {x.aval}")
         if x.aval.dtype != dtype:
-            raise TypeError(f"unravel: expected a vector of dtype {dtype.name}; got {x.aval}")
+            raise ShapeError(f"unravel: expected a vector of dtype {dtype.name}; got {x.aval}")
         pieces, start = [], 0
         for a in avals:
             piece = slicing.slice_(x, start=(start,), limit=(start + a.size,), strides=(1,))

@@ -44,12 +44,56 @@ def exports(
             return value
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
-        raise AttributeError(f"module {owner!r} has no attribute {name!r}")
+        raise absent(owner, name)
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[owner]), *home, *modules})
 
     return find, names
+
+
+NEIGHBOURS = ("", ".numpy", ".lax", ".random", ".tree_util", ".sharding")
+"""The namespaces of weft in which a name is looked for that isn't where it was asked for."""
+
+
+def absent(owner: str, name: str) -> AttributeError:
+    """The error for a name that a namespace hasn't: where it is, or what JAX's name of it came to.
+
+    For a name that is just misspelt, Python itself says what is near, from `__dir__`, when it
+    prints the error.
+    """
+    message = f"module {owner!r} has no attribute {name!r}"
+    hint = "" if name.startswith("_") else _way_out(owner, name)
+    if hint:
+        return AttributeError(message + hint, name=name)
+    return AttributeError(message, name=name, obj=sys.modules.get(owner))
+
+
+def _way_out(owner: str, name: str) -> str:
+    """The rest of the message for a name of JAX's, or of another namespace of weft's."""
+    root = owner.partition(".")[0]
+    known = importlib.import_module(f"{root}.jax_names")
+    full = f"{owner}.{name}"
+    in_jax = name in known.NOT_YET.get(owner, "").split()
+    instead = known.INSTEAD.get(full, "")
+    if owner == f"{root}.lax" and name.endswith("_p"):
+        in_jax, instead = True, known.PRIMITIVE
+    if not instead:
+        places = [root + place for place in NEIGHBOURS]
+        found = [place for place in places if place != owner and _has(place, name)]
+        instead = " or ".join(f"{place}.{name}" for place in found)
+    if not in_jax:
+        return f"\n  fix: did you mean {instead}?" if instead else ""
+    own = full.replace(root, "jax", 1)
+    if full in known.LEFT_OUT:
+        return f"\n  {own} is left out of weft: {known.LEFT_OUT[full]}"
+    return f"\n  {own} is not in weft yet" + (f"\n  fix: {instead}" if instead else "")
+
+
+def _has(place: str, name: str) -> bool:
+    """True if a namespace has a public name; no module of it is loaded for that."""
+    module = importlib.import_module(place)
+    return name in getattr(module, "__all__", ())
 
 
 class Deferred:

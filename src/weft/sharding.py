@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import ShapeError
 from .scope import MESH, named_axis
 
 __all__ = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
@@ -300,14 +301,14 @@ class NamedSharding(Sharding):
                 "lax.with_sharding_constraint can do"
             )
         if len(self.spec) > len(shape):
-            raise ValueError(
+            raise ShapeError(
                 f"{self.spec} has {len(self.spec)} entries, for an array of {len(shape)} axes"
             )
         parts = [_names(p) for p in self.spec] + [()] * (len(shape) - len(self.spec))
         counts = [math.prod(sizes[n] for n in names) for names in parts]
         for axis, (n, count) in enumerate(zip(shape, counts, strict=True)):
             if n % count:
-                raise ValueError(
+                raise ShapeError(
                     f"{self.spec} splits axis {axis}, of length {n}, into {count} parts: it must "
                     "be a multiple"
                 )

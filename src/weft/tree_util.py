@@ -7,7 +7,7 @@ namedtuples, OrderedDicts, defaultdicts, and registered types. Only direct insta
 subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
-    tree_flatten.py       flattening, fast
+    tree_flattening.py    flattening, fast
     tree_code.py          functions made for one structure
     tree_paths.py         paths, and errors that name one
     tree_registration.py  making classes nodes
@@ -19,7 +19,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .tree_flatten import flatten
+from .errors import ShapeError
+from .tree_flattening import flatten
 from .tree_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -47,6 +48,7 @@ from .treedef import (
     kind_of_type,
     register_leaf_types,
 )
+from .user_lines import noted
 
 __all__ = [
     "LEAF_TYPES",
@@ -78,6 +80,7 @@ __all__ = [
     "tree_map",
     "tree_map_with_path",
     "tree_reduce",
+    "tree_reduce_associative",
     "tree_structure",
     "tree_transpose",
     "tree_unflatten",
@@ -100,6 +103,10 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
       >>> tree_unflatten(treedef, [x * 10 for x in leaves])
       (10, {'a': 20})
     """
+    if not isinstance(treedef, PyTreeDef):
+        raise noted(
+            _not_first("tree_unflatten", "a treedef", treedef, "tree_unflatten(treedef, leaves)")
+        )
     return treedef.unflatten(leaves)
 
 
@@ -138,10 +145,22 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
       {'a': 11, 'b': (22, 33)}
     """
     leaves, treedef = flatten(tree, is_leaf)
-    if not rest:
-        return treedef.unflatten(list(map(f, leaves)))
-    columns = [_aligned(treedef, other, i, "tree_map") for i, other in enumerate(rest, 2)]
-    return treedef.unflatten(list(map(f, leaves, *columns)))
+    try:
+        if not rest:
+            return treedef.unflatten(list(map(f, leaves)))
+        columns = [_aligned(treedef, other, i, "tree_map") for i, other in enumerate(rest, 2)]
+        return treedef.unflatten(list(map(f, leaves, *columns)))
+    except TypeError:
+        if callable(f):
+            raise
+        raise noted(_not_first("tree_map", "a function", f, "tree_map(f, tree)")) from None
+
+
+def _not_first(name: str, expected: str, got: Any, right: str) -> TypeError:
+    return TypeError(
+        f"{name}: expected {expected} as the first argument; got a {type(got).__name__}\n"
+        f"  fix: {right}"
+    )
 
 
 def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[Any]:
@@ -151,9 +170,13 @@ def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[
         return leaves
     if difference(treedef, other) is None:
         return treedef.flatten_up_to(tree)
-    raise ValueError(
-        f"{caller}: argument {position + 1} differs from argument 2 {mismatch(treedef, other)}\n"
-        f"  argument 2: {_short(treedef)}\n  argument {position + 1}: {_short(other)}"
+    raise noted(
+        ShapeError(
+            f"{caller}: argument {position + 1} differs from argument 2 "
+            f"{mismatch(treedef, other)}\n  argument 2: {_short(treedef)}\n"
+            f"  argument {position + 1}: {_short(other)}\n"
+            "  fix: trees of one structure; the first may end in leaves where the others go on"
+        )
     )
 
 
@@ -189,8 +212,46 @@ def tree_reduce(
     """
     leaves = flatten(tree, is_leaf)[0]
     if initializer is _NOTHING:
+        if not leaves:
+            raise noted(
+                TypeError(
+                    f"tree_reduce: expected a tree with leaves; got {tree!r:.60}\n"
+                    "  fix: an initializer, which is the result where there is none"
+                )
+            )
         return functools.reduce(function, leaves)
     return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _NOTHING,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """Combines the leaves in pairs, and the results in pairs: a tree of logarithmic depth.
+
+    Args:
+      operation: associative; takes two leaves.
+      tree: the leaves are combined in their order.
+      identity: the result for a tree without leaves; combined with nothing otherwise.
+      is_leaf: called on each node on the way down; True makes it a leaf.
+    Raises: TypeError: no leaves, and no identity.
+    Example:
+      >>> tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", {"b": "b", "c": "c"}, "d"])
+      '((ab)(cd))'
+    """
+    parts = flatten(tree, is_leaf)[0]
+    if not parts:
+        if identity is _NOTHING:
+            raise TypeError("tree_reduce_associative: a tree without leaves needs an identity")
+        return identity
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        rest = parts[len(parts) // 2 * 2 :]
+        parts = [operation(x, y) for x, y in pairs] + rest
+    return parts[0]
 
 
 def tree_transpose(
@@ -212,16 +273,26 @@ def tree_transpose(
     if inner_treedef is None:
         parts = outer_treedef.flatten_up_to(pytree_to_transpose, "tree_transpose")
         if not parts:
-            raise ValueError(
-                f"tree_transpose: {outer_treedef} has no leaves, so the inner structure has to be "
-                "given"
+            raise noted(
+                ShapeError(
+                    f"tree_transpose: {outer_treedef} has no leaves, so the inner structure has to "
+                    "be given\n  fix: pass inner_treedef"
+                )
             )
         inner_treedef = flatten(parts[0])[1]
     expected = outer_treedef.compose(inner_treedef)
     if treedef != expected:
         if difference(expected, treedef) is None:  # what should be a leaf is a node
-            raise ValueError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
-        raise ValueError(f"tree_transpose: the tree differs {mismatch(expected, treedef)}")
+            raise noted(
+                ShapeError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
+            )
+        raise noted(
+            ShapeError(
+                f"tree_transpose: the tree differs {mismatch(expected, treedef)}\n"
+                f"  fix: a tree of structure {_short(outer_treedef)} with {_short(inner_treedef)} "
+                "at each leaf"
+            )
+        )
     count = inner_treedef.num_leaves
     return inner_treedef.unflatten(
         [outer_treedef.unflatten(leaves[i::count]) for i in range(count)]
@@ -284,7 +355,9 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
         return xs
     parts, children = list(xs), treedef.children()
     if len(parts) != len(children):
-        raise ValueError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
+        raise noted(
+            ShapeError(f"build_tree: {treedef} has {len(children)} children; got {len(parts)}")
+        )
     pairs = zip(children, parts, strict=True)
     return treedef.kind.unflatten(treedef.data, [build_tree(child, x) for child, x in pairs])
 
@@ -353,10 +426,13 @@ def _broadcast(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None, name: 
     counts: list[int] = []
     if not _leaf_counts(prefix, full, counts):
         path, ours, theirs, remark = difference(prefix, full) or ((), "one tree", "another", "")
-        raise ValueError(
-            f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
-            f"where the tree has {theirs}{remark}\n"
-            f"  prefix: {_short(prefix)}\n  tree: {_short(full)}"
+        raise noted(
+            ShapeError(
+                f"{name}: not a prefix of the tree that it describes: {place(path)} it has {ours}, "
+                f"where the tree has {theirs}{remark}\n"
+                f"  prefix: {_short(prefix)}\n  tree: {_short(full)}\n"
+                "  fix: the tree's own structure, with leaves in the place of whole branches"
+            )
         )
     return [leaf for leaf, count in zip(leaves, counts, strict=True) for _ in range(count)]
 

@@ -1,7 +1,7 @@
 """The structure of a pytree as a value, and the registry of node types.
 
 Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in
-`tree_flatten.py`, the text of errors in `tree_paths.py`.
+`tree_flattening.py`, the text of errors in `tree_paths.py`.
 
 A *treedef* is what is left of a tree without its leaves: a kind of node, the node's data (the keys
 of a dict, …) and one treedef a child. Structures made of plain containers are interned, so that
@@ -16,8 +16,10 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from .errors import ShapeError
 from .tree_code import DEEPEST, MOST_LEAVES, compile_build, compile_match
 from .tree_paths import DictKey, GetAttrKey, SequenceKey, mismatch, shown
+from .user_lines import noted
 
 MOST_INTERNED = 4096  # entries a table; then it starts anew, and equal treedefs may be two objects
 USES_BEFORE_COMPILING = 32  # about what compiling costs, in uses of the recursive way
@@ -35,7 +37,7 @@ KINDS: dict[type, Kind | None] = {}
 Flattener: TypeAlias = "Callable[[Any, list[Any]], PyTreeDef]"
 
 FLATTENERS: dict[type, Flattener | None] = {}
-"""Their flatteners, None for those of leaves (`tree_flatten.py`)."""
+"""Their flatteners, None for those of leaves (`tree_flattening.py`)."""
 
 # The kind of a class is an attribute of the class, so that it lives as long as that; the tables are
 # only the fast way to it.
@@ -110,9 +112,12 @@ class Kind:
         """`flatten(x)`, checked."""
         result: Any = self.flatten(x)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError(
-                f"the flatten function of pytree node {self.type.__name__} must return a pair "
-                f"(children, data); got {type(result).__name__}"
+            raise noted(
+                ShapeError(
+                    f"the flatten function of pytree node {self.type.__name__} must return a pair "
+                    f"(children, data); got {type(result).__name__}\n"
+                    "  fix: return (x.a, x.b), None"
+                )
             )
         return tuple(result[0]), result[1]
 
@@ -277,12 +282,22 @@ class PyTreeDef:
             leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise self.wrong_count(leaves)
+        kind = self.kind
+        if kind is None:
+            return leaves[0]
+        if self.num_nodes == self.num_leaves + 1:  # the children are the leaves
+            return kind.unflatten(self.data, [*leaves])
         return _build(self, iter(leaves))
 
     def wrong_count(self, leaves: Any) -> ValueError:
         """The error for leaves that don't fit in number."""
         count = str(len(leaves)) if hasattr(leaves, "__len__") else "another number"
-        return ValueError(f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}")
+        return noted(
+            ShapeError(
+                f"unflatten: expected {self.num_leaves} leaves for {self}; got {count}\n"
+                "  fix: the leaves of tree_flatten, each once and in that order"
+            )
+        )
 
     def _is_compilable(self) -> bool:
         return (
@@ -327,7 +342,12 @@ class PyTreeDef:
         """
         found: list[Any] = []
         if not _flatten_up_to(self, tree, found):
-            raise ValueError(f"{name}: {mismatch(self, structure_of(tree))}")
+            raise noted(
+                ShapeError(
+                    f"{name}: {mismatch(self, structure_of(tree))}\n"
+                    f"  fix: a tree that begins as {self!r:.400}"
+                )
+            )
         return found
 
     # -- text --
@@ -466,10 +486,12 @@ def sorted_keys(x: dict[Any, Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(x))
     except TypeError as error:
-        raise ValueError(
-            "the keys of a dict in a pytree must be sortable, since its leaves come in the order "
-            f"of the keys; these are not: {', '.join(map(repr, x))} ({error}). An OrderedDict "
-            "keeps the order that it has."
+        raise noted(
+            ValueError(
+                "the keys of a dict in a pytree must be sortable, since its leaves come in the "
+                f"order of the keys; these are not: {', '.join(map(repr, x))} ({error})\n"
+                "  fix: keys of one kind; or an OrderedDict, which keeps the order that it has"
+            )
         ) from None
 
 

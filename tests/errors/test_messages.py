@@ -582,7 +582,7 @@ def a_name_for_a_device():
     weft.device_put(f32(3), "cpu")  # <-
 
 
-@wrong(AttributeError, "no_such_switch", "enable_x64")
+@wrong(AttributeError, "no_such_switch", "config.describe()")
 def a_switch_that_does_not_exist():
     weft.config.update("no_such_switch", 1)  # <-
 

@@ -186,4 +186,4 @@ def test_the_users_own_hook_is_left_alone():
         text=True,
         check=False,
     ).stdout
-    assert text.strip() == "own hook TypeError"
+    assert text.strip() == "own hook ShapeError"

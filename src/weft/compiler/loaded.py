@@ -6,6 +6,7 @@ others. Knows arrays and executables; knows nothing of transformations.
 """
 
 import functools
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,12 +27,14 @@ from ..core.placement import (
     same_parts,
     type_on,
 )
+from ..core.source import noted
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain
 from ..runtime import client, transfers
 from ..runtime.callback import Callback
 from ..runtime.client import Device
 from ..runtime.executable import Executable, RawBuffer, Target
+from ..runtime.failures import MORE_MEMORY, XlaRuntimeError, machine_memory, size_of
 from ..runtime.group import Group, group_of
 from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
 from ..stablehlo import Module
@@ -207,6 +210,8 @@ class OneDevice(Loaded):
 
     def run(self, args: Sequence[Array]) -> list[Array]:
         program, device = self.program, self.device
+        if program.fast is None:
+            refuse_what_is_too_large(program.name, self.types, device)
         if self.named:
             with transfers.explicitly():
                 args = [move(a, device) for a in args]
@@ -255,6 +260,23 @@ class OneDevice(Loaded):
 
     def output_shardings(self) -> list[Sharding]:
         return [SingleDeviceSharding(self.device)] * len(self.program.outputs)
+
+
+def refuse_what_is_too_large(name: str, types: Sequence[ArrayType], device: Device) -> None:
+    """An error for results that the machine's memory can't hold, with swap: while the user's line
+    is known. XLA would find out in the background."""
+    if device.platform != "cpu":
+        return
+    size = sum(math.prod(t.aval.shape) * t.aval.dtype.itemsize for t in types)
+    memory = machine_memory()
+    if size > 2 * memory > 0:
+        raise noted(
+            XlaRuntimeError(
+                f"{name}: out of memory: the results, {', '.join(str(t.aval) for t in types)}, "
+                f"take {size_of(size)}; this machine has {size_of(memory)}\n{MORE_MEMORY}",
+                "RESOURCE_EXHAUSTED",
+            )
+        )
 
 
 # --- several devices ---

@@ -14,6 +14,7 @@ from ..core.aval import aval
 from ..core.placement import Layout, on_device, same_parts, type_on
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
+from ..extended_dtypes import host_dtype, is_extended, readable, stored
 from ..runtime import buffer as buffers, client, parts, transfers
 from ..runtime.client import Device
 from ..runtime.executable import RawBuffer
@@ -43,7 +44,7 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
         transfers.sending(array.aval, device)
         return buffers.put(np.asarray(array._host), device, alias=True)
     transfers.copying(array.aval, home, device)
-    return buffers.copy_to(buffer, device, array.aval.shape, array.aval.dtype)
+    return buffers.copy_to(buffer, device, array.aval.shape, stored(array.aval.dtype))
 
 
 def argument_buffer(x: Any, device: Device) -> RawBuffer:
@@ -83,6 +84,7 @@ def put_array(host: np.ndarray[Any, Any], to: Layout, *, alias: bool = False) ->
 def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> RawBuffer:
     """The buffer of an array put on devices; see `put_array`."""
     transfers.sending(to.aval, to.group)
+    host = readable(host)
     mine = [host[index] for index in to.local_indices]
     return parts.put_parts(mine, host.shape, host.dtype, to.group, to.tiling, alias=alias)
 
@@ -96,7 +98,8 @@ def host_buffer(x: Any, to: Layout) -> RawBuffer:
         return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
     # here, as a whole.
-    host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
+    dtype = stored(to.aval.dtype)
+    host = x if x.dtype == dtype else x.astype(dtype)
     large = x.nbytes >= LARGE
     return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
 
@@ -123,7 +126,7 @@ def reorder(x: Array, group: Group) -> Array:
 def of_parts(raw: Sequence[RawBuffer], to: Layout) -> Array:
     """The array whose parts this process's devices have, in their order; nothing is copied."""
     a = to.aval
-    return Array(None, to, parts.joined(raw, a.shape, a.dtype, to.group, to.tiling))
+    return Array(None, to, parts.joined(raw, a.shape, stored(a.dtype), to.group, to.tiling))
 
 
 def live_buffer(x: Array) -> RawBuffer:
@@ -152,13 +155,13 @@ def shard_arrays(x: Array) -> list[Array]:
         return [x]
     raw = parts.parts_of(live_buffer(x))
     part = aval(x.sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
-    arrays = []
+    arrays, dtype = [], stored(part.dtype)
     for r, i in zip(raw, placement.group.local, strict=True):
         device = placement.group.devices[i]
         if part.size:
-            own = parts.as_own(r, part.shape, part.dtype, device)
+            own = parts.as_own(r, part.shape, dtype, device)
         else:  # XLA doesn't divide arrays without elements
-            own = buffers.put(np.empty(part.shape, part.dtype), device)
+            own = buffers.put(np.empty(part.shape, dtype), device)
         arrays.append(Array(None, type_on(part, on_device(device)), own))
     return arrays
 
@@ -170,7 +173,9 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
     if group is None:
         buffer = live_buffer(x)
         transfers.fetching(x.aval, x.device)
-        return buffers.to_host(buffer, x.aval.shape, x.aval.dtype)
+        dtype = x.aval.dtype
+        host = buffers.to_host(buffer, x.aval.shape, stored(dtype))
+        return host.view(host_dtype(dtype)) if is_extended(dtype) else host
     if not group.is_local and not x.is_fully_replicated:
         raise noted(
             ValueError(
@@ -182,7 +187,7 @@ def gather(x: Array) -> np.ndarray[Any, Any]:
     transfers.fetching(x.aval, group)
     if x.is_fully_replicated:
         return np.asarray(shard_arrays(x)[0].host())
-    host = np.empty(x.aval.shape, x.aval.dtype)
+    host = np.empty(x.aval.shape, host_dtype(x.aval.dtype))
     for shard in x.addressable_shards:
         if not shard.replica_id:
             host[shard.index] = shard.data.host()

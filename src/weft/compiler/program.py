@@ -19,6 +19,7 @@ from ..core.checking import check_jaxpr
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
+from ..extended_dtypes import stored
 from ..primitives.callbacks import TOKEN
 from ..runtime.group import Group
 from ..stablehlo import Module
@@ -132,7 +133,7 @@ class Program:
             check_jaxpr(self.stripped, "outlining")
         self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]
         self.result_types: list[tuple[tuple[int, ...], np.dtype[Any]]]
-        self.result_types = [(v.aval.shape, v.aval.dtype) for v in number]
+        self.result_types = [(v.aval.shape, stored(v.aval.dtype)) for v in number]
         self.calls_host = jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))

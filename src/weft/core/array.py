@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
+from ..extended_dtypes import KEY, host_dtype, is_extended, no_numbers, stored
 from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
+from .number_ranges import not_fitting
 from .placement import ArrayType
 from .source import noted
 from .trace import current
@@ -49,7 +51,7 @@ class Array(Value):
         self._host = host
         self._buffer = buffer
         self.type = type
-        self.aval = type if type.__class__ is Aval else type.aval
+        self.aval = type.aval
 
     def concrete(self) -> "Array":
         return self
@@ -60,6 +62,8 @@ class Array(Value):
         return current.base.fetch(self) if host is None else host
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.aval.dtype is KEY:
+            raise noted(no_numbers("numpy.asarray", self.aval))
         host = np.asarray(self.host())
         if dtype is not None and dtype != host.dtype:
             if copy is False:
@@ -79,7 +83,8 @@ class Array(Value):
         return current.base.dlpack_device(self)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (np.array(self.host()), self.aval.weak_type)
+        parts = np.array(self.host()), self.aval.weak_type
+        return _unpickle, (*parts, KEY) if self.aval.dtype is KEY else parts
 
     def __deepcopy__(self, memo: Any) -> "Array":
         return self  # immutable
@@ -133,12 +138,14 @@ class Array(Value):
     @property
     def is_fully_replicated(self) -> bool:
         """True if each of its devices has all of the array."""
-        return self.sharding.is_fully_replicated
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_replicated
 
     @property
     def is_fully_addressable(self) -> bool:
         """True if this process has all of the array's devices."""
-        return self.sharding.is_fully_addressable
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_addressable
 
     @property
     def global_shape(self) -> tuple[int, ...]:
@@ -209,8 +216,8 @@ class Tracer(Value):
         return self
 
 
-def _unpickle(host: np.ndarray[Any, Any], weak_type: bool) -> Array:
-    return Array(host, aval(host.shape, host.dtype, weak_type))
+def _unpickle(host: np.ndarray[Any, Any], weak_type: bool, dtype: Any = None) -> Array:
+    return Array(host, aval(host.shape, host.dtype if dtype is None else dtype, weak_type))
 
 
 # --- making values ---
@@ -258,12 +265,11 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
     if array is None:
         try:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
-            host = np.asarray(dtype.type(x))
+            host = np.asarray(stored(dtype).type(x))
+            if is_extended(dtype):
+                host = host.view(host_dtype(dtype))
         except OverflowError:
-            raise OverflowError(
-                f"the Python integer {x} does not fit {dtype.name}\n"
-                f"  fix: use a wider dtype, or a value in range"
-            ) from None
+            raise noted(not_fitting("array", x, dtype)) from None
         if len(cache) > 4096:
             cache.clear()
         array = cache[key] = Array(host, aval((), dtype, True))

@@ -13,18 +13,24 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..extended_dtypes import is_extended
 from .placement import ANYWHERE, Placement
 
 
 class Aval:
-    """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
+    """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
-    A weak aval is that of a Python scalar: it takes the dtype of what it meets.
-    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
-    the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
+    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
+    aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
+    floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO type,
+    kept here by `weft.stablehlo.types` once written. An aval is also the type
+    (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
+    attribute since every array that is made reads it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "text", "weak_type")
+    __slots__ = (
+        "__weakref__", "aval", "dtype", "inexact", "ndim", "shape", "size", "text", "weak_type",
+    )  # fmt: skip
 
     placement: Placement = ANYWHERE
     shape: tuple[int, ...]
@@ -32,12 +38,12 @@ class Aval:
     weak_type: bool
     ndim: int
     size: int
+    inexact: bool
     text: str | None
+    aval: "Aval"
 
-    @property
-    def aval(self) -> "Aval":
-        """Itself."""
-        return self
+    def __new__(cls, shape: Iterable[int], dtype: Any, weak_type: bool = False) -> "Aval":
+        return aval(tuple(shape), np.dtype(dtype), weak_type)
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -87,7 +93,8 @@ _lock = threading.Lock()
 
 
 def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
-    """The one aval with this shape (a tuple of ints), dtype (a NumPy dtype) and weak type."""
+    """The one aval with this shape (a tuple of ints), dtype (NumPy's or an extended one) and weak
+    type."""
     try:
         found = _interned[shape, dtype, weak_type]()
     except KeyError:
@@ -96,11 +103,13 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
 
 
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
-    shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
-    parts = shape, dtype, bool(weak_type)
-    made = Aval()
+    shape = tuple(int(n) for n in shape)
+    parts = shape, dtype if is_extended(dtype) else np.dtype(dtype), bool(weak_type)
+    made = object.__new__(Aval)
+    made.aval = made
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None
+    made.inexact = dtypes.is_inexact(dtype)
     reference = _Reference(made, _dead.append)
     reference.parts = parts
     with _lock:

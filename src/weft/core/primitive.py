@@ -45,6 +45,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import errors
 from ..config import caches, thread
+from ..extended_dtypes import is_extended, no_numbers
 from .array import as_value
 from .aval import Aval
 from .bounded import remember_under
@@ -128,6 +129,7 @@ class Primitive:
     communicates = False  # the devices of a mesh have to come to it together
     labels_value = False  # its parameter `name` is a label, by which policies choose its operand
     equal_results = False  # of a collective: all that take part get the same result
+    takes_keys = False  # it moves or compares elements, whatever they are: extended dtypes too
 
     def __init__(
         self,
@@ -165,6 +167,15 @@ class Primitive:
             note_user_line(error)
             raise
 
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """The same as a call."""
+        return self(*args, **params)
+
+    @property
+    def multiple_results(self) -> bool:
+        """True if the primitive has several outputs."""
+        return self.multiple
+
     def __repr__(self) -> str:
         return self.name
 
@@ -185,6 +196,10 @@ class Primitive:
             raise unhashable(self, params) from None
         if self.type_rule is None:
             raise errors.MissingRuleError(f"{self}: has no type rule")
+        if not self.takes_keys:
+            for a in avals:
+                if is_extended(a.dtype):
+                    raise no_numbers(str(self), a)
         state = thread.switches
         out: Aval | tuple[Aval, ...] = self.type_rule(*avals, **dict(params))
         if self.multiple:

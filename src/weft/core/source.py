@@ -1,74 +1,24 @@
-"""The user's line: the innermost frame outside weft and NumPy, found only when something failed.
+"""Functions that users call, and functions of users, in errors. Knows nothing of traces."""
 
-Knows frames and code objects; nothing of traces.
-"""
-
-import contextlib
 import functools
 import os
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any, TypeVar
 
-import numpy as np
-
 from .. import errors
-from .tracebacks import files, fold
+from ..tracebacks import fold
+from ..user_lines import (
+    HERE as HERE,
+    note_user_line as note_user_line,
+    noted as noted,
+    user_frame as user_frame,
+    user_line as user_line,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
-E = TypeVar("E", bound=BaseException)
 
-HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_INSIDE = (HERE, os.path.dirname(np.__file__) + os.sep)
-files.inside, files.libraries = HERE, (_INSIDE[1], functools.__file__, contextlib.__file__)
-
-NOTED = (TypeError, ValueError, IndexError, errors.WeftError)
+NOTED = (TypeError, ValueError, IndexError, OverflowError, MemoryError, errors.WeftError)
 """The errors that name the user's line."""
-
-
-def user_frame() -> FrameType | None:
-    """The innermost frame of code that isn't weft's or NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
-        frame = frame.f_back
-    return frame
-
-
-def user_line() -> str:
-    """`file.py:12, in function`, for messages."""
-    frame = user_frame()
-    return "an unknown line" if frame is None else _line(frame, frame.f_lineno)
-
-
-def _line(frame: FrameType, number: int) -> str:
-    code = frame.f_code
-    return f"{os.path.basename(code.co_filename)}:{number}, in {code.co_name}"
-
-
-def note_user_line(error: BaseException) -> None:
-    """Adds the user's line to an error, once, as a note (PEP 678).
-
-    It is the innermost one that the error came through, or else the one that called weft. The
-    traceback loses weft's own frames: see `core/tracebacks.py`.
-    """
-    fold(error)
-    if any(note.startswith("  at ") for note in getattr(error, "__notes__", ())):
-        return
-    found = None
-    trace = error.__traceback__
-    while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_INSIDE):
-            found = trace
-        trace = trace.tb_next
-    line = user_line() if found is None else _line(found.tb_frame, found.tb_lineno)
-    error.add_note(f"  at {line}")
-
-
-def noted(error: E) -> E:
-    """An error with the user's line on it: `raise noted(TypeError(…))`."""
-    note_user_line(error)
-    return error
 
 
 def located(function: F) -> F:

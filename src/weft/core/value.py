@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import dtypes, errors
+from ..extended_dtypes import KEY, no_numbers
 from ..lazy import Deferred
 from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
@@ -209,14 +210,20 @@ class Value:
     def __len__(self) -> int:
         if not self.aval.ndim:
             raise noted(
-                TypeError(f"len: expected an array with at least one axis; got {self.aval}")
+                TypeError(
+                    f"len: expected an array with at least one axis; got {self.aval}\n"
+                    "  fix: x.size, or x.reshape(-1)"
+                )
             )
         return self.aval.shape[0]
 
     @located
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.ndim:
-            raise TypeError(f"iteration: expected an array with at least one axis; got {self.aval}")
+            raise TypeError(
+                f"iteration: expected an array with at least one axis; got {self.aval}\n"
+                "  fix: x.reshape(-1) has one"
+            )
         return iter(Value.operators.unstack(self))
 
     def __contains__(self, element: Any) -> bool:
@@ -312,7 +319,9 @@ class Value:
 
     def transpose(self, *axes: Any) -> Any:
         """The array with its axes permuted."""
-        return Value.operators.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+        if len(axes) == 1 and not isinstance(axes[0], int):  # a sequence, or None
+            axes = axes[0]
+        return Value.operators.transpose(self, axes or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """The array with two axes swapped."""
@@ -517,10 +526,22 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     array = value.concrete()
     if array is None:
         raise noted(value.conversion_error(operation, error))  # type: ignore[attr-defined]
+    if value.aval.dtype is KEY:
+        raise noted(no_numbers(operation, value.aval))
     return array.host()
 
 
 def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
     if value.aval.size != 1:
-        raise noted(ValueError(f"{operation}: expected an array of one element; got {value.aval}"))
+        raise noted(
+            errors.ShapeError(
+                f"{operation}: expected an array of one element; got {value.aval}\n"
+                + (
+                    "  fix: x.any() or x.all() says whether one of them or each is true; & and | "
+                    "combine arrays, not `and`, `or`"
+                    if operation == "bool"
+                    else "  fix: index one, x[i]; x.tolist() or x.astype(…) converts all"
+                )
+            )
+        )
     return _known(value, operation, error).item()

@@ -21,6 +21,7 @@ from ..compiler.placing import buffer_on
 from ..config import config, overrides
 from ..core.array import Array
 from ..core.source import located, noted
+from ..errors import ShapeError
 from ..runtime import client, transfers
 from ..runtime.client import Device
 from ..sharding import Mesh, NamedSharding, PartitionSpec
@@ -188,7 +189,7 @@ def over(devices: Sequence[Device]) -> Callable[[Any], Any]:
         for path, x in tree_flatten_with_path(batch)[0]:
             shape = np.shape(x)
             if shape[:1] != (len(checked),):
-                raise ValueError(
+                raise ShapeError(
                     f"prefetch_to_device: the first axis must have one row for each of the "
                     f"{len(checked)} devices; batch{keystr(path)} has the shape {shape}\n"
                     f"  fix: x.reshape({len(checked)}, -1, *x.shape[1:])"

@@ -150,7 +150,9 @@ def layouts(
     if chosen is None:
         return tuple(tuple(range(a.ndim)) for a in avals)
     if len(chosen) != len(avals):
-        raise ValueError(f"ffi_call: {option} must have {len(avals)} entries; got {len(chosen)}")
+        raise errors.ShapeError(
+            f"ffi_call: {option} must have {len(avals)} entries; got {len(chosen)}"
+        )
     found = []
     for a, layout in zip(avals, chosen, strict=True):
         order = tuple(range(a.ndim)) if layout is None else tuple(layout)

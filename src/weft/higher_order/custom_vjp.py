@@ -6,7 +6,6 @@ Outside jit such a function simply runs; see `bind_custom` of each trace.
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
@@ -16,6 +15,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
+from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
@@ -182,7 +182,7 @@ def _(
     fwd = stage(forward, avals, name=rules.name + "_fwd")
     out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
     res_avals = fwd.out_avals[n_outs:]
-    out_mask = tuple(dtypes.is_inexact(a.dtype) for a in out_avals)
+    out_mask = tuple(a.inexact for a in out_avals)
     ct_avals = active(out_avals, out_mask)
     in_avals = [a.strong() for a in active(avals, mask)]
 
@@ -218,7 +218,7 @@ def _(
 
 def forward_mode(name: str) -> TypeError:
     """The error for pushing tangents through a function of which only the vjp is known."""
-    return TypeError(
+    return DerivativeError(
         f"{name}: forward-mode differentiation (jvp, jacfwd, linearize) of a custom_vjp function: "
         "only its reverse-mode rule is known\n  fix: use custom_jvp, which serves both modes"
     )

@@ -18,6 +18,7 @@ from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder
 from ..core.trace import Trace, current
 from ..core.value import Value
+from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.jvp import jvp
@@ -132,7 +133,7 @@ def _(
     count: int,
 ) -> list[Value | None]:
     if other is None:
-        raise TypeError(
+        raise DerivativeError(
             "custom_linear_solve: reverse-mode differentiation needs a solver for the transposed "
             "system\n  fix: pass transpose_solve, or symmetric=True if A equals its transpose"
         )

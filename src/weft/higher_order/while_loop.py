@@ -19,6 +19,7 @@ from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..core.value import Value
 from ..dtypes import bool_, int32
+from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
@@ -293,7 +294,7 @@ def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Derivative | None:
 
 @while_loop.transpose
 def _(cts: Sequence[Value | None], *args: Value | Aval, **params: Any) -> NoReturn:
-    raise TypeError(
+    raise DerivativeError(
         "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of every "
         "step, and how many steps a while_loop takes is known only when it has run; got a "
         "while_loop, or a fori_loop whose bounds are traced values\n"

@@ -6,6 +6,7 @@ Fills the first of the two hooks: the base trace.
 import contextvars
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +20,9 @@ from ..core.array import Array, Tracer
 from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
+from ..core.source import note_user_line
 from ..core.trace import Trace, current, watch, watched
+from ..extended_dtypes import is_extended, no_numbers
 from ..runtime import buffer as buffers, client, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
@@ -27,6 +30,9 @@ from . import eager_tiers
 from .stage import leaked
 
 T = TypeVar("T")
+
+
+type_of = attrgetter("type")
 
 
 class EvaluateTrace(Trace):
@@ -37,7 +43,7 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = caches.now[primitive.kernels][(params, *[a.type for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *map(type_of, args))]
         except KeyError:
             if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
                 return self.execute(primitive, args, params, out)
@@ -90,7 +96,11 @@ class EvaluateTrace(Trace):
 
     def fetch(self, array: Array) -> Any:
         """The elements on the host; kept on the array."""
-        host = array._host = placing.gather(array)
+        try:
+            host = array._host = placing.gather(array)
+        except errors.WeftError as error:  # what failed may have begun at an earlier line
+            note_user_line(error)
+            raise
         return host
 
     def constrained(self, array: Array, sharding: NamedSharding) -> Array:
@@ -110,7 +120,11 @@ class EvaluateTrace(Trace):
     def wait(self, array: Array) -> None:
         """Waits for an array; errors of its computation appear here."""
         if array._buffer is not None:
-            buffers.block_until_ready(array._buffer)
+            try:
+                buffers.block_until_ready(array._buffer)
+            except errors.WeftError as error:
+                note_user_line(error)
+                raise
         elif array._host is None:
             self.fetch(array)
 
@@ -140,6 +154,8 @@ class EvaluateTrace(Trace):
 
     def to_dlpack(self, array: Array, options: dict[str, Any]) -> Any:
         """A DLPack capsule of an array; zero-copy on the CPU."""
+        if is_extended(array.aval.dtype):
+            raise no_numbers("dlpack", array.aval)
         host = np.asarray(array.host())
         if not host.flags.writeable and options.get("max_version") is None:
             host = host.copy()  # NumPy exports read-only memory to newer consumers only

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..config import thread
 from ..core.array import Tracer
 from ..core.aval import Aval
@@ -14,6 +13,7 @@ from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of, locations_wanted
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
+from ..errors import DerivativeError
 from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative
 from .stage import leaked
@@ -95,7 +95,7 @@ class JvpTrace(Trace):
         for a in args:
             if a.__class__ is JvpTracer and a._trace is self:
                 primals.append(a.primal)
-                active = dtypes.is_inexact(a.aval.dtype)
+                active = a.aval.inexact
                 mask.append(active)
                 if active:
                     tangents.append(a.tangent)
@@ -116,7 +116,7 @@ class JvpTrace(Trace):
         if not tangents:
             return self.outside.bind_custom(primitive, function, rules, primals)
         if rules.jvp is None:
-            raise TypeError(
+            raise DerivativeError(
                 f"{rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
                 "custom_vjp function: only its reverse-mode rule is known\n"
                 "  fix: use custom_jvp, which serves both modes"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.source import function_line, located
+from ..errors import AxisError, ShapeError
 from ..primitives.slicing import rev
 from ..primitives.structural import reshape
 from ..tree_util import tree_flatten
@@ -49,14 +50,12 @@ def associative_scan(
     axis = number_of_axis("associative_scan", axis)
     for x, path in zip(values, paths, strict=True):
         if not -x.ndim <= axis < x.ndim:
-            raise ValueError(
-                f"associative_scan: axis {axis} is out of range for {x.aval} at {path}"
-            )
+            raise AxisError(f"associative_scan: axis {axis} is out of range for {x.aval} at {path}")
     axis = axis % values[0].ndim if axis >= 0 else axis
     lengths = [x.shape[axis] for x in values]
     if len(set(lengths)) > 1:
         rows = [f"  {p}: {x.aval}" for p, x in zip(paths, values, strict=True)]
-        raise ValueError(
+        raise ShapeError(
             f"associative_scan: all elems must have one length along axis {axis}; got\n"
             + "\n".join(rows)
         )
@@ -65,7 +64,7 @@ def associative_scan(
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         leaves, out_tree = tree_flatten(fn(tree.unflatten(a), tree.unflatten(b)))
         if out_tree != tree:
-            raise TypeError(
+            raise ShapeError(
                 f"associative_scan: {function_line(fn)} must return the structure of elems, "
                 f"{shown(tree)}; got {shown(out_tree)}"
             )

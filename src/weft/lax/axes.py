@@ -4,6 +4,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import AxisError, ShapeError
+
 
 def axis_of(name: str, x: Any, axis: int) -> int:
     """One axis of `x`, counted from the front.
@@ -14,7 +16,7 @@ def axis_of(name: str, x: Any, axis: int) -> int:
         return axis
     index = number_of_axis(name, axis)
     if not -x.ndim <= index < x.ndim:
-        raise ValueError(
+        raise AxisError(
             f"{name}: axis {axis} is out of range for {x.aval}, which has {x.ndim} axes"
         )
     return index % x.ndim
@@ -33,11 +35,11 @@ def number_of_axis(name: str, axis: Any) -> int:
 
 def axes_of(name: str, x: Any, axes: Sequence[int]) -> tuple[int, ...]:
     """Axes of `x`, counted from the front; none twice."""
-    if not isinstance(axes, (list, tuple)):
+    if not isinstance(axes, (list, tuple, range)):
         raise TypeError(f"{name}: axes must be a sequence of ints; got {axes!r}")
     found = tuple([axis_of(name, x, a) for a in axes])
     if len(set(found)) != len(found):
-        raise ValueError(f"{name}: axes are repeated in {tuple(axes)}")
+        raise ShapeError(f"{name}: axes are repeated in {tuple(axes)}")
     return found
 
 
@@ -48,7 +50,7 @@ def shape_of(name: str, shape: Any) -> tuple[int, ...]:
     """
     lengths = ints_of(name, "a shape", shape)
     if any(n < 0 for n in lengths):
-        raise ValueError(f"{name}: lengths must not be negative; got shape {lengths}")
+        raise ShapeError(f"{name}: lengths must not be negative; got shape {lengths}")
     return lengths
 
 

@@ -13,6 +13,7 @@ from ..core.jaxpr import Jaxpr
 from ..core.masks import groups_of
 from ..core.source import function_line
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
 from ..transforms.arguments import FlatFunction, TreeFunction
@@ -31,7 +32,7 @@ def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyT
         try:
             values.append(as_value(leaf))
         except (TypeError, ValueError):
-            raise TypeError(
+            raise ShapeError(
                 f"{operation}: expected arrays or scalars; got a {type(leaf).__name__}, "
                 f"{leaf!r:.60}, at {paths_of(what, tree)[i]}\n"
                 "  fix: what isn't an array can be closed over instead of passed"
@@ -54,11 +55,11 @@ def integer_scalar(operation: str, what: str, x: Any) -> Value:
     try:
         value = as_value(x)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: {what} must be an integer scalar; got a {type(x).__name__}, {x!r:.60}"
         ) from None
     if value.shape or not dtypes.is_integer(value.dtype):
-        raise TypeError(f"{operation}: {what} must be an integer scalar; got {value.aval}")
+        raise ShapeError(f"{operation}: {what} must be an integer scalar; got {value.aval}")
     return value
 
 
@@ -108,7 +109,7 @@ class BodyFunction(FlatFunction):
             try:
                 values.append(as_value(leaf))
             except (TypeError, ValueError):
-                raise TypeError(
+                raise ShapeError(
                     f"{self.transform}: the {self.role} {function_line(self.function)} must return "
                     f"arrays, scalars or containers of them; got a {type(leaf).__name__}, "
                     f"{leaf!r:.60}, at {leaf_names('result', self.out_tree)[i]}"
@@ -181,7 +182,7 @@ def check_carry(
     """Refuses a body that returns a carry of another structure or type than it takes."""
     line = function_line(function)
     if out_tree != tree:
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the body {line} must return the {what} in the structure in which it "
             f"takes it, {shown(tree)}; got {shown(out_tree)}\n"
             f"  fix: return the same containers, with the same keys and lengths, as in the initial "
@@ -203,7 +204,7 @@ def check_carry(
                 f"begin with a {what} of that shape (numpy.broadcast_to), or reduce it in the "
                 "body: all steps have the same shapes"
             )
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the body {line} must return the {what} in the types in which it takes "
             "it; got\n" + "\n".join(rows) + f"\n  fix: {'; '.join(cures)}"
         )

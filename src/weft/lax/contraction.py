@@ -6,6 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import contraction
 from ..primitives.contraction import Precision, canonical_precision
 from ..primitives.structural import convert_element_type
@@ -119,7 +120,7 @@ def dot(
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     x, y = as_value(lhs), as_value(rhs)
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
-        raise TypeError(
+        raise ShapeError(
             f"dot: expected [k] or [m,k] and [k] or [k,n]; got {x.aval} and {y.aval}"
             + ("\n  fix: did you mean dot(rhs, lhs)?" if _fits(y, x) else "")
         )
@@ -150,7 +151,7 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
     """
     x, y = as_value(lhs), as_value(rhs)
     if x.ndim < 2 or x.ndim != y.ndim:
-        raise ValueError(
+        raise ShapeError(
             "batch_matmul: expected [batch…,m,k] and [batch…,k,n] with equal numbers of axes; got "
             f"{x.aval} and {y.aval}"
         )

@@ -13,6 +13,7 @@ from ..core.aval import aval
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
+from ..errors import ShapeError
 from ..higher_order.cond import apply_cond, with_common_inputs
 from ..primitives.comparison import ne
 from ..primitives.selection import clamp
@@ -82,7 +83,7 @@ def cond(
         operands = (true_operand, false_operand)
     elif operand is not _MISSING:
         if operands:
-            raise TypeError("cond: expected operands by position or operand=; got both")
+            raise ShapeError("cond: expected operands by position or operand=; got both")
         operands = (operand,)
     known = which.concrete()
     if thread.disable_jit and known is not None:
@@ -123,7 +124,7 @@ def switch(
         check_function("switch", f"branch {i}", branch)
     if operand is not _MISSING:
         if operands:
-            raise TypeError("switch: expected operands by position or operand=; got both")
+            raise ShapeError("switch: expected operands by position or operand=; got both")
         operands = (operand,)
     value = integer_scalar("switch", "the index", index)
     last = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
@@ -142,19 +143,19 @@ def predicate(operation: str, pred: Any) -> Any:
     try:
         value = as_value(pred)
     except (TypeError, ValueError):
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: pred must be a scalar; got a {type(pred).__name__}, {pred!r:.60}"
         ) from None
     if value.shape != ():
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: pred must be a scalar; got {value.aval}\n"
             "  fix: numpy.where(pred, x, y) chooses element by element; numpy.any or numpy.all "
             "make one boolean of many"
         )
     if dtypes.is_bool(value.dtype):
         return value
-    if dtypes.is_complex(value.dtype):
-        raise TypeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
+    if dtypes.is_complex(value.dtype) or dtypes.is_extended(value.dtype):
+        raise ShapeError(f"{operation}: pred must be a boolean or a real number; got {value.aval}")
     return ne(value, Array(value.dtype.type(0), aval((), value.dtype)))
 
 
@@ -233,7 +234,7 @@ def check_branches(operation: str, one: Any, other: Any) -> None:
     name_b, fun_b, b = other
     where = f"{name_a}, {function_line(fun_a)}, and {name_b}, {function_line(fun_b)}"
     if a.result_tree != b.result_tree:
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the branches must return the same structure; got from {where}\n"
             f"  {name_a}: {shown(a.result_tree)}\n  {name_b}: {shown(b.result_tree)}"
         )
@@ -243,7 +244,7 @@ def check_branches(operation: str, one: Any, other: Any) -> None:
         if x.shape != y.shape or x.dtype != y.dtype
     ]
     if rows:
-        raise TypeError(
+        raise ShapeError(
             f"{operation}: the branches must return the same types; got from {where}\n"
             + "\n".join(rows)
             + "\n  fix: convert with .astype or numpy.broadcast_to in one of them"

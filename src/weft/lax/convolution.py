@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value, from_host
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import convolution
 from ..primitives.contraction import canonical_precision
 from ..primitives.convolution import ConvDimensionNumbers, dilated
@@ -52,7 +53,7 @@ def _numbers(name: str, ndim: int, dimension_numbers: Any) -> ConvDimensionNumbe
     spatial = [c for c in rhs if c not in "OI"]
     for what, spec, first in (("lhs", lhs, "NC"), ("rhs", rhs, "OI"), ("out", out, "NC")):
         if len(spec) != ndim or sorted(spec) != sorted([*first, *spatial]):
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: the {what} string of dimension_numbers must name {ndim} axes: "
                 f"{first[0]}, {first[1]} and the spatial {''.join(spatial)} once each; got {spec!r}"
             )
@@ -85,7 +86,7 @@ def conv_dimension_numbers(
       (3, 2, 0, 1)
     """
     if len(lhs_shape) != len(rhs_shape):
-        raise TypeError(
+        raise ShapeError(
             "conv_dimension_numbers: lhs and rhs must have an equal number of axes; got shapes "
             f"{tuple(lhs_shape)} and {tuple(rhs_shape)}"
         )
@@ -135,7 +136,7 @@ def conv_general_dilated(
     name = "conv_general_dilated"
     x, kernel = as_value(lhs), as_value(rhs)
     if x.ndim != kernel.ndim or x.ndim < 2:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: expected operands with an equal number of axes, at least two; got {x.aval} "
             f"and {kernel.aval}"
         )
@@ -313,13 +314,13 @@ def conv_transpose(
     name = "conv_transpose"
     x, kernel = as_value(lhs), as_value(rhs)
     if x.ndim != kernel.ndim or x.ndim < 2:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: expected operands with an equal number of axes, at least two; got {x.aval} "
             f"and {kernel.aval}"
         )
     if dimension_numbers is None:
         if x.ndim not in _CHANNELS_LAST:
-            raise ValueError(f"{name}: {x.ndim - 2} spatial axes need dimension_numbers")
+            raise ShapeError(f"{name}: {x.ndim - 2} spatial axes need dimension_numbers")
         dimension_numbers = _CHANNELS_LAST[x.ndim]  # type: ignore[assignment]
     numbers = _numbers(name, x.ndim, dimension_numbers)
     n = x.ndim - 2
@@ -398,7 +399,7 @@ def conv_general_dilated_patches(
     x = as_value(lhs)
     shape = _ints(name, "filter_shape", filter_shape)
     if len(shape) != x.ndim - 2:
-        raise ValueError(
+        raise ShapeError(
             f"{name}: filter_shape needs one entry for each spatial axis of {x.aval}; got {shape}"
         )
     numbers = _numbers(name, x.ndim, dimension_numbers)

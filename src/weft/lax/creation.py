@@ -7,6 +7,7 @@ from ..core.array import Array, as_value
 from ..core.aval import aval
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
 from ..typing import ArrayLike, DTypeLike, Shape
@@ -71,7 +72,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
     kind = None if dtype is None else dtypes.requested_dtype(dtype, "full")
     x = as_value(fill_value) if kind is None else scalar_as("full", fill_value, kind)
     if x.ndim:
-        raise TypeError(f"full: fill_value must be a scalar; got {x.aval}")
+        raise ShapeError(f"full: fill_value must be a scalar; got {x.aval}")
     if kind is not None:
         x = convert_element_type(x, dtype=kind)
     lengths = shape_of("full", shape)
@@ -103,7 +104,7 @@ def full_like(
     weak = dtype is None and getattr(x, "weak_type", False)
     number = scalar_as("full_like", fill_value, kind)
     if number.ndim:
-        raise TypeError(f"full_like: fill_value must be a scalar; got {number.aval}")
+        raise ShapeError(f"full_like: fill_value must be a scalar; got {number.aval}")
     lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)
     number = convert_element_type(number, dtype=kind, weak_type=weak)
     return structural.broadcast_in_dim(number, shape=lengths, dims=()) if lengths else number

@@ -10,6 +10,7 @@ from ..core.array import Array, as_value
 from ..core.aval import aval
 from ..core.primitive import Axis, Primitive
 from ..core.source import located
+from ..errors import ShapeError
 from ..interpreters.batch import batch
 from ..primitives import indexing
 from ..primitives.arithmetic import neg
@@ -281,7 +282,7 @@ def scatter_apply(
         flat = reshape(values, shape=(values.size,))
         (new,) = batch(lambda e: [as_value(func(e))], [flat], [True], Axis(values.size))
         if new.shape != flat.shape:
-            raise TypeError(
+            raise ShapeError(
                 "scatter_apply: func must give a scalar for a scalar; got an array of shape "
                 f"{new.shape[1:]}"
             )

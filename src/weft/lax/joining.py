@@ -6,6 +6,7 @@ from typing import Any
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import slicing
 from ..typing import ArrayLike
 from .axes import axis_of, ints_of
@@ -56,7 +57,7 @@ def pad(
     x = as_value(operand)
     padding = tuple([ints_of("pad", "padding_config", p) for p in padding_config])
     if any(len(p) != 3 for p in padding):
-        raise ValueError(
+        raise ShapeError(
             f"pad: padding_config has (before, after, between) for each axis; got {padding}"
         )
     return slicing.pad(x, _scalar_like(x, padding_value), padding=padding)  # type: ignore[no-any-return]

@@ -12,6 +12,7 @@ from ..core.array import as_value, literal
 from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
+from ..errors import ShapeError
 from ..higher_order.scan import apply_scan
 from ..higher_order.while_loop import apply_while
 from ..primitives.comparison import lt
@@ -116,7 +117,7 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
     paths = paths_of("xs", xs)
     for x, path in zip(slices, paths, strict=True):
         if not x.ndim:
-            raise ValueError(
+            raise ShapeError(
                 f"scan: xs must be arrays with an axis to go along; got the scalar {x.aval} at "
                 f"{path}\n  fix: close over it, or make it part of the carry"
             )
@@ -125,21 +126,21 @@ def scan_length(slices: Sequence[Any], xs: Any, length: Any) -> int:
         try:
             length = int(length)
         except TypeError:
-            raise TypeError(
+            raise ShapeError(
                 f"scan: length must be an integer; got {type(length).__name__} {length!r:.60}"
             ) from None
         if length < 0:
-            raise ValueError(f"scan: length must not be negative; got {length}")
+            raise ShapeError(f"scan: length must not be negative; got {length}")
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
         rows = [f"  {p}: {x.aval}, length {x.shape[0]}" for p, x in zip(paths, slices, strict=True)]
         given = "" if length is None else f"\n  length: {length}"
-        raise ValueError(
+        raise ShapeError(
             "scan: all of xs" + (" and length" if given else "") + " must have one length along "
             "axis 0; got\n" + "\n".join(rows) + given
         )
     if length is None:
         if not sizes:
-            raise ValueError("scan: expected xs with an array, or length; got neither")
+            raise ShapeError("scan: expected xs with an array, or length; got neither")
         length = sizes.pop()
     return int(length)
 
@@ -160,7 +161,7 @@ def result_pair(f: Any, body: Body) -> Any:
     tree = body.result_tree
     root = tree.node_data()
     if root is None or root[0] not in (tuple, list) or len(tree.children()) != 2:
-        raise TypeError(
+        raise ShapeError(
             f"scan: the body {function_line(f)} must return a pair (carry, y); got {shown(tree)}\n"
             "  fix: return carry, None if there is nothing to stack"
         )
@@ -285,7 +286,7 @@ def check_condition(cond_fun: Any, condition: Body) -> None:
         came = repr(avals[0])
     else:
         return
-    raise TypeError(
+    raise ShapeError(
         f"while_loop: the condition {function_line(cond_fun)} must return a boolean scalar; got "
         f"{came}\n  fix: compare (x > 0), or reduce with numpy.any or numpy.all"
     )
@@ -372,7 +373,7 @@ def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
         elif high.weak_type and not low.weak_type:
             high = convert_element_type(high, dtype=low.dtype)
         else:
-            raise TypeError(
+            raise ShapeError(
                 f"fori_loop: lower and upper must have one dtype; got {low.aval} and {high.aval}"
             )
     return low, high

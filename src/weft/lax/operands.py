@@ -8,6 +8,7 @@ from .. import dtypes
 from ..core.array import Array, as_value, literal
 from ..core.source import note_user_line, noted
 from ..core.trace import current
+from ..errors import ShapeError
 from ..primitives.structural import convert_element_type
 
 _SCALARS = frozenset((bool, int, float, complex))
@@ -114,7 +115,7 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
             )
         converted.append(x)
     if any(x.aval.dtype != dtype for x in converted):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: operands must have one dtype; got {_listed(names, converted)}\n"
             "  fix: convert with lax.convert_element_type or .astype, or use weft.numpy, which "
             "promotes"
@@ -130,7 +131,7 @@ def _one_shape(name: str, names: Sequence[str], values: Sequence[Any]) -> None:
         len({n for n in lengths if n != 1}) <= 1 for lengths in zip(*shapes, strict=True)
     )
     if not alike:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: operands must have one shape, or be scalars; got {_listed(names, values)}\n"
             "  fix: lax.broadcast_in_dim or .reshape, or use weft.numpy, which broadcasts"
         )

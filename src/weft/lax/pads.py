@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..core.source import located
+from ..errors import ShapeError
 
 __all__ = ["padtype_to_pads"]
 
@@ -36,7 +37,7 @@ def padtype_to_pads(
             f"padding must be 'SAME', 'SAME_LOWER', 'VALID' or pairs of ints; got {padding!r}"
         )
     if not len(in_shape) == len(window_shape) == len(window_strides):
-        raise ValueError(
+        raise ShapeError(
             f"padtype_to_pads: expected as many axes as windows and strides; got "
             f"{tuple(in_shape)}, {tuple(window_shape)} and {tuple(window_strides)}"
         )

@@ -15,6 +15,7 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import as_value
 from ..core.source import located
+from ..errors import AxisError, ShapeError
 from ..primitives import collectives
 from ..primitives.collectives import members
 from ..primitives.replica_groups import Groups, unbound_axis
@@ -74,12 +75,12 @@ def _groups(operation: str, groups: Any, count: int, equal: bool) -> Groups:
         return None
     found = tuple(tuple(operator.index(i) for i in group) for group in groups)
     if sorted(i for group in found for i in group) != list(range(count)):
-        raise ValueError(
+        raise ShapeError(
             f"{operation}: axis_index_groups must have each of the numbers 0 to {count - 1} once; "
             f"got {groups}"
         )
     if equal and len({len(group) for group in found}) > 1:
-        raise ValueError(
+        raise ShapeError(
             f"{operation}: axis_index_groups must be of one size; got sizes "
             f"{[len(group) for group in found]}"
         )
@@ -254,7 +255,7 @@ def _new_axis(operation: str, x: Any, axis: Any) -> int:
     """The place of an axis that the result has and `x` doesn't."""
     at = operator.index(axis)
     if not -x.ndim - 1 <= at <= x.ndim:
-        raise ValueError(
+        raise AxisError(
             f"{operation}: the new axis {axis} is out of range for {x.aval}, which will have "
             f"{x.ndim + 1} axes"
         )
@@ -307,7 +308,7 @@ def _check_parts(operation: str, x: Any, axis: int, count: int, tiled: bool) -> 
     if (n % count if tiled else n != count) or not count:
         wanted = f"a multiple of {count}" if tiled else f"{count}"
         hint = "" if tiled or not count or n % count else "\n  fix: tiled=True"
-        raise ValueError(
+        raise ShapeError(
             f"{operation}: axis {axis} must be of length {wanted}, the number of elements; got "
             f"{x.aval}{hint}"
         )

@@ -6,6 +6,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import any_reduction, reduction, structural
 from ..typing import ArrayLike, DTypeLike, PyTree
 from .axes import axes_of, axis_of
@@ -49,7 +50,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int]) -> Array:
     """
     x = as_value(operand)
     if dtypes.is_bool(x.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"reduce_sum: expected an operand of number dtype; got {x.aval}\n"
             "  fix: convert with .astype, or use reduce_or"
         )
@@ -256,7 +257,7 @@ def reduce(
         raise TypeError("reduce: expected at least one operand; got none")
     inits, init_tree = initial_values("reduce", xs, init_values)
     if tree != init_tree:
-        raise TypeError(
+        raise ShapeError(
             f"reduce: operands and init_values must have one structure; got {tree} and {init_tree}"
         )
     axes = axes_of("reduce", xs[0], dimensions)
@@ -264,8 +265,11 @@ def reduce(
     if name is None or xs[0].dtype != inits[0].dtype or inits[0].ndim:
         results = any_reduction.reduce(*xs, *inits, jaxpr=jaxpr, axes=axes)
         return tree.unflatten(results)
-    result = reduction.BY_MONOID[name](xs[0], axes=axes)
-    if not is_number(inits[0], reduction.IDENTITIES[name](xs[0].dtype)):
+    x = xs[0]
+    if x.aval.weak_type and not inits[0].aval.weak_type:
+        x = structural.convert_element_type(x, dtype=x.dtype, weak_type=False)
+    result = reduction.BY_MONOID[name](x, axes=axes)
+    if not is_number(inits[0], reduction.IDENTITIES[name](x.dtype)):
         result = jaxpr.equations[0].primitive(inits[0], result)
     return tree.unflatten([result])
 

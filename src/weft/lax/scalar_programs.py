@@ -10,6 +10,7 @@ from ..compiler.dead_code import jaxpr_calls_host
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
+from ..errors import ShapeError
 from ..primitives.computations import monoid
 from ..primitives.structural import convert_element_type
 from ..tree_util import PyTreeDef
@@ -42,7 +43,7 @@ def traced_computation(
             "  fix: call it before or after; or lax.scan instead, whose body may"
         )
     if body.result_tree != tree:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: the computation must return {shown(tree)}, like the operands; it returns "
             f"{shown(body.result_tree)}"
         )

@@ -6,6 +6,7 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import selection as p
 from ..primitives.structural import convert_element_type
 from ..tree_util import tree_flatten, tree_map
@@ -66,13 +67,13 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
     shape = values[0].shape
     for n, v in zip(names, values, strict=True):
         if v.shape != shape:
-            raise TypeError(
+            raise ShapeError(
                 f"{name}: cases must have one shape; got {names[0]}: {values[0].aval}, "
                 f"{n}: {v.aval}\n"
                 "  fix: lax.broadcast, or weft.numpy.where, which broadcasts"
             )
     if which.ndim and which.shape != shape:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: the selector must be a scalar or have the cases' shape; got {which.aval} for "
             f"cases {values[0].aval}\n  fix: weft.numpy.where, which broadcasts"
         )
@@ -99,7 +100,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     low, value, high = same_type("clamp", ("min", "x", "max"), min, x, max)
     for name, bound in (("min", low), ("max", high)):
         if bound.ndim and bound.shape != value.shape:
-            raise TypeError(
+            raise ShapeError(
                 f"clamp: {name} must be a scalar or have x's shape; got {name}: {bound.aval}, "
                 f"x: {value.aval}"
             )

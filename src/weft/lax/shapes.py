@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.array import Array, as_value
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike, Shape
 from .axes import axes_of, ints_of, shape_of
@@ -112,7 +113,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     for axis in range(-max(map(len, known), default=0), 0):
         lengths = {s[axis] for s in known if len(s) >= -axis} - {1}
         if len(lengths) > 1:
-            raise ValueError(
+            raise ShapeError(
                 f"broadcast_shapes: shapes {', '.join(map(str, known))} differ on axis {axis}"
             )
         result.append(lengths.pop() if lengths else 1)
@@ -134,7 +135,7 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """
     value = as_value(x)
     if value.ndim > rank:
-        raise ValueError(f"broadcast_to_rank: {value.aval} has more than {rank} axes")
+        raise ShapeError(f"broadcast_to_rank: {value.aval} has more than {rank} axes")
     return reshape(value, (1,) * (rank - value.ndim) + value.shape)
 
 
@@ -175,7 +176,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     x = as_value(array)
     axes = axes_of("squeeze", x, tuple(dimensions))
     if any(x.shape[a] != 1 for a in axes):
-        raise ValueError(f"squeeze: axes {axes} of {x.aval} are not all of length 1")
+        raise ShapeError(f"squeeze: axes {axes} of {x.aval} are not all of length 1")
     return reshape(x, tuple(n for a, n in enumerate(x.shape) if a not in axes))
 
 
@@ -196,7 +197,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     dims = ints_of("expand_dims", "dimensions", dimensions)
     rank = x.ndim + len(dims)
     if any(not -rank <= d < rank for d in dims) or len({d % rank for d in dims}) != len(dims):
-        raise ValueError(
+        raise ShapeError(
             f"expand_dims: dimensions {dims} must be different axes of a result of {rank} axes; "
             f"got {x.aval}"
         )
@@ -225,7 +226,7 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     stop = x.ndim if stop_dimension is None else stop_dimension
     stop = stop + x.ndim if stop < 0 else stop
     if not 0 <= start < x.ndim or not start < stop <= x.ndim:
-        raise ValueError(
+        raise ShapeError(
             f"collapse: expected 0 <= start_dimension < stop_dimension <= {x.ndim} for {x.aval}; "
             f"got {start_dimension} and {stop_dimension}"
         )
@@ -248,7 +249,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     x = as_value(operand)
     times = shape_of("tile", reps)
     if len(times) != x.ndim:
-        raise ValueError(f"tile: {x.aval} needs {x.ndim} reps; got {times}")
+        raise ShapeError(f"tile: {x.aval} needs {x.ndim} reps; got {times}")
     between: list[Any] = [n for pair in zip(times, x.shape, strict=True) for n in pair]
     wide = structural.broadcast_in_dim(x, shape=tuple(between), dims=tuple(range(1, 2 * x.ndim, 2)))
     return reshape(wide, tuple(r * n for r, n in zip(times, x.shape, strict=True)))

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value, literal
 from ..core.source import located
+from ..errors import IndexingError, ShapeError
 from ..primitives import dynamic_slicing, slicing, structural
 from ..primitives.comparison import lt
 from ..primitives.selection import where
@@ -111,7 +112,9 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     at, place = axis_of("index_in_dim", x, axis), operator.index(index)
     n = x.shape[at]
     if not -n <= place < n:
-        raise IndexError(f"index_in_dim: index {place} is out of bounds for axis {at} of {x.aval}")
+        raise IndexingError(
+            f"index_in_dim: index {place} is out of bounds for axis {at} of {x.aval}"
+        )
     place = place + n if place < 0 else place
     return _without(slice_in_dim(x, place, place + 1, 1, at), at, keepdims)
 
@@ -130,16 +133,16 @@ def _starts(name: str, x: Any, indices: Any, negative: bool | Sequence[bool]) ->
     """Start indices as values; negative ones from the end. A matter of Python if they are known."""
     if isinstance(indices, (Array, np.ndarray)) or hasattr(indices, "aval"):
         if indices.ndim != 1:
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: start indices must be a sequence of scalars or an array of one axis; got "
                 f"{as_value(indices).aval}"
             )
         indices = list(as_value(indices))
     if len(indices) != x.ndim:
-        raise ValueError(f"{name}: {x.aval} needs {x.ndim} start indices; got {len(indices)}")
+        raise ShapeError(f"{name}: {x.aval} needs {x.ndim} start indices; got {len(indices)}")
     wrap = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
     if len(wrap) != x.ndim:
-        raise ValueError(f"{name}: allow_negative_indices: {x.ndim} are needed; got {len(wrap)}")
+        raise ShapeError(f"{name}: allow_negative_indices: {x.ndim} are needed; got {len(wrap)}")
     return [start_index(name, i, n, w) for i, n, w in zip(indices, x.shape, wrap, strict=True)]
 
 
@@ -148,7 +151,7 @@ def start_index(name: str, index: Any, n: int, wrap: bool) -> Any:
     if index.__class__ is not int:
         index = as_value(index)
         if index.ndim or not dtypes.is_integer(index.dtype):
-            raise TypeError(f"{name}: start indices must be integer scalars; got {index.aval}")
+            raise ShapeError(f"{name}: start indices must be integer scalars; got {index.aval}")
         if not wrap or dtypes.is_unsigned(index.dtype):
             return index
         if not uncommitted(index) or index._host is None:

@@ -15,6 +15,7 @@ from ..core.jaxpr import Jaxpr, Var, run
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..higher_order.linear_solve import Side, apply_solve
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
@@ -138,7 +139,7 @@ def custom_linear_solve(
     leaves, tree = values_of("custom_linear_solve", "b", b)
     for x in leaves:
         if not dtypes.is_inexact(x.dtype):
-            raise TypeError(f"custom_linear_solve: b must be floating-point or complex; got {x}")
+            raise ShapeError(f"custom_linear_solve: b must be floating-point or complex; got {x}")
     rhs = [convert_element_type(x, dtype=x.dtype) if x.weak_type else x for x in leaves]
     avals = [x.aval for x in rhs]
 
@@ -167,7 +168,7 @@ def custom_linear_solve(
         if has_aux:
             kind = out_tree.node_data()
             if kind is None or kind[0] is not tuple or len(out_tree.children()) != 2:
-                raise TypeError(
+                raise ShapeError(
                     f"custom_linear_solve: with has_aux=True {function_line(function)} must return "
                     f"a pair (x, auxiliary data); got {out_tree}"
                 )
@@ -225,6 +226,6 @@ def check_like(
     if got_tree == tree and [a.strong() for a in got] == [a.strong() for a in avals]:
         return
     shown = [f"{t} of {', '.join(map(str, a))}" for t, a in ((tree, avals), (got_tree, got))]
-    raise TypeError(
+    raise ShapeError(
         f"{what}, from {function_line(function)}, must be like {like}, {shown[0]}; got {shown[1]}"
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import sorting
 from ..primitives.arithmetic import neg
 from ..primitives.structural import move_axis
@@ -99,7 +100,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     """
     x = as_value(operand)
     if not x.ndim:
-        raise TypeError(f"top_k: expected an operand of at least one axis; got {x.aval}")
+        raise ShapeError(f"top_k: expected an operand of at least one axis; got {x.aval}")
     at = axis_of("top_k", x, axis)
     values, indices = sorting.top_k(move_axis(x, at, x.ndim - 1), k=int(k))
     return move_axis(values, x.ndim - 1, at), move_axis(indices, x.ndim - 1, at)
@@ -173,7 +174,7 @@ def approx_min_k(
 
 def _check_approximate(name: str, x: Array, recall_target: float) -> None:
     if not dtypes.is_float(x.dtype):
-        raise TypeError(f"{name}: expected an operand of floating-point dtype; got {x.aval}")
+        raise ShapeError(f"{name}: expected an operand of floating-point dtype; got {x.aval}")
     if not 0 < recall_target <= 1:
         raise ValueError(
             f"{name}: recall_target must be above 0 and at most 1; got {recall_target}"

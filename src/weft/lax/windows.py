@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import any_reduction, windows
 from ..primitives.arithmetic import max_, min_
 from ..primitives.convolution import dilated
@@ -62,7 +63,7 @@ def reduce_window(
         raise TypeError(f"{name}: expected at least one operand; got none")
     inits, init_tree = initial_values(name, xs, init_value)
     if tree != init_tree:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: operand and init_value must have one structure; got {tree} and {init_tree}"
         )
     x = xs[0]
@@ -108,7 +109,7 @@ def _geometry(
         except TypeError:
             raise TypeError(f"{name}: {what} must be a sequence of ints; got {values!r}") from None
         if len(found) != len(shape):
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: {what} needs one entry for each of {len(shape)} axes; got {found}"
             )
         return found

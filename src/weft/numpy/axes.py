@@ -4,6 +4,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import errors
 from ..core.value import Value
 from .promotion import noted
@@ -11,12 +13,12 @@ from .promotion import noted
 
 def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
     """An axis of an array (or of so many axes) counted from the front."""
-    i = whole_number(name, axis, argument)
+    i = axis if axis.__class__ is int else no_bool(name, axis, argument)
     ndim = of if of.__class__ is int else of.ndim
     if not -ndim <= i < ndim:
         what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
         raise noted(
-            ValueError(
+            errors.AxisError(
                 f"{name}: {argument} {i} is out of range for {what} {ndim} "
                 f"ax{'i' if ndim == 1 else 'e'}s"
                 f"\n  fix: an axis from {-ndim} to {ndim - 1}"
@@ -31,17 +33,28 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
     """Several axes counted from the front: one, a sequence of them, or all for `None`."""
     if axis is None:
         return tuple(range(of if of.__class__ is int else of.ndim))
-    if isinstance(axis, (tuple, list)):
+    if isinstance(axis, SEQUENCES):
         axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
         if len(set(axes)) != len(axes):
-            raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
+            raise noted(errors.ShapeError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
         return axes
     return (one_axis(name, axis, of, argument),)
 
 
 def axes_of(axis: Any) -> Any:
     """A sequence of axes from one, or from a sequence."""
-    return axis if isinstance(axis, (tuple, list)) else (axis,)
+    return axis if isinstance(axis, SEQUENCES) else (axis,)
+
+
+SEQUENCES = (tuple, list, range)
+"""What several axes are given as."""
+
+
+def no_bool(name: str, x: Any, argument: str) -> int:
+    """As `whole_number`; refuses True and False, which are neither axes nor lengths."""
+    if isinstance(x, (bool, np.bool_)):
+        raise noted(TypeError(f"{name}: {argument} must be an int; got the boolean {x}"))
+    return whole_number(name, x, argument)
 
 
 def whole_number(name: str, x: Any, argument: str) -> int:
@@ -60,7 +73,10 @@ def whole_number(name: str, x: Any, argument: str) -> int:
         ) from None
     except TypeError:
         raise noted(
-            TypeError(f"{name}: {argument} must be an int; got {type(x).__name__} {x!r}")
+            TypeError(
+                f"{name}: {argument} must be an int; got {type(x).__name__} {x!r:.60}\n"
+                f"  fix: int({argument})"
+            )
         ) from None
 
 
@@ -73,12 +89,15 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
         else:
             return shape  # type: ignore[no-any-return]
     if isinstance(shape, Iterable) and not (isinstance(shape, Value) and not shape.ndim):
-        lengths = tuple([whole_number(name, n, f"a length in {argument}") for n in shape])
+        lengths = tuple([no_bool(name, n, f"a length in {argument}") for n in shape])
     else:
-        lengths = (whole_number(name, shape, argument),)
+        lengths = (no_bool(name, shape, argument),)
     for n in lengths:
         if n < 0:
             raise noted(
-                ValueError(f"{name}: lengths must not be negative; got {argument} {lengths}")
+                errors.ShapeError(
+                    f"{name}: lengths must not be negative; got {argument} {lengths}\n"
+                    "  fix: max(n, 0); -1 stands for a length in reshape only"
+                )
             )
     return lengths

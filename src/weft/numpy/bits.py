@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..lax.loops import while_loop
 from ..primitives import arithmetic, bitwise, comparison, selection, structural
@@ -83,7 +84,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
     if dtypes.is_bool(v.dtype):
         return cast(v, dtypes.uint8)  # type: ignore[no-any-return]
     if not dtypes.is_integer(v.dtype):
-        raise TypeError(f"bitwise_count: expected an integer operand; got {v.aval}")
+        raise ShapeError(f"bitwise_count: expected an integer operand; got {v.aval}")
     size = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
     return cast(bitwise.population_count(size), dtypes.uint8)  # type: ignore[no-any-return]
 
@@ -94,7 +95,7 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
     x, y = map(strong, promote_values(name, x1, x2))
     if not dtypes.is_integer(x.dtype):
-        raise ValueError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
+        raise ShapeError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
     shape = structural.broadcast_shape(name, (x.aval, y.aval))
     return broadcast(name, x, shape), broadcast(name, y, shape)
 
@@ -208,7 +209,7 @@ def unpackbits(
     """
     x = value("unpackbits", a, "a")
     if x.dtype != dtypes.uint8:
-        raise TypeError(f"unpackbits: expected a uint8 array; got {x.aval}")
+        raise ShapeError(f"unpackbits: expected a uint8 array; got {x.aval}")
     if axis is None:
         x, axis = structural.reshape(x, shape=(x.size,)), 0
     i = one_axis("unpackbits", axis, x)

@@ -8,6 +8,7 @@ from ..config import thread
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import bitwise, selection, structural
 from ..typing import ArrayLike
 from .indexing import nonzero
@@ -81,7 +82,7 @@ def select(
       Array([ 0, 10, 20, -1], dtype=int32)
     """
     if len(condlist) != len(choicelist):
-        raise ValueError(
+        raise ShapeError(
             f"select: needs a choice for each condition; got {len(condlist)} conditions and "
             f"{len(choicelist)} choices"
         )
@@ -139,7 +140,7 @@ def piecewise(
     elif len(functions) == len(flags):
         functions = [0, *functions]
     else:
-        raise ValueError(
+        raise ShapeError(
             f"piecewise: {len(flags)} conditions need {len(flags)} or {len(flags) + 1} functions; "
             "got "
             f"{len(functions)}"

@@ -11,8 +11,11 @@ from ..config import caches, thread
 from ..core.array import Array, as_value, from_host
 from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
+from ..core.number_ranges import not_fitting
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
+from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -133,13 +136,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
             # asarray refuses integers that don't fit
             host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
         except OverflowError:
-            raise noted(
-                OverflowError(
-                    f"array: a Python integer does not fit {dtype.name}\n  fix: a wider dtype, "
-                    "such as "
-                    f"float32, or 64-bit types: config.update('enable_x64', True)"
-                )
-            ) from None
+            raise noted(not_fitting("array", x, dtype)) from None
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
@@ -202,7 +199,8 @@ def _from_nested(x: Any, dtype: Any) -> Any:
     ]
     if dtype is None:
         dtype = dtypes.result_type(*leaves)
-    if all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves):
+    concrete = all(isinstance(leaf, Array) or leaf.__class__ in SCALARS for leaf in leaves)
+    if concrete and not is_extended(dtype):
         return _regular(_hosts(x), dtype)
     return _stacked(x, dtype)
 
@@ -232,7 +230,7 @@ def _regular(x: Any, dtype: Any) -> Array:
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(
-                ValueError(
+                ShapeError(
                     "array: nested lists must be of equal lengths, level by level; got "
                     f"{_shortened(x)}\n  fix: pad the short ones"
                 )
@@ -259,7 +257,7 @@ def _stacked(x: Any, dtype: Any) -> Any:
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
         raise noted(
-            ValueError(
+            ShapeError(
                 "array: nested lists must be of equal lengths, level by level; got parts of shapes "
                 + ", ".join(map(str, sorted(shapes)))
             )
@@ -275,23 +273,18 @@ def structural_stack(parts: Sequence[Any]) -> Any:
 
 def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
     if x is None or isinstance(x, (str, bytes, dict, set)):
-        raise noted(
-            TypeError(
-                "array: expected an array, a scalar, or nested lists of those; got "
-                f"{'None' if x is None else type(x).__name__}"
-            )
-        )
+        raise _no_array("None" if x is None else type(x).__name__)
     if hasattr(x, "__jax_array__"):
         return array(x.__jax_array__(), dtype, copy)
     host = np.asarray(x)
     if host.dtype == object:
-        raise noted(
-            TypeError(
-                f"array: expected an array, a scalar, or nested lists of those; got "
-                f"{type(x).__name__}"
-            )
-        )
+        raise _no_array(type(x).__name__)
     return from_numpy_array(host, dtype, copy)
+
+
+def _no_array(got: str) -> Exception:
+    text = f"array: expected an array, a scalar, or nested lists of those; got {got}"
+    return noted(TypeError(f"{text}\n  fix: numbers only; numpy.nan stands for what is missing"))
 
 
 def asarray(
@@ -321,7 +314,7 @@ def asarray(
         wanted = wanted_dtype("asarray", dtype) or dtypes.canonicalize_dtype(host.dtype)
         if host is not a or host.dtype != wanted:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
                     f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where "
                     "needed"
@@ -441,9 +434,14 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if current.trace is not _base:
+    if is_extended(found) and number:
+        raise noted(no_numbers(name, f"dtype {found}"))
+    if current.trace is not _base or is_extended(found):
         return on_device(structural.full(known, number), device)
-    host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+    try:
+        host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
+    except MemoryError as error:
+        raise noted(error)  # noqa: B904
     asked = dtype is None or dtypes.named_dtype(dtype) == found  # else it warns each time
     if known.size <= _SMALL and asked and isinstance(shape, (int, tuple)):
         remember_under(state, _constants, (shape, dtype, number), (host, known, shape))
@@ -472,6 +470,8 @@ def full(
 
 def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = False) -> Any:
     if fill_value.__class__ in SCALARS:
+        if is_extended(dtype):
+            raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
         if dtype is None:
             x = as_value(fill_value)
         else:
@@ -499,10 +499,9 @@ def broadcast(name: str, x: Any, shape: Shape) -> Any:
         n not in (1, m) for n, m in zip(x.aval.shape[::-1], shape[::-1], strict=False)
     ):
         raise noted(
-            ValueError(
-                f"{name}: {x.aval} does not broadcast to shape {shape}\n  fix: axes are aligned "
-                "from "
-                "the right, and must be equal or 1"
+            ShapeError(
+                f"{name}: {x.aval} does not broadcast to shape {shape}\n"
+                "  fix: axes are aligned from the right, and must be equal or 1"
             )
         )
     return structural.widen(x, shape)

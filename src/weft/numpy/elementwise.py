@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Array, literal
+from ..errors import ShapeError
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -150,7 +153,7 @@ def fabs(x: ArrayLike, /) -> Array:
     """
     x = inexact("fabs", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
-        raise noted(TypeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
+        raise noted(ShapeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
     return arithmetic.abs_(x)  # type: ignore[no-any-return]
 
 
@@ -190,7 +193,7 @@ _square = unary(arithmetic.square, "square")
 def _floor_divide(x: Any, y: Any) -> Any:
     dtype = x.aval.dtype
     if dtypes.is_complex(dtype):
-        raise TypeError(f"floor_divide: expected real operands; got {x.aval} and {y.aval}")
+        raise ShapeError(f"floor_divide: expected real operands; got {x.aval} and {y.aval}")
     if dtypes.is_unsigned(dtype):
         return arithmetic.div(x, y)
     if dtypes.is_integer(dtype):
@@ -216,8 +219,20 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = arithmetic.round_(quotient, rounding_method=EVEN)
     by_zero = comparison.eq(y, literal(0, x.aval.dtype))
     # rounding infinities and NaN changes nothing but the derivative
-    beyond = arithmetic.round_(arithmetic.div(x, y), rounding_method=EVEN)
-    return selection.select_n(by_zero, quotient, beyond), remainder
+    exact = arithmetic.div(x, y)
+    beyond = arithmetic.round_(exact, rounding_method=EVEN)
+    zero = arithmetic.mul(arithmetic.sign(exact), literal(0, x.aval.dtype))
+    quotient = selection.select_n(comparison.eq(quotient, zero), quotient, zero)
+    return selection.select_n(by_zero, quotient, beyond), _signed_remainder(remainder, y)
+
+
+def _signed_remainder(rest: Any, y: Any) -> Any:
+    """A remainder of floats whose zeros have the sign of the divisor, as NumPy's. The branches for
+    zeros have the derivative 1, as the remainder has."""
+    none = literal(0, rest.aval.dtype)
+    minus = arithmetic.neg(arithmetic.abs_(arithmetic.neg(rest)))
+    zero = selection.select_n(comparison.lt(y, none), arithmetic.abs_(rest), minus)
+    return selection.select_n(comparison.eq(rest, none), rest, zero)
 
 
 EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
@@ -231,7 +246,8 @@ def _remainder(x: Any, y: Any) -> Any:
         return rest
     not_zero = comparison.ne(rest, zero)
     differ = comparison.ne(comparison.lt(rest, zero), comparison.lt(y, zero))
-    return selection.select_n(differ & not_zero, rest, structural.add(rest, y))
+    rest = selection.select_n(differ & not_zero, rest, structural.add(rest, y))
+    return rest if dtypes.is_integer(dtype) else _signed_remainder(rest, y)
 
 
 def _fmod(x: Any, y: Any) -> Any:
@@ -248,16 +264,19 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return _float_divmod(x, y)
 
 
-# NumPy's own, where they agree with XLA in each bit: for integers
+# NumPy's own, where they agree with XLA in each bit: for integers, float32 and float64
 
 
 def _host_remainder(x: Any, y: Any) -> Any:
-    return np.remainder if x.dtype.kind in "iu" else None
+    return np.remainder if x.dtype.kind in "iu" or x.dtype in _HOST_FLOATS else None
+
+
+_HOST_FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def _host_floor_divide(x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
-        return None
+        return np.floor_divide if x.dtype in _HOST_FLOATS else None
 
     def divide(x: Any, y: Any) -> Any:
         quotient = np.floor_divide(x, y)
@@ -329,6 +348,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
         return _inexact_power(x, y)
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
+    if thread.numpy_rank_promotion != "allow":
+        check_ranks(name, x, y)
     vx, vy = promote_values(name, x, y, to_number=True)
     if vx.aval.weak_type is not vy.aval.weak_type:
         vx, vy = strong(vx), strong(vy)
@@ -409,7 +430,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     check_ranks("hypot", x1, x2)
     x, y = promote_values("hypot", x1, x2, to_inexact=True)
     if dtypes.is_complex(x.aval.dtype):
-        raise noted(ValueError("hypot: expected real operands; got complex ones"))
+        raise noted(ShapeError("hypot: expected real operands; got complex ones"))
     return _hypot(x, y)  # type: ignore[no-any-return]
 
 
@@ -443,6 +464,8 @@ def imag(val: ArrayLike, /) -> Array:
     x = value("imag", val, "val")
     if dtypes.is_complex(x.aval.dtype):
         return complex_numbers.imag(x)  # type: ignore[no-any-return]
+    if is_extended(x.aval.dtype):
+        raise noted(no_numbers("imag", x.aval))
     return structural.zeros(x.aval)  # type: ignore[no-any-return]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import function_line, located
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..lax.convolution import conv_general_dilated
 from ..primitives import arithmetic, comparison, complex_numbers, selection, slicing, structural
@@ -86,7 +87,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
         if result.ndim == x.ndim - 1:
             result = expand_dims(result, i)
         if result.ndim != x.ndim:
-            raise ValueError(
+            raise ShapeError(
                 f"apply_over_axes: the function must give {x.ndim} or {x.ndim - 1} axes; got "
                 f"{result.ndim}"
             )
@@ -151,28 +152,12 @@ def vectorize(
             left, right = signature.split("->")
             cores, outs = _labels(left), _labels(right)
             if len(cores) != len(values):
-                raise TypeError(
+                raise ShapeError(
                     f"vectorize: signature {signature} has {len(cores)} arguments; got "
                     f"{len(values)}"
                 )
-        lengths: dict[str, int] = {}
-        fronts: list[tuple[int, ...]] = []
-        for v, core in zip(values, cores, strict=True):
-            if v.ndim < len(core):
-                raise ValueError(
-                    f"vectorize: argument {places[len(fronts)]} of {function_line(pyfunc)}, with "
-                    f"shape {v.shape}, does not have enough dimensions for all its core "
-                    f"dimensions {core}; excluded={left_out!r} and signature={signature!r}"
-                )
-            at = v.ndim - len(core)
-            for label, n in zip(core, v.shape[at:], strict=True):
-                wanted = int(label) if label.isdigit() else lengths.setdefault(label, n)
-                if wanted != n:
-                    raise ValueError(
-                        f"vectorize: axis {label} of signature {signature} has lengths {wanted} "
-                        f"and {n}"
-                    )
-            fronts.append(v.shape[:at])
+        where = (function_line(pyfunc), places, left_out, signature)
+        fronts, lengths = _fronts(values, cores, *where)
         shape = joint_shape("vectorize", fronts)
 
         def inner(*vs: Any) -> Any:
@@ -184,23 +169,61 @@ def vectorize(
                 _check_outputs(result, outs, lengths, signature)
             return result
 
-        mapped: Callable[..., Any] = inner
-        squeezed = [
-            reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
-            for v, front in zip(values, fronts, strict=True)
-        ]
-        kept_axes = []  # axes from the last to the first: which arguments have them
-        for k in range(len(shape)):
-            kept = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
-            kept_axes.append(kept)
-            if any(kept):
-                mapped = vmap(mapped, in_axes=tuple(0 if has else None for has in kept))
-        result = mapped(*squeezed)
-        single = not isinstance(result, tuple)
-        results = [_restored(r, shape, kept_axes) for r in ((result,) if single else result)]
-        return results[0] if single else tuple(results)
+        return _mapped(inner, values, fronts, shape)
 
     return vectorized
+
+
+def _fronts(
+    values: Sequence[Any],
+    cores: Sequence[tuple[str, ...]],
+    function: str,
+    places: Sequence[int],
+    left_out: frozenset[int | str],
+    signature: str | None,
+) -> tuple[list[tuple[int, ...]], dict[str, int]]:
+    """The axes of each argument that are mapped over, and the lengths of the named ones."""
+    lengths: dict[str, int] = {}
+    fronts: list[tuple[int, ...]] = []
+    for v, core, place in zip(values, cores, places, strict=True):
+        if v.ndim < len(core):
+            raise ShapeError(
+                f"vectorize: argument {place} of {function}, with shape {v.shape}, does not have "
+                f"enough dimensions for all its core dimensions {core}; excluded={left_out!r} and "
+                f"signature={signature!r}"
+            )
+        at = v.ndim - len(core)
+        for label, n in zip(core, v.shape[at:], strict=True):
+            wanted = int(label) if label.isdigit() else lengths.setdefault(label, n)
+            if wanted != n:
+                raise ShapeError(
+                    f"vectorize: axis {label} of signature {signature} has lengths {wanted} and {n}"
+                )
+        fronts.append(v.shape[:at])
+    return fronts, lengths
+
+
+def _mapped(
+    function: Callable[..., Any],
+    values: Sequence[Any],
+    fronts: Sequence[tuple[int, ...]],
+    shape: tuple[int, ...],
+) -> Any:
+    """The function mapped over the front axes, which broadcast to `shape`."""
+    squeezed = [
+        reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
+        for v, front in zip(values, fronts, strict=True)
+    ]
+    kept_axes = []  # axes from the last to the first: which arguments have them
+    for k in range(len(shape)):
+        kept = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
+        kept_axes.append(kept)
+        if any(kept):
+            function = vmap(function, in_axes=tuple(0 if has else None for has in kept))
+    result = function(*squeezed)
+    single = not isinstance(result, tuple)
+    results = [_restored(r, shape, kept_axes) for r in ((result,) if single else result)]
+    return results[0] if single else tuple(results)
 
 
 def _restored(r: Any, shape: tuple[int, ...], kept_axes: Any) -> Any:
@@ -212,18 +235,18 @@ def _restored(r: Any, shape: tuple[int, ...], kept_axes: Any) -> Any:
 def _check_outputs(result: Any, outs: Any, lengths: dict[str, int], signature: Any) -> None:
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
-        raise TypeError(
+        raise ShapeError(
             f"vectorize: signature {signature} has {len(outs)} results; got {len(results)}"
         )
     for r, core in zip(results, outs, strict=True):
         shape = value("vectorize", r, "a result").shape
         if len(shape) != len(core):
-            raise ValueError(
+            raise ShapeError(
                 f"vectorize: signature {signature} gives {len(core)} axes; got shape {shape}"
             )
         for label, n in zip(core, shape, strict=True):
             if not label.isdigit() and lengths.setdefault(label, n) != n:
-                raise ValueError(
+                raise ShapeError(
                     f"vectorize: axis {label} of signature {signature} has lengths "
                     f"{lengths[label]} and {n}"
                 )
@@ -259,7 +282,7 @@ def diff(
     if n < 0:
         raise ValueError(f"diff: n must not be negative; got {n}")
     if not x.ndim:
-        raise ValueError(f"diff: expected at least one axis; got {x.aval}")
+        raise ShapeError(f"diff: expected at least one axis; got {x.aval}")
     i = one_axis("diff", axis, x)
     parts = [x]
     for at, given in ((0, prepend), (1, append)):
@@ -332,7 +355,7 @@ def gradient(
     elif len(varargs) == len(axes):
         steps = list(varargs)
     else:
-        raise TypeError(
+        raise ShapeError(
             f"gradient: needs a distance for each of {len(axes)} axes; got {len(varargs)}"
         )
     results = [_slope(x, i, h) for i, h in zip(axes, steps, strict=True)]
@@ -342,7 +365,7 @@ def gradient(
 def _slope(x: Any, i: int, h: Any) -> Any:
     n = x.shape[i]
     if n < 2:
-        raise ValueError(f"gradient: axis {i} of {x.aval} has fewer than two elements")
+        raise ShapeError(f"gradient: axis {i} of {x.aval} has fewer than two elements")
     first = arithmetic.sub(slice_along(x, i, 1, 2), slice_along(x, i, 0, 1))
     last = arithmetic.sub(slice_along(x, i, n - 1, n), slice_along(x, i, n - 2, n - 1))
     h = array(h) if isinstance(h, (list, tuple)) else value("gradient", h, "a distance")
@@ -351,7 +374,7 @@ def _slope(x: Any, i: int, h: Any) -> Any:
         inside = arithmetic.sub(slice_along(x, i, 2, n), slice_along(x, i, 0, n - 2)) * 0.5
         return slicing.concatenate(first, inside, last, dimension=i) / h
     if h.shape != (n,):
-        raise ValueError(f"gradient: coordinates must be of shape ({n},); got {h.aval}")
+        raise ShapeError(f"gradient: coordinates must be of shape ({n},); got {h.aval}")
     gaps = arithmetic.sub(slice_along(h, 0, 1, n), slice_along(h, 0, 0, n - 1))
     gaps = reshape(gaps, tuple([n - 1 if k == i else 1 for k in range(x.ndim)]))
     a, b = slice_along(gaps, i, 0, n - 2), slice_along(gaps, i, 1, n - 1)
@@ -373,7 +396,7 @@ def trapezoid(
 
     Args:
       y: array of at least one axis.
-      x: the coordinates: an array [n], or of the shape of `y`.
+      x: the coordinates: an array [n], or one that broadcasts with `y` and has the axis.
       dx: the distance, where there are no coordinates.
       axis: the axis.
     Returns: array without the axis.
@@ -390,8 +413,11 @@ def trapezoid(
         i = one_axis("trapezoid", axis, v.ndim)
         if points.ndim == 1:
             points = reshape(points, tuple([points.size if k == i else 1 for k in range(v.ndim)]))
-        step = diff(points, axis=i)
+            axis = i
+        step = diff(points, axis=one_axis("trapezoid", axis, points))
     n = v.shape[i]
+    if not n:
+        return sum(v, i)
     middle = structural.add(slice_along(v, i, 1, n), slice_along(v, i, 0, n - 1))
     return sum(middle * step, i) * 0.5  # type: ignore[no-any-return]
 
@@ -417,7 +443,7 @@ def unwrap(
     """
     x = value("unwrap", p, "p")
     if dtypes.is_complex(x.dtype) or dtypes.is_bool(x.dtype):
-        raise ValueError(f"unwrap: expected real numbers; got {x.aval}")
+        raise ShapeError(f"unwrap: expected real numbers; got {x.aval}")
     i = one_axis("unwrap", axis, x)
     x = promote_values("unwrap", x, period)[0]
     if not x.shape[i]:
@@ -467,9 +493,9 @@ def _slide(name: str, x: Any, y: Any, mode: str, precision: Any, dtype: Any) -> 
 def _two_lines(name: str, a: Any, v: Any) -> Any:
     x, y = promote_values(name, a, v, to_inexact=True)
     if x.ndim != 1 or y.ndim != 1:
-        raise ValueError(f"{name}: expected arrays of one axis; got {x.aval} and {y.aval}")
+        raise ShapeError(f"{name}: expected arrays of one axis; got {x.aval} and {y.aval}")
     if not x.size or not y.size:
-        raise ValueError(f"{name}: expected arrays that aren't empty; got {x.aval} and {y.aval}")
+        raise ShapeError(f"{name}: expected arrays that aren't empty; got {x.aval} and {y.aval}")
     return x, y
 
 

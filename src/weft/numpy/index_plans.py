@@ -4,6 +4,7 @@ Knows NumPy's rules of indexing; knows nothing of how elements are moved.
 """
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.value import Value
 from ..lax.operands import uncommitted
+from .creation import array
 from .promotion import noted
 
 
@@ -91,12 +93,25 @@ def common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise noted(
-            IndexError(
+            errors.IndexingError(
                 f"index: arrays of indices must broadcast together; got shapes "
                 f"{', '.join(map(str, shapes))}\n"
                 "  fix: add axes with i[:, None] for the elements where rows and columns cross"
             )
         ) from None
+
+
+def _too_many_dots(name: str, count: int) -> str:
+    return (
+        f"{name}: an index can have one ellipsis (...); got {count}\n  fix: `:` for each other axis"
+    )
+
+
+def _too_many(name: str, x: Any, used: int) -> str:
+    return (
+        f"{name}: too many indices: {x.aval} has {x.ndim} ax{'i' if x.ndim == 1 else 'e'}s, and "
+        f"{used} were indexed\n  fix: at most {x.ndim} of them; None adds an axis"
+    )
 
 
 def parse(name: str, x: Any, index: Any) -> Index:
@@ -117,14 +132,9 @@ def parse(name: str, x: Any, index: Any) -> Index:
     used = sum(consumed(k) for k in kinds)
     dots = [i for i, k in enumerate(kinds) if k is Ellipsis]
     if len(dots) > 1:
-        raise noted(IndexError(f"{name}: an index can have one ellipsis (...); got {len(dots)}"))
+        raise noted(errors.IndexingError(_too_many_dots(name, len(dots))))
     if used > x.ndim:
-        raise noted(
-            IndexError(
-                f"{name}: too many indices: {x.aval} has {x.ndim} "
-                f"ax{'i' if x.ndim == 1 else 'e'}s, and {used} were indexed"
-            )
-        )
+        raise noted(errors.IndexingError(_too_many(name, x, used)))
     at = dots[0] if dots else len(kinds)
     # an ellipsis for no axes still stands between its neighbours
     missing: list[Any] = [slice(None)] * (x.ndim - used) or [Ellipsis] * len(dots)
@@ -147,9 +157,10 @@ def parse(name: str, x: Any, index: Any) -> Index:
             length = tuple(shape[axis : axis + k.ndim])
             if k.shape != length:
                 raise noted(
-                    IndexError(
+                    errors.IndexingError(
                         f"{name}: a mask must have the lengths of the axes that it is for; got "
-                        f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}"
+                        f"bool{list(k.shape)} for axes of lengths {length} of {x.aval}\n"
+                        "  fix: a mask made of the array itself, as x > 0"
                     )
                 )
             parts.extend(LookedUp(axis + i, places) for i, places in enumerate(np.nonzero(k)))
@@ -178,12 +189,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
     if kind is bool:
         return np.bool_(item)
     if isinstance(item, (list, tuple)):
-        try:
-            item = np.asarray(item, None if len(item) else np.int64)
-        except ValueError:
-            raise noted(
-                TypeError(f"{name}: an index must not be ragged; got {item!r:.60}")
-            ) from None
+        item = array_of(name, item)
     if isinstance(item, Value):
         dtype = item.dtype
         known = item.concrete()
@@ -211,12 +217,36 @@ def classify(name: str, x: Any, item: Any) -> Any:
         raise noted(not_an_index(name, what, error)) from None
 
 
+def array_of(name: str, items: Any) -> Any:
+    """The array that a list in an index stands for; one of weft's if there is a value in it."""
+    try:
+        if any([isinstance(leaf, Value) for leaf in leaves_of(items)]):
+            return array(items)
+        return np.asarray(items, None if len(items) else np.int64)
+    except (TypeError, ValueError):
+        raise noted(TypeError(f"{name}: an index must not be ragged; got {items!r:.60}")) from None
+
+
+def leaves_of(items: Any) -> Iterator[Any]:
+    """What nested lists have in them."""
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from leaves_of(item)
+        else:
+            yield item
+
+
 def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Exception:
     """The error for an item that can't be an index."""
     message = (
         f"{name}: an index must be an integer, a slice, ..., None, or an array of integers or "
         f"booleans; got {what}"
     )
+    kind = str(what).partition("[")[0].partition(" ")[0]
+    if kind.startswith(("float", "bfloat")):
+        message += "\n  fix: convert it, int(i) or i.astype(int); a // b divides integers"
+    elif kind == "str":
+        message += "\n  fix: arrays have no named parts: a dict of arrays has"
     return error(message)
 
 
@@ -242,7 +272,7 @@ def sliced(name: str, x: Any, axis: int, s: slice, n: int) -> Sliced:
         start, stop, step = s.indices(n)
     except errors.TracerIntegerConversionError:
         raise noted(
-            IndexError(
+            errors.IndexingError(
                 f"{name}: the bounds of a slice decide the result's shape and must be known when "
                 f"it is traced; got {s} for axis {axis} of {x.aval}\n"
                 "  fix: lax.dynamic_slice_in_dim(x, start, length) for a start known at run time"

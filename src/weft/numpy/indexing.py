@@ -16,6 +16,7 @@ from ..core.bounded import remember
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators
+from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import machine
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
@@ -157,7 +158,9 @@ def read(
             n = x.shape[p.axis]
             if not n:
                 raise noted(
-                    IndexError(f"{name}: axis {p.axis} of {x.aval} has no elements to index")
+                    errors.IndexingError(
+                        f"{name}: axis {p.axis} of {x.aval} has no elements to index"
+                    )
                 )
             if p.place.__class__ is int:
                 at = p.place + n if wrap and p.place < 0 else p.place
@@ -306,7 +309,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """
     v = value("unstack", x)
     if not v.ndim:
-        raise noted(ValueError(f"unstack: expected an array with at least one axis; got {v.aval}"))
+        raise noted(
+            errors.ShapeError(f"unstack: expected an array with at least one axis; got {v.aval}")
+        )
     a = one_axis("unstack", axis, v.ndim)
     n, shape = v.shape[a], (*v.shape[:a], *v.shape[a + 1 :])
     if uncommitted(v) and computing():
@@ -339,7 +344,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     x = value("nonzero", a)
     if not x.ndim:
         raise noted(
-            ValueError(
+            errors.ShapeError(
                 f"nonzero: expected an array with at least one axis; got {x.aval}\n"
                 "  fix: np.atleast_1d(x)"
             )
@@ -351,10 +356,12 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         )
     length = whole_number("nonzero", size, "size")
     if length < 0:
-        raise noted(ValueError(f"nonzero: size must not be negative; got {length}"))
+        raise noted(errors.ShapeError(f"nonzero: size must not be negative; got {length}"))
     fills = fill_value if isinstance(fill_value, (tuple, list)) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
-        raise noted(ValueError(f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fills)}"))
+        raise noted(
+            errors.ShapeError(f"nonzero: {x.aval} needs {x.ndim} fill values; got {len(fills)}")
+        )
     return _first_places(x, length, [0 if f is None else f for f in fills])
 
 
@@ -369,6 +376,8 @@ def known_elements(name: str, x: Any) -> Any:
                 f"{errors.see(errors.ConcretizationTypeError)}"
             )
         )
+    if is_extended(x.dtype):
+        raise noted(no_numbers(name, x.aval))
     return known.host()
 
 
@@ -399,11 +408,11 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def coordinates(flat: Any, shape: Sequence[int]) -> list[Any]:
+def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
     """For each axis, the index of elements given by their place in row-major order."""
     found: list[Any] = []
     for n in reversed(shape):
-        length = literal(max(n, 1), flat.dtype)
+        length = literal(max(n, 1), flat.dtype) if n.__class__ is int else n
         found.append(rem(flat, length))
         flat = div(flat, length)
     return found[::-1]

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axis, DTypeLike
@@ -43,7 +44,7 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
     """Values of one dtype from a sequence of arrays, or from the rows of an array."""
     if isinstance(arrays, Value):
         if not arrays.ndim:
-            raise noted(TypeError(f"{name}: expected a sequence of arrays; got {arrays.aval}"))
+            raise noted(ShapeError(f"{name}: expected a sequence of arrays; got {arrays.aval}"))
         parts: list[Any] = list(arrays)
     elif isinstance(arrays, np.ndarray):
         parts = list(array(arrays))
@@ -55,7 +56,11 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
                       f"  fix: {name}([x, y])")
         )  # fmt: skip
     if not parts:
-        raise noted(ValueError(f"{name}: needs at least one array; got none"))
+        raise noted(
+            ValueError(
+                f"{name}: needs at least one array; got none\n  fix: zeros of a shape, for none"
+            )
+        )
     if dtype is not None:
         wanted = wanted_dtype(name, dtype)
         return [cast(value(name, p, f"array {i}"), wanted) for i, p in enumerate(parts)]
@@ -80,10 +85,10 @@ def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
             if k != axis
         ):
             raise noted(
-                TypeError(
+                ShapeError(
                     f"{name}: arrays must have the same shape but for axis {axis}; array 0 is "
-                    f"{first}, "
-                    f"array {i} is {other}"
+                    f"{first}, array {i} is {other}\n"
+                    "  fix: x[None] adds an axis; stack makes a new one; pad what is short"
                 )
             )
     return slicing.concatenate(*parts, dimension=axis)
@@ -120,7 +125,7 @@ def _concatenate(parts: list[Any], axis: Any) -> Any:
         return joined("concatenate", [ravel(p) for p in parts], 0)
     if not parts[0].aval.ndim:
         raise noted(
-            ValueError(
+            ShapeError(
                 "concatenate: arrays without axes can't be put one after the other\n  fix: np.stack"
             )
         )
@@ -184,9 +189,9 @@ def _stack(parts: list[Any], axis: int) -> Any:
     for i, p in enumerate(parts):
         if p.aval.shape != shape:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"stack: arrays must be of one shape; array 0 is {parts[0].aval}, array {i} "
-                    f"is {p.aval}"
+                    f"is {p.aval}\n  fix: concatenate, if they go one after the other"
                 )
             )
     at = one_axis("stack", axis, len(shape) + 1)
@@ -287,7 +292,7 @@ def _depth(arrays: Any) -> int:
         raise ValueError("block: a list of blocks is empty")
     depths = {_depth(a) for a in arrays}
     if len(depths) > 1:
-        raise ValueError(f"block: lists must be nested to one depth; got depths {sorted(depths)}")
+        raise ShapeError(f"block: lists must be nested to one depth; got depths {sorted(depths)}")
     return depths.pop() + 1
 
 
@@ -310,6 +315,19 @@ def _blocks(arrays: Any, ndim: int, depth: int, level: int) -> Any:
 # --- taking apart ---
 
 
+def _split_along(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
+    """The sections along an axis that the array must have."""
+    x = value(name, ary, "ary")
+    if x.ndim <= axis:
+        plural = "is" if axis == 0 else "es"
+        raise noted(
+            ValueError(
+                f"{name}: expected an array with at least {axis + 1} ax{plural}; got {x.aval}"
+            )
+        )
+    return _split(name, x, indices_or_sections, axis)
+
+
 def _split(
     name: str, ary: Any, indices_or_sections: Any, axis: Any, uneven: bool = False
 ) -> list[Any]:
@@ -325,11 +343,11 @@ def _split(
     else:
         sections = whole_number(name, indices_or_sections, "indices_or_sections")
         if sections < 1:
-            raise noted(ValueError(f"{name}: expected at least one section; got {sections}"))
+            raise noted(ShapeError(f"{name}: expected at least one section; got {sections}"))
         size, more = divmod(n, sections)
         if more and not uneven:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"{name}: axis {i} of {x.aval} can't be split into {sections} equal sections\n"
                     "  fix: np.array_split, or a list of indices"
                 )
@@ -371,7 +389,14 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       >>> len(np.vsplit(np.ones((4, 2)), 2))
       2
     """
-    return _split("vsplit", ary, indices_or_sections, 0)
+    x = value("vsplit", ary, "ary")
+    if x.ndim == 1:
+        raise noted(
+            ValueError(
+                f"vsplit: expected an array with at least 2 axes; got {x.aval}\n  fix: np.split"
+            )
+        )
+    return _split_along("vsplit", x, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
@@ -382,7 +407,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       2
     """
     x = value("hsplit", ary, "ary")
-    return _split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1)
+    return _split_along("hsplit", x, indices_or_sections, 0 if x.ndim <= 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
@@ -392,4 +417,4 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       >>> len(np.dsplit(np.ones((4, 2, 2)), 2))
       2
     """
-    return _split("dsplit", ary, indices_or_sections, 2)
+    return _split_along("dsplit", ary, indices_or_sections, 2)

@@ -8,6 +8,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import comparison, creation as made, selection, structural
 from ..primitives.slicing import concatenate
@@ -72,7 +73,7 @@ def eye(
     m = n if M is None else whole_number("eye", M, "M")
     k = whole_number("eye", k, "k")
     if n < 0 or m < 0:
-        raise ValueError(f"eye: lengths must not be negative; got {n} and {m}")
+        raise ShapeError(f"eye: lengths must not be negative; got {n} and {m}")
     found = wanted_dtype("eye", dtype) or dtypes.default_float()
     if current.trace is _base:
         result: Any = from_numpy(np.eye(n, m, k).astype(found))
@@ -123,7 +124,7 @@ def _triangle(x: Any, *, k: int, lower: bool) -> Any:
 def _check_matrix(name: str, m: Any) -> Any:
     x = value(name, m, "m")
     if x.ndim < 2:
-        raise noted(ValueError(f"{name}: expected at least two axes; got {x.aval}"))
+        raise noted(ShapeError(f"{name}: expected at least two axes; got {x.aval}"))
     return x
 
 
@@ -187,13 +188,13 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     """
     x = value("diagonal", a, "a")
     if x.ndim < 2:
-        raise ValueError(f"diagonal: expected at least two axes; got {x.aval}")
+        raise ShapeError(f"diagonal: expected at least two axes; got {x.aval}")
     i, j = (
         one_axis("diagonal", axis1, x, "axis1"),
         one_axis("diagonal", axis2, x, "axis2"),
     )
     if i == j:
-        raise ValueError(f"diagonal: axis1 and axis2 must differ; got {axis1} and {axis2}")
+        raise ShapeError(f"diagonal: axis1 and axis2 must differ; got {axis1} and {axis2}")
     order = (*(k for k in range(x.ndim) if k not in (i, j)), i, j)
     if order != tuple(range(x.ndim)):
         x = structural.transpose(x, permutation=order)
@@ -255,7 +256,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
         return _on_diagonal(x, k=k)  # type: ignore[no-any-return]
     if x.ndim == 2:
         return _diagonal(x, offset=k)  # type: ignore[no-any-return]
-    raise ValueError(f"diag: expected one or two axes; got {x.aval}")
+    raise ShapeError(f"diag: expected one or two axes; got {x.aval}")
 
 
 @located
@@ -296,7 +297,7 @@ def fill_diagonal(
         raise NotImplementedError("fill_diagonal: wrap=True is not supported")
     x = value("fill_diagonal", a, "a")
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
-        raise ValueError(f"fill_diagonal: expected a matrix, or equal lengths; got {x.aval}")
+        raise ShapeError(f"fill_diagonal: expected a matrix, or equal lengths; got {x.aval}")
     v = ravel(cast(value("fill_diagonal", val, "val"), x.dtype))
     n = min(x.shape)
     if v.size != 1 and v.size != n:
@@ -343,7 +344,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """
     x = value("diag_indices_from", arr, "arr")
     if x.ndim < 2 or len(set(x.shape)) > 1:
-        raise ValueError(f"diag_indices_from: expected axes of one length; got {x.aval}")
+        raise ShapeError(f"diag_indices_from: expected axes of one length; got {x.aval}")
     return diag_indices(x.shape[0], x.ndim)
 
 
@@ -372,7 +373,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 def _two_axes(name: str, arr: Any) -> Any:
     x = value(name, arr, "arr")
     if x.ndim != 2:
-        raise ValueError(f"{name}: expected a matrix; got {x.aval}")
+        raise ShapeError(f"{name}: expected a matrix; got {x.aval}")
     return x.shape
 
 

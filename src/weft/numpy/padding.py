@@ -8,6 +8,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, slicing, structural
 from ..typing import ArrayLike
@@ -72,7 +73,7 @@ def pad(
         return _constant(x, widths, kwargs.get("constant_values", 0))  # type: ignore[no-any-return]
     for axis, (before, after) in enumerate(widths):
         if not x.shape[axis] and (before or after):
-            raise ValueError(
+            raise ShapeError(
                 f"pad: mode {mode!r} can't make elements for the empty axis {axis} of {x.aval}"
             )
     if mode in ("edge", "wrap", "reflect", "symmetric"):
@@ -121,7 +122,7 @@ def _pairs(name: str, given: Any, ndim: int) -> list[Any]:
         pairs = [tuple(p) if len(p) == 2 else (p[0], p[0]) for p in items if len(p) in (1, 2)]
         if len(pairs) == len(items):
             return pairs * ndim if len(pairs) == 1 else pairs
-    raise ValueError(
+    raise ShapeError(
         f"pad: {name} must be a number, a pair, or a pair for each of {ndim} axes; got {given!r}"
     )
 
@@ -214,7 +215,7 @@ def _statistic(x: Any, axis: int, pair: Any, counts: Any, mode: str) -> Any:
             continue
         count = n if count is None else whole_number("pad", count, "stat_length")
         if count < 1:
-            raise ValueError(f"pad: stat_length must be at least 1; got {count}")
+            raise ShapeError(f"pad: stat_length must be at least 1; got {count}")
         count = builtin_min(count, n)
         part = slice_along(x, axis, 0, count) if at_start else slice_along(x, axis, n - count, n)
         if mode == "maximum":

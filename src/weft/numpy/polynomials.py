@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, structural
 from ..typing import ArrayLike
@@ -16,7 +17,7 @@ from .functional import convolve
 from .joining import concatenate
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known
-from .shapes import atleast_1d, reshape
+from .shapes import atleast_1d, joint_shape, reshape
 
 __all__ = [
     "polyadd",
@@ -34,7 +35,7 @@ __all__ = [
 def _coefficients(name: str, p: Any, argument: str = "p") -> Any:
     x = atleast_1d(array(p) if isinstance(p, (list, tuple)) else value(name, p, argument))
     if x.ndim != 1:
-        raise ValueError(f"{name}: coefficients have one axis; got {argument} {x.aval}")
+        raise ShapeError(f"{name}: coefficients have one axis; got {argument} {x.aval}")
     return x
 
 
@@ -43,21 +44,23 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """A polynomial's values, by Horner's rule.
 
     Args:
-      p: array [n] of coefficients, the highest power first.
+      p: array [n, …] of coefficients, the highest power first; further axes are of several
+        polynomials, and broadcast against `x`.
       x: array of any shape.
       unroll: for jax's sake: all steps are written out.
-    Returns: array of the shape of `x`.
+    Returns: array of the shape of `x`, or of the broadcast one.
     Example:
       >>> np.polyval(np.array([1, 0, 2]), 3)
       Array(11, dtype=int32)
     """
     coefficients, points = promote_values("polyval", p, x)
-    coefficients = _coefficients("polyval", coefficients)
-    n = coefficients.size
-    terms = [reshape(slice_along(coefficients, 0, i, i + 1), ()) for i in range(n)]
+    coefficients = atleast_1d(coefficients)
+    n, *rest = coefficients.shape
+    terms = [reshape(slice_along(coefficients, 0, i, i + 1), rest) for i in range(n)]
+    shape = joint_shape("polyval", [tuple(rest), points.shape])
     if not n:
-        return structural.zeros(points.aval)  # type: ignore[no-any-return]
-    result = structural.widen(terms[0], points.shape)
+        return structural.zeros(points.aval.update(shape=shape))  # type: ignore[no-any-return]
+    result = structural.widen(terms[0], shape)
     for c in terms[1:]:
         result = structural.add(arithmetic.mul(result, points), c)
     return result  # type: ignore[no-any-return]
@@ -184,7 +187,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     if constants.size == 1:
         constants = structural.widen(constants, (m,))
     if constants.size != m:
-        raise ValueError(
+        raise ShapeError(
             f"polyint: needs a constant for each of {m} integrals; got {constants.size}"
         )
     for i in range(m):
@@ -210,7 +213,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     v = value("vander", x)
     if v.ndim != 1:
-        raise ValueError(f"vander: expected one axis; got {v.aval}")
+        raise ShapeError(f"vander: expected one axis; got {v.aval}")
     count = v.size if N is None else whole_number("vander", N, "N")
     if count < 0:
         raise ValueError(f"vander: N must not be negative; got {count}")

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ..extended_dtypes import is_extended
+from ..primitives.random_bits import random_unwrap
 from .promotion import value
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
@@ -34,6 +36,8 @@ def array_repr(
     kind = f"dtype={x.dtype.name}" + (", weak_type=True" if x.aval.weak_type else "")
     if not _is_here(array):
         return f"Array(shape={x.shape}, {kind})"
+    if is_extended(x.dtype):
+        return f"Array({x.shape}, {kind}) overlaying:\n{_words(array)}"
     if not x.size and x.shape != (0,):
         kind = f"shape={x.shape}, {kind}"
     text = _text(array, "Array(", max_line_width, precision, suppress_small, separator=", ")
@@ -63,9 +67,16 @@ def array_str(
         return "deleted"
     if not _is_here(array):
         return array_repr(array)
+    if is_extended(x.dtype):
+        return array_repr(array)
     if not x.ndim:
         return str(np.asarray(array.host())[()])
     return _text(array, "", max_line_width, precision, suppress_small, separator=" ")
+
+
+def _words(keys: Any) -> str:
+    """The words of keys as text."""
+    return str(np.asarray(random_unwrap(keys).host()))
 
 
 def _is_here(array: Any) -> bool:

@@ -7,14 +7,15 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.trace import current
+from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
-from .axes import all_axes, one_axis, whole_number
+from .axes import SEQUENCES, all_axes, one_axis, whole_number
 from .creation import wanted_dtype
-from .plans import Products, composite
+from .plans import Products, composite, computing
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 
 __all__ = [
@@ -55,11 +56,17 @@ def contracted(
 
 
 def _mismatch(name: str, x: Any, y: Any, i: int, j: int) -> Exception:
-    fits = x.ndim >= 1 and y.ndim >= 1 and y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]
+    cure = f"axes in another order: {name} sums over the last of a and the last but one of b"
+    if y.shape[-1] == x.shape[-2 if x.ndim > 1 else 0]:
+        cure = f"did you mean {name}(b, a)?"
+    elif y.ndim > 1 and x.shape[-1] == y.shape[-1]:
+        cure = f"did you mean {name}(a, b.{'T' if y.ndim == 2 else 'mT'})?"
+    elif x.ndim > 1 and x.shape[-2] == y.shape[-2 if y.ndim > 1 else 0]:
+        cure = f"did you mean {name}(a.{'T' if x.ndim == 2 else 'mT'}, b)?"
     return noted(
-        TypeError(
+        ShapeError(
             f"{name}: axis {i} of {x.aval} and axis {j} of {y.aval} must be of equal length"
-            + (f"\n  fix: did you mean {name}(b, a)?" if fits else "")
+            f"\n  fix: {cure}"
         )
     )
 
@@ -99,7 +106,7 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:  # nothing was cast
+        if plain and x is a and y is b and computing():  # nothing was cast
             _dots.add(x, y, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
@@ -142,13 +149,13 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
     x, y = promote_values(name, a, b)
     n, m = x.aval.ndim, y.aval.ndim
     if not n or not m:
-        raise ValueError(f"{name}: operands need axes; got {x.aval} and {y.aval}\n  fix: use a * b")
+        raise ShapeError(f"{name}: operands need axes; got {x.aval} and {y.aval}\n  fix: use a * b")
     i, j = n - 1, max(m - 2, 0)
     if x.aval.shape[i] != y.aval.shape[j]:
         raise _mismatch(name, x, y, i, j)
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:
+        if plain and x is a and y is b and computing():
             _matmuls.add(x, y, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]
@@ -199,7 +206,9 @@ def _joint(name: str, x: Any, y: Any, front_x: Any, front_y: Any) -> Any:
     shape = []
     for p, q in pairs:
         if p != q and 1 not in (p, q):
-            raise TypeError(f"{name}: batch axes of {x.aval} and {y.aval} don't broadcast together")
+            raise ShapeError(
+                f"{name}: batch axes of {x.aval} and {y.aval} don't broadcast together"
+            )
         shape.append(p if q == 1 else q)
     return tuple(shape)
 
@@ -229,7 +238,7 @@ def vdot(
     x, y = promote_values("vdot", a, b)
     x, y = (structural.reshape(v, shape=(v.size,)) for v in (x, y))
     if x.size != y.size:
-        raise TypeError(f"vdot: arrays must have equally many elements; got {x.size} and {y.size}")
+        raise ShapeError(f"vdot: arrays must have equally many elements; got {x.size} and {y.size}")
     return contracted(
         "vdot", _conjugated(x), y, (((0,), (0,)), ((), ())), precision, preferred_element_type
     )  # type: ignore[no-any-return]
@@ -367,21 +376,21 @@ def tensordot(
       (2, 4)
     """
     x, y = promote_values("tensordot", a, b)
-    if not isinstance(axes, (tuple, list)):
+    if not isinstance(axes, SEQUENCES):
         count = whole_number("tensordot", axes, "axes")
         if not 0 <= count <= min(x.ndim, y.ndim):
-            raise ValueError(
+            raise ShapeError(
                 f"tensordot: {count} axes are more than {x.aval} and {y.aval} have in common"
             )
         axes_x = tuple(range(x.ndim - count, x.ndim))
         axes_y = tuple(range(count))
     else:
         if len(axes) != 2:
-            raise ValueError(f"tensordot: axes must be an int or a pair; got {axes!r}")
+            raise ShapeError(f"tensordot: axes must be an int or a pair; got {axes!r}")
         axes_x = all_axes("tensordot", axes[0], x, "axes[0]")
         axes_y = all_axes("tensordot", axes[1], y, "axes[1]")
     if len(axes_x) != len(axes_y):
-        raise ValueError(f"tensordot: axes come in pairs; got {axes!r}")
+        raise ShapeError(f"tensordot: axes come in pairs; got {axes!r}")
     for i, j in zip(axes_x, axes_y, strict=True):
         if x.shape[i] != y.shape[j]:
             raise _mismatch("tensordot", x, y, i, j)
@@ -465,7 +474,7 @@ def cross(
     x = structural.move_axis(x, one_axis("cross", axisa, x, "axisa"), x.ndim - 1)
     y = structural.move_axis(y, one_axis("cross", axisb, y, "axisb"), y.ndim - 1)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
-        raise ValueError(f"cross: vectors must have length 2 or 3; got {x.aval} and {y.aval}")
+        raise ShapeError(f"cross: vectors must have length 2 or 3; got {x.aval} and {y.aval}")
     out = _cross(x, y)
     if x.shape[-1] == y.shape[-1] == 2:
         return out  # type: ignore[no-any-return]

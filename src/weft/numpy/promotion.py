@@ -3,15 +3,20 @@
 Knows the lattice of dtypes; knows nothing of operators, nor of plans.
 """
 
+import os
+import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 from .. import dtypes
 from ..config import thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
-from ..core.source import noted
+from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
+from ..extended_dtypes import KEY, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 
@@ -39,7 +44,8 @@ def value(name: str, x: Any, argument: str = "x") -> Any:
             raise noted(
                 TypeError(
                     f"{name}: expected an array or a scalar for {argument}; got "
-                    f"{'None' if x is None else f'a {type(x).__name__}'}"
+                    f"{'None' if x is None else f'a {type(x).__name__}'}\n"
+                    f"  fix: pass an array or a number for {argument}"
                 )
             ) from None
         raise noted(TypeError(f"{name}: {argument}: {error}")) from None
@@ -61,6 +67,8 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
+    if aval.dtype is KEY or dtype is KEY:
+        raise noted(no_numbers("astype", aval if aval.dtype is KEY else f"dtype {dtype}"))
     return current.trace.bind(
         convert_element_type,
         (x,),
@@ -93,10 +101,8 @@ def promote_values(
       to_number: booleans become the default integer.
     """
     if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
-        dtype = xs[0].aval.dtype  # the way of nearly every call while tracing
-        if dtype is xs[1].aval.dtype and (
-            dtypes.is_inexact(dtype) or not (to_inexact or to_number)
-        ):
+        first = xs[0].aval  # the way of nearly every call while tracing
+        if first.dtype is xs[1].aval.dtype and (first.inexact or not (to_inexact or to_number)):
             return [*xs]
     xs = tuple(
         [x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)]
@@ -106,7 +112,9 @@ def promote_values(
         for x in xs[1:]:
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
-        raise noted(TypeError(f"{name}: {error}")) from None
+        raise noted(ShapeError(f"{name}: {error}")) from None
+    if dtype is KEY and (to_inexact or to_number):
+        raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()
     elif to_number and dtype == dtypes.bool_:
@@ -148,12 +156,16 @@ def is_operand(x: Any) -> bool:
 
 
 def check_ranks(name: str, *xs: Any) -> None:
-    """The switch numpy_rank_promotion."""
+    """The switch numpy_rank_promotion, for the operands of the function that calls this.
+
+    It is about operands that users write: what weft's own functions and rules combine isn't
+    looked at.
+    """
     mode = thread.numpy_rank_promotion
     if mode == "allow":
         return
     ranks = {getattr(v, "ndim", 0) for v in xs} - {0}
-    if len(ranks) > 1:
+    if len(ranks) > 1 and called_by_user():
         message = (
             f"{name}: operands of different ranks: "
             f"{', '.join(str(getattr(v, 'aval', v)) for v in xs)} "
@@ -162,3 +174,32 @@ def check_ranks(name: str, *xs: Any) -> None:
         if mode == "raise":
             raise noted(ValueError(message))
         warnings.warn(message, stacklevel=dtypes._levels_to_user())
+
+
+# what stands between a function and who calls it: wrappers, plans, operators
+_BETWEEN = (
+    os.path.join(HERE, "core", ""),
+    *[os.path.join(HERE, "numpy", f"{module}.py") for module in ("operators", "plans")],
+)
+# where users' functions are called from: what these apply, a user has written
+_CALLERS = tuple(
+    [
+        os.path.join(HERE, folder, "")
+        for folder in ("higher_order", "interpreters", "programs", "transforms")
+    ]
+)
+
+
+def called_by_user() -> bool:
+    """True if the function that asks, one of weft's, wasn't called by another of weft's.
+
+    It looks at who calls: that costs nothing until ranks differ, and needs no mark on rules.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    passed = (frame.f_code.co_filename, *_BETWEEN) if frame is not None else _BETWEEN
+    while frame is not None and frame.f_code.co_filename.startswith(passed):
+        frame = frame.f_back
+    if frame is None:
+        return True
+    file = frame.f_code.co_filename
+    return not file.startswith(HERE) or file.startswith(_CALLERS)

@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..primitives import arithmetic, comparison, extremes, reduction, selection, structural
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes
@@ -108,6 +109,8 @@ def folded(
     weak = x.aval.weak_type and dtype is None
     found = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
     wide = wide_of(found)
+    if primitive is reduction.reduce_prod and dtypes.is_bool(wide):
+        primitive = reduction.reduce_and
     if x.aval.dtype != wide:
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)
@@ -125,7 +128,7 @@ def folded(
 def scalar_only(name: str, x: Any, argument: str) -> Any:
     """Refuses what has axes."""
     if x.aval.ndim:
-        raise noted(ValueError(f"{name}: {argument} must be a scalar; got {x.aval}"))
+        raise noted(ShapeError(f"{name}: {argument} must be a scalar; got {x.aval}"))
     return x
 
 
@@ -223,7 +226,7 @@ def _extreme(
     axes = all_axes(name, axis, x)
     if initial is None and not math.prod(x.aval.shape[i] for i in axes):
         raise noted(
-            ValueError(
+            ShapeError(
                 f"{name}: an empty {x.aval} has no {'max' if largest else 'min'}imum\n"
                 "  fix: pass initial="
             )

@@ -6,6 +6,8 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
+from ..extended_dtypes import KEY, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -52,8 +54,12 @@ _ceil = unary(arithmetic.ceil, "ceil")
 
 
 def is_whole(x: Any) -> bool:
-    """True if the elements of a value are integers or booleans by dtype."""
-    return not dtypes.is_inexact(x.aval.dtype)
+    """True if the elements of a value are integers or booleans by dtype. Keys are refused."""
+    if dtypes.is_inexact(x.aval.dtype):
+        return False
+    if x.aval.dtype is KEY:
+        raise noted(no_numbers("numpy", x.aval))
+    return True
 
 
 def floor(x: ArrayLike, /) -> Array:
@@ -231,6 +237,7 @@ def clip(
     for bound in bounds:
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
+    check_ranks("clip", *[v for v in bounds if v is not None])
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)
@@ -297,13 +304,13 @@ def signbit(x: ArrayLike, /) -> Array:
     """
     v = value("signbit", x)
     if dtypes.is_complex(v.dtype):
-        raise noted(ValueError(f"signbit: expected a real operand; got {v.aval}"))
+        raise noted(ShapeError(f"signbit: expected a real operand; got {v.aval}"))
     return _signbit(v)  # type: ignore[no-any-return]
 
 
 def _copysign(x: Any, y: Any) -> Any:
     if dtypes.is_complex(x.aval.dtype):
-        raise TypeError(f"copysign: expected real operands; got {x.aval} and {y.aval}")
+        raise ShapeError(f"copysign: expected real operands; got {x.aval} and {y.aval}")
     same = comparison.eq(_signbit(x), _signbit(y))
     return selection.select_n(same, arithmetic.neg(x), x)
 
@@ -371,7 +378,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """
     v = inexact("frexp", x)
     if dtypes.is_complex(v.aval.dtype):
-        raise noted(TypeError(f"frexp: expected a real operand; got {v.aval}"))
+        raise noted(ShapeError(f"frexp: expected a real operand; got {v.aval}"))
     return _frexp(cast(v, v.aval.dtype))  # type: ignore[no-any-return]
 
 
@@ -414,7 +421,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     check_ranks("ldexp", x, e)
     if is_complex_or_not_whole(x, e):
         raise noted(
-            ValueError(
+            ShapeError(
                 f"ldexp: expected a real operand and integer exponents; got {x.aval} and {e.aval}"
             )
         )

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.trace import current
-from ..errors import ConcretizationTypeError
+from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import (
     arithmetic,
@@ -130,7 +130,7 @@ def _unique_traced(rows: Any, size: int, fill_value: Any, equal_nan: bool) -> _F
         fill = cast(value("unique", fill_value, "fill_value"), rows.dtype)
         if fill.ndim == 1 and fill.size not in (1, rows.shape[1]):
             raise noted(
-                ValueError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}")
+                ShapeError(f"unique: fill_value {fill.aval} does not fit rows of {rows.aval}")
             )
     found = selection.select_n(
         reshape(beyond, (size, 1)), found, structural.widen(fill, found.shape)

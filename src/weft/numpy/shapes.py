@@ -8,10 +8,11 @@ from typing import Any
 from ..core.array import Array
 from ..core.source import located
 from ..core.value import Value
+from ..errors import AxisError, ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
-from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
+from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
 from .plans import rearranged
 from .promotion import noted, value
@@ -58,8 +59,9 @@ def _transpose_by(x: Value, axes: Any) -> tuple[tuple[str, Any], ...] | None:
         order = tuple([one_axis("transpose", i, n, "axes") for i in axes_of(axes)])
         if sorted(order) != list(range(n)):
             raise noted(
-                ValueError(
-                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}"
+                ShapeError(
+                    f"transpose: axes must name each of the {n} axes once; got {tuple(axes)}\n"
+                    f"  fix: each of 0 to {n - 1}, in the new order"
                 )
             )
     return None if order == tuple(range(n)) else (("permutation", order),)
@@ -69,7 +71,14 @@ _reshape = rearranged(structural.reshape, _reshape_to, "reshape")
 _transpose = rearranged(structural.transpose, _transpose_by, "transpose")
 
 
-def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    newshape: ShapeLike | None = None,
+) -> Array:
     """The same elements in another shape.
 
     Args:
@@ -77,6 +86,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
       shape: an int or a sequence of ints with the same product; one of them may be -1.
       order: 'C', the last axis varies fastest, or 'F', the first one does.
       copy: for the array API's sake; arrays are immutable.
+      newshape: an older name of `shape`.
     Returns: array of shape `shape`.
     Raises: TypeError: the numbers of elements differ.
     Example:
@@ -84,6 +94,10 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
       Array([[0, 1],
              [2, 3]], dtype=int32)
     """
+    if newshape is not None:
+        if shape is not None:
+            raise noted(TypeError("reshape: shape and newshape are one thing; got both"))
+        shape = newshape
     if order == "C":
         return _reshape(a, shape)  # type: ignore[no-any-return]
     x = value("reshape", a, "a")
@@ -98,14 +112,12 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
 
 def _lengths(name: str, aval: Any, shape: Any) -> Shape:
     """The shape to reshape to, with -1 replaced."""
-    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else shape
-    if not isinstance(lengths, tuple):
-        try:
-            lengths = tuple(shape)
-        except TypeError:
-            lengths = (shape,)
+    try:
+        lengths = tuple(shape)
+    except TypeError:
+        lengths = (shape,)
     lengths = tuple(
-        [n if n.__class__ is int else whole_number(name, n, "a length in shape") for n in lengths]
+        [n if n.__class__ is int else no_bool(name, n, "a length in shape") for n in lengths]
     )
     unknown = lengths.count(-1)
     if unknown == 1:
@@ -115,7 +127,7 @@ def _lengths(name: str, aval: Any, shape: Any) -> Shape:
             return tuple([fill if n == -1 else n for n in lengths])
     if unknown or any(n < 0 for n in lengths) or math.prod(lengths) != aval.size:
         raise noted(
-            TypeError(
+            ShapeError(
                 f"{name}: {aval} has {aval.size} elements, which don't fill shape {lengths}\n"
                 "  fix: the products of the lengths must be equal; one length may be -1"
             )
@@ -171,7 +183,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     """
     v = value("matrix_transpose", x)
     if v.ndim < 2:
-        raise noted(ValueError(f"matrix_transpose: expected at least two axes; got {v.aval}"))
+        raise noted(ShapeError(f"matrix_transpose: expected at least two axes; got {v.aval}"))
     return swapaxes(v, -1, -2)
 
 
@@ -205,7 +217,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     tos = all_axes("moveaxis", destination, x, "destination")
     if len(froms) != len(tos):
         raise noted(
-            ValueError(
+            ShapeError(
                 f"moveaxis: source and destination must be of one length; got {source} and "
                 f"{destination}"
             )
@@ -227,7 +239,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     i = one_axis("rollaxis", axis, x)
     start = whole_number("rollaxis", start, "start")
     if not -x.ndim <= start <= x.ndim:
-        raise noted(ValueError(f"rollaxis: start {start} is out of range for {x.aval}"))
+        raise noted(AxisError(f"rollaxis: start {start} is out of range for {x.aval}"))
     to = start + x.ndim if start < 0 else start
     return moveaxis(x, i, to - (i < to))
 
@@ -249,7 +261,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     drop = all_axes("squeeze", axis, x)
     for i in drop:
         if lengths[i] != 1:
-            raise noted(ValueError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
+            raise noted(ShapeError(f"squeeze: axis {i} of {x.aval} is not of length 1"))
     return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in drop]))
 
 
@@ -314,7 +326,7 @@ def joint_shape(name: str, shapes: Sequence[Shape]) -> Shape:
         lengths = {s[axis] for s in shapes if len(s) >= -axis} - {1}
         if len(lengths) > 1:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"{name}: shapes don't broadcast together: "
                     f"{', '.join(map(str, shapes))} differ on axis {axis}\n"
                     "  fix: axes are aligned from the right and must be equal or 1"

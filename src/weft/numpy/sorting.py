@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -166,7 +167,7 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
     if not parts:
         raise TypeError("lexsort: needs at least one key")
     if any(p.shape != parts[0].shape for p in parts):
-        raise ValueError(
+        raise ShapeError(
             f"lexsort: keys must be of one shape; got {', '.join(str(p.aval) for p in parts)}"
         )
     if not parts[0].ndim:
@@ -182,7 +183,7 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
 def _kth(name: str, kth: Any, x: Any, axis: int) -> int:
     k = whole_number(name, kth, "kth")
     if not -x.shape[axis] <= k < x.shape[axis]:
-        raise noted(ValueError(f"{name}: kth {k} is out of range for axis {axis} of {x.aval}"))
+        raise noted(ShapeError(f"{name}: kth {k} is out of range for axis {axis} of {x.aval}"))
     return k
 
 
@@ -296,7 +297,7 @@ def searchsorted(
         )
     x, y = promote_values("searchsorted", a, v)
     if x.ndim != 1:
-        raise ValueError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
+        raise ShapeError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
         x = gather_along(x, value("searchsorted", sorter, "sorter"))
     run = _counted if method == "compare_all" else _searched

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import (
     arithmetic,
     comparison,
@@ -79,7 +80,7 @@ def average(
         if w.shape != x.shape:
             axes = all_axes("average", axis, x)
             if axis is None or w.ndim != len(axes) or w.shape != tuple(x.shape[i] for i in axes):
-                raise TypeError(
+                raise ShapeError(
                     f"average: weights must be of the shape of `a`, or of its axes; got {w.aval} "
                     f"for {x.aval}"
                 )
@@ -125,14 +126,14 @@ def cov(
     wanted = wanted_dtype("cov", dtype)
     x = inexact("cov", m)
     if x.ndim > 2:
-        raise ValueError(f"cov: expected one or two axes; got {x.aval}")
+        raise ShapeError(f"cov: expected one or two axes; got {x.aval}")
     x = atleast_2d(x)
     if not rowvar and x.shape[0] != 1:
         x = structural.transpose(x, permutation=(1, 0))
     if y is not None:
         z = inexact("cov", y)
         if z.ndim > 2:
-            raise ValueError(f"cov: expected one or two axes; got y {z.aval}")
+            raise ShapeError(f"cov: expected one or two axes; got y {z.aval}")
         z = atleast_2d(z)
         if not rowvar and z.shape[0] != 1:
             z = structural.transpose(z, permutation=(1, 0))
@@ -146,7 +147,7 @@ def cov(
         if given is not None:
             v = cast(value("cov", given, name), dtypes.real_of(x.dtype))
             if v.shape != (n,):
-                raise ValueError(f"cov: {name} must be of shape ({n},); got {v.aval}")
+                raise ShapeError(f"cov: {name} must be of shape ({n},); got {v.aval}")
             w = v if w is None else arithmetic.mul(w, v)
     if w is None:
         middle = mean(x, 1, keepdims=True)
@@ -220,15 +221,18 @@ def histogram_bin_edges(
         raise NotImplementedError(
             f"histogram_bin_edges: bins must be an int or an array of edges; got {bins!r}"
         )
-    if np.ndim(bins) == 1 or getattr(bins, "ndim", 0) == 1:
-        return inexact("histogram_bin_edges", asarray(bins))  # type: ignore[no-any-return]
+    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
+        return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))  # type: ignore[no-any-return]
     count = whole_number("histogram_bin_edges", bins, "bins")
+    if count < 1:
+        raise ValueError(f"histogram_bin_edges: bins must be positive; got {count}")
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
     if range is None:
         x = ravel(x)
         low, high = (min(x), max(x)) if x.size else (literal(0.0, dtype), literal(1.0, dtype))
     else:
         low, high = (value("histogram_bin_edges", r, "range") for r in range)
+        _check_range(low, high)
     low, high = cast(low, dtype), cast(high, dtype)
     same = comparison.eq(low, high)
     half = literal(0.5, dtype)
@@ -237,6 +241,29 @@ def histogram_bin_edges(
         selection.select_n(same, high, structural.add(high, half)),
     )
     return linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def _checked_edges(edges: Any) -> Any:
+    """Edges of bins, which increase as far as they are known."""
+    if edges.ndim != 1:
+        raise ValueError(f"histogram_bin_edges: edges must have one axis; got bins {edges.aval}")
+    known = edges.concrete()
+    if known is not None and (np.diff(np.asarray(known.host())) < 0).any():
+        raise ValueError(f"histogram_bin_edges: the edges must increase; got bins {edges}")
+    return edges
+
+
+def _check_range(low: Any, high: Any) -> None:
+    """Refuses a range that is no interval, if it is known."""
+    ends = [v.concrete() for v in (low, high)]
+    if None in ends:
+        return
+    first, last = (np.asarray(v.host()) for v in ends)
+    if not (np.isfinite(first) and np.isfinite(last) and first <= last):
+        raise ValueError(
+            f"histogram_bin_edges: range must be two finite numbers, the lower one first; got "
+            f"({first}, {last})"
+        )
 
 
 @located
@@ -268,7 +295,7 @@ def histogram(
     else:
         w = ravel(value("histogram", weights, "weights"))
         if w.shape != x.shape:
-            raise ValueError(
+            raise ShapeError(
                 f"histogram: weights must be of the shape of `a`; got {w.aval} for {x.aval}"
             )
     edges = histogram_bin_edges(x, bins, range, weights)
@@ -351,12 +378,12 @@ def histogramdd(
     else:
         x = inexact("histogramdd", sample)
     if x.ndim != 2:
-        raise ValueError(f"histogramdd: expected an array [n, d]; got {x.aval}")
+        raise ShapeError(f"histogramdd: expected an array [n, d]; got {x.aval}")
     n, d = x.shape
     sides = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     ranges = [None] * d if range is None else list(range)
     if len(sides) != d or len(ranges) != d:
-        raise ValueError(
+        raise ShapeError(
             f"histogramdd: needs bins and range for each of {d} axes; got {len(sides)} and "
             f"{len(ranges)}"
         )
@@ -407,9 +434,9 @@ def bincount(
     """
     v = value("bincount", x)
     if not dtypes.is_integer(v.dtype) and not dtypes.is_bool(v.dtype):
-        raise TypeError(f"bincount: expected integers; got {v.aval}")
+        raise ShapeError(f"bincount: expected integers; got {v.aval}")
     if v.ndim != 1:
-        raise ValueError(f"bincount: expected one axis; got {v.aval}")
+        raise ShapeError(f"bincount: expected one axis; got {v.aval}")
     least = whole_number("bincount", minlength, "minlength")
     if length is None:
         host = np.asarray(known("bincount", v, "x (without length=)"))
@@ -424,7 +451,7 @@ def bincount(
     else:
         w = value("bincount", weights, "weights")
         if w.shape != v.shape:
-            raise ValueError(
+            raise ShapeError(
                 f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}"
             )
         dtype = w.dtype
@@ -454,7 +481,7 @@ def digitize(
     """
     v, edges = value("digitize", x), value("digitize", bins, "bins")
     if edges.ndim != 1:
-        raise ValueError(f"digitize: bins must have one axis; got {edges.aval}")
+        raise ShapeError(f"digitize: bins must have one axis; got {edges.aval}")
     side = "left" if right else "right"
     n = edges.size
     if not n:
@@ -495,7 +522,7 @@ def interp(
     points, coordinates = promote_values("interp", x, xp, to_inexact=True)
     values = inexact("interp", fp)
     if coordinates.ndim != 1 or coordinates.shape != values.shape:
-        raise ValueError(
+        raise ShapeError(
             f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and "
             f"{values.aval}"
         )

@@ -1,7 +1,7 @@
 """Functions that read, or change, elements named by arrays of indices or masks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from .. import dtypes, errors
 from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..core.trace import current
+from ..core.value import Value
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
-from ..primitives.arithmetic import rem, sub
+from ..primitives.arithmetic import mul, rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
 from ..primitives.dimension_numbers import (
@@ -56,7 +57,8 @@ def integers(name: str, x: Any, argument: str = "indices") -> Any:
     if v.dtype == np.bool_:
         return convert_element_type(v, dtype=dtypes.default_int())
     if not dtypes.is_integer(v.dtype):
-        raise noted(TypeError(f"{name}: {argument} must be integers; got {v.aval}"))
+        text = f"{name}: {argument} must be integers; got {v.aval}"
+        raise noted(errors.ShapeError(f"{text}\n  fix: {argument}.astype(int)"))
     return v
 
 
@@ -148,7 +150,7 @@ def take(
             return done  # type: ignore[no-any-return]
     n = x.shape[d]
     if not n and i.size:
-        raise noted(IndexError(f"take: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"take: axis {d} of {x.aval} has no elements to take"))
     shape = (*x.shape[:d], *i.shape, *x.shape[d + 1 :])
     if not n:
         return reshape(x, shape=shape)  # type: ignore[no-any-return]
@@ -172,9 +174,8 @@ def _along(name: str, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     """An array and indices, broadcast together along all axes but one."""
     if indices.ndim != x.ndim:
         raise noted(
-            ValueError(
-                f"{name}: indices must have as many axes as the array; got {indices.aval} for "
-                f"{x.aval}"
+            errors.ShapeError(
+                f"{name}: indices must have as many axes as {x.aval}; got {indices.aval}"
             )
         )
     around = [(*v.shape[:axis], 1, *v.shape[axis + 1 :]) for v in (x, indices)]
@@ -220,7 +221,7 @@ def take_along_axis(
     if not i.size:
         return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)  # type: ignore[no-any-return]
     if not x.shape[d]:
-        raise noted(IndexError(f"{name}: axis {d} of {x.aval} has no elements to take"))
+        raise noted(errors.IndexingError(f"{name}: axis {d} of {x.aval} has no elements to take"))
     places, how = places_for(name, i, x.shape[d], mode)
     others = tuple(a for a in range(x.ndim) if a != d)
     return gather(  # type: ignore[no-any-return]
@@ -280,7 +281,7 @@ def put_along_axis(
     shape = x.shape
     x, i = _along(name, x, i, d)
     if x.shape != shape:
-        raise ValueError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
+        raise errors.ShapeError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
     y = widen(cast(value(name, values, "values"), x.dtype), i.shape)
     if not i.size:
         return whole  # type: ignore[no-any-return]
@@ -364,9 +365,8 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     x, flags = value("place", arr, "arr"), truth("place", mask, "mask")
     y = cast(value("place", vals, "vals"), x.dtype)
     if flags.size != x.size:
-        raise ValueError(
-            f"place: the mask must be as large as the array; got {flags.aval} for {x.aval}"
-        )
+        text = f"place: the mask must be as large as the array; got {flags.aval} for {x.aval}"
+        raise errors.ShapeError(text)
     if not y.size:
         if x.size:
             raise ValueError("place: expected at least one value")
@@ -411,7 +411,7 @@ def compress(
     no_out("compress", out)
     flags, x = truth("compress", condition, "condition"), value("compress", a)
     if flags.ndim != 1:
-        raise ValueError(f"compress: condition must have one axis; got {flags.aval}")
+        raise errors.ShapeError(f"compress: condition must have one axis; got {flags.aval}")
     if axis is None:
         x, d = reshape(x, shape=(x.size,)), 0
     else:
@@ -420,9 +420,8 @@ def compress(
     if flags.size > n:
         known = flags.concrete()
         if known is None or known.host()[n:].any():
-            raise ValueError(
-                f"compress: condition {flags.aval} is longer than axis {d} of {x.aval}"
-            )
+            text = f"compress: condition {flags.aval} is longer than axis {d} of {x.aval}"
+            raise errors.ShapeError(text)
         flags = getitem(flags, slice(0, n))
     if size is None:
         (places,) = nonzero(flags)
@@ -507,7 +506,7 @@ def _indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
             raise noted(indices.conversion_error(f"{name} with mode='raise'", kind))
         host = np.asarray(known.host())
         if ((host < 0) | (host >= n)).any():
-            raise ValueError(f"{name}: an index is out of range: expected 0 to {n - 1}")
+            raise errors.IndexingError(f"{name}: an index is out of range: expected 0 to {n - 1}")
         return indices
     if mode == "wrap":
         return wrapped(indices, n)
@@ -526,20 +525,38 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
     Args:
       indices: integers; negative ones count from the end. Out of range is the nearest place.
-      shape: of the array that they are places in.
+      shape: of the array that they are places in; it may be traced.
     Returns: an integer array for each axis.
     Example:
       >>> [i.tolist() for i in np.unravel_index(np.array([5, 11]), (3, 4))]
       [[1, 2], [1, 3]]
     """
     i = integers("unravel_index", indices)
+    sides: Any = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if any(isinstance(n, Value) and n.concrete() is None for n in sides):
+        return _unravelled(i, sides[0] if len(sides) == 1 and sides[0].ndim else sides)
     lengths = shape_tuple("unravel_index", shape)
+    if i.ndim and i.size and not lengths:
+        raise ValueError(f"unravel_index: an array without axes has no places; got {i.aval}")
     if dtypes.bit_width(i.dtype) < 32:
         i = convert_element_type(i, dtype=dtypes.default_int())
     total = math.prod(lengths)
     i = run_time_places(total, i, True)
     last = literal(max(total - 1, 0), i.dtype)
     return tuple(coordinates(clamp(literal(0, i.dtype), i, last), lengths))
+
+
+def _unravelled(places: Any, shape: Iterable[Any]) -> tuple[Array, ...]:
+    """As `unravel_index`, for lengths that are known at run time only."""
+    whole = dtypes.default_int()
+    places = cast(places, dtypes.promote_types(places.dtype, whole))
+    lengths = [cast(integers("unravel_index", n, "shape"), places.dtype) for n in shape]
+    zero, total = literal(0, places.dtype), literal(1, places.dtype)
+    for n in lengths:
+        total = mul(total, n)
+    places = where(lt(places, zero), add(places, total), places)
+    places = clamp(zero, places, sub(total, literal(1, places.dtype)))
+    return tuple(coordinates(places, lengths))
 
 
 @located
@@ -566,7 +583,8 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     lengths = shape_tuple(name, tuple(dims))
     if len(multi_index) != len(lengths):
-        raise ValueError(f"{name}: {lengths} needs {len(lengths)} arrays; got {len(multi_index)}")
+        got = len(multi_index)
+        raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {got}")
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")

@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core.array import as_value
 from ..core.primitive import Axis
 from ..core.value import Value
+from ..errors import IndexingError, ShapeError
 from ..interpreters.batch import batch
 from ..lax.indexing import scatter_apply
 from ..lax.operands import uncommitted
@@ -121,7 +122,10 @@ def changed(
     how = None if mode is None else GatherScatterMode.from_any(mode)
     y = asarray(values) if isinstance(values, (list, tuple)) else as_value(values)
     kept = x.aval
-    common, _ = dtypes.promote(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    try:
+        common, _ = dtypes.promote(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    except TypeError as error:
+        raise noted(TypeError(f"{name}: {error}")) from None
     if common != x.dtype:
         warn_of_loss(name, x, y)
         if operation is not SET:
@@ -162,7 +166,7 @@ def chosen(name: str, x: Any, mask: Any, y: Any, operation: Operation) -> Any:
         raise noted(unknown_mask(name, x, mask))
     if mask.shape != x.shape[: mask.ndim]:
         raise noted(
-            IndexError(
+            IndexingError(
                 f"{name}: a mask must have the lengths of the axes that it is for; got {mask.aval} "
                 f"for {x.aval}"
             )
@@ -177,7 +181,7 @@ def fitted(name: str, y: Any, shape: tuple[int, ...]) -> Any:
     offset = len(shape) - y.ndim
     if offset < 0 or any(n not in (1, shape[offset + i]) for i, n in enumerate(y.shape)):
         raise noted(
-            ValueError(
+            ShapeError(
                 f"{name}: values of shape {y.shape} don't broadcast to the shape of x[index], "
                 f"{shape}"
             )
@@ -232,7 +236,7 @@ def window_of(
 def check_not_empty(name: str, x: Any, axis: int) -> None:
     """Refuses a place along an axis that has none."""
     if not x.shape[axis]:
-        raise noted(IndexError(f"{name}: axis {axis} of {x.aval} has no elements to index"))
+        raise noted(IndexingError(f"{name}: axis {axis} of {x.aval} has no elements to index"))
 
 
 def changed_at(
@@ -390,5 +394,5 @@ def one_element(name: str, result: Any) -> Any:
     """The result of a function for an element: a scalar, or an error says so."""
     new = as_value(result)
     if new.ndim:
-        raise noted(TypeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))
+        raise noted(ShapeError(f"{name}: func must give a scalar for a scalar; got {new.aval}"))
     return new

@@ -3,6 +3,8 @@
 from typing import Any
 
 from .. import dtypes
+from ..errors import ShapeError
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import comparison, complex_numbers, conversion, structural
 from .creation import wanted_dtype
 from .elementwise import imag, real
@@ -18,15 +20,17 @@ def view(x: Any, dtype: Any = None) -> Any:
     found = x.aval.dtype
     if wanted == found:
         return x
+    if is_extended(found) or is_extended(wanted):
+        raise noted(no_numbers("view", f"{x.aval}, or dtype {wanted}"))
     if not x.aval.ndim and wanted.itemsize != found.itemsize:
         raise noted(
-            ValueError(
+            ShapeError(
                 f"view: {x.aval} without axes can't be read as {wanted.name}, of another width"
             )
         )
     if dtypes.is_bool(wanted):
         if found.itemsize != 1:
-            raise noted(ValueError(f"view: {x.aval} can't be read as bool\n  fix: x != 0"))
+            raise noted(ShapeError(f"view: {x.aval} can't be read as bool\n  fix: x != 0"))
         return comparison.ne(x, structural.zeros(x.aval))
     if dtypes.is_bool(found):
         x = cast(x, dtypes.uint8)
@@ -38,7 +42,7 @@ def view(x: Any, dtype: Any = None) -> Any:
         ratio = new // old
         if shape[-1] % ratio:
             raise noted(
-                ValueError(
+                ShapeError(
                     f"view: the last axis of {x.aval} can't be read as {wanted.name}: its length "
                     f"must be a multiple of {ratio}"
                 )

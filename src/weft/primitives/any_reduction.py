@@ -220,7 +220,7 @@ def _(*args: Aval, jaxpr: Jaxpr, axes: tuple[int, ...]) -> list[Aval]:
     n = len(args) // 2
     operands, inits = args[:n], args[n:]
     if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(
+        raise errors.ShapeError(
             f"reduce: operands must have one shape; got {', '.join(map(str, operands))}"
         )
     check_axes("reduce", operands[0], axes)
@@ -274,7 +274,7 @@ def _(*args: Aval, jaxpr: Jaxpr, geometry: Geometry) -> list[Aval]:
     n = len(args) // 2
     operands, inits = args[:n], args[n:]
     if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(
+        raise errors.ShapeError(
             f"reduce_window: operands must have one shape; got {', '.join(map(str, operands))}"
         )
     check_geometry("reduce_window", operands[0], geometry)

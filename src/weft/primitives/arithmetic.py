@@ -11,6 +11,7 @@ from ..core.array import literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import eq, ge
 from .complex_numbers import conj, real
@@ -349,7 +350,7 @@ evaluate_in_wider(integer_pow, "float", table=HALF)
 def _(x: Aval, *, y: int) -> Aval:
     check_kind("integer_pow", "number", x)
     if y < 0 and not dtypes.is_inexact(x.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"integer_pow: integers have no negative powers; got {x} to the power {y}\n"
             "  fix: convert to a float first, x.astype(float)"
         )

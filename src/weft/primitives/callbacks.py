@@ -105,7 +105,7 @@ class HostFunction:
         if number_of_python and dtype_rank(dtype) <= dtype_rank(expected.dtype):
             dtype = expected.dtype
         if host.shape != expected.shape or dtype != expected.dtype:
-            raise TypeError(
+            raise errors.ShapeError(
                 f"{self}: expected {expected} as result {number} of the callback, as was "
                 f"announced; got {value.aval}\n"
                 "  fix: convert it in the callback, or announce what the callback gives"
@@ -212,7 +212,7 @@ class HostCall(Primitive):
         def _(
             primals: Values, tangents: Tangents, out: Values, *, function: HostFunction
         ) -> Tangents:
-            if any(dtypes.is_inexact(o.aval.dtype) for o in out):
+            if any(o.aval.inexact for o in out):
                 raise no_derivative(function)
             return [None] * len(out)
 

@@ -289,6 +289,7 @@ pmin.jvp(_collective_extreme_jvp)
 ppermute = Primitive(
     "ppermute", "The value of another element, by pairs (from, to); zeros where none is sent."
 )
+ppermute.takes_keys = True
 
 
 @ppermute.type
@@ -343,6 +344,7 @@ def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> Batched
 
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
+all_gather.takes_keys = True
 all_gather.equal_results = True
 
 
@@ -456,6 +458,7 @@ all_to_all = Primitive(
     "all_to_all",
     "Each element's parts along axis `split` go to all elements, which join theirs along `concat`.",
 )
+all_to_all.takes_keys = True
 
 
 @all_to_all.type

@@ -5,6 +5,7 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..extended_dtypes import KEY, readable
 from ..stablehlo import Block, Operand
 from .families import comparison, nary, zero
 from .rule_types import Host, Kernel
@@ -15,6 +16,9 @@ lt = comparison("lt", "x < y.", evaluate=np.less, direction="LT", accepts="real 
 le = comparison("le", "x <= y.", evaluate=np.less_equal, direction="LE", accepts="real or bool")
 gt = comparison("gt", "x > y.", evaluate=np.greater, direction="GT", accepts="real or bool")
 ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", accepts="real or bool")
+for _primitive, _compare in ((eq, np.equal), (ne, np.not_equal)):
+    _primitive.takes_keys = True
+    _primitive.evaluate_in[KEY] = lambda x, y, compare=_compare: compare(readable(x), readable(y))
 
 
 def ordinal(x: Host) -> Host:

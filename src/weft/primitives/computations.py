@@ -59,13 +59,13 @@ def check_computation(
     """Refuses a program that doesn't take two of each kind of element to one of it."""
     dtypes = [x.dtype for x in operands]
     if [i.dtype for i in inits] != dtypes or any(i.shape for i in inits):
-        raise TypeError(
+        raise errors.ShapeError(
             f"{name}: each operand needs an initial value that is a scalar of its dtype; got "
             f"{', '.join(map(str, operands))} and initial values {', '.join(map(str, inits))}"
         )
     outs = jaxpr.out_avals
     if [o.dtype for o in outs] != dtypes or any(o.shape for o in outs):
-        raise TypeError(
+        raise errors.ShapeError(
             f"{name}: the computation must give scalars of {', '.join(d.name for d in dtypes)}; it "
             f"gives {', '.join(map(str, outs))}"
         )

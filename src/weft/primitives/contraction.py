@@ -15,6 +15,7 @@ from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .one_thread import BLOCK, LONG, inner, matrix_vector
 from .rule_types import (
@@ -112,14 +113,14 @@ def narrower(dtype: DType, wish: DType) -> bool:
 def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DType:
     """The dtype of a sum of products: the preferred one, or the operands' for `None`."""
     if x.dtype != y.dtype:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: operands must have one dtype; got {x} and {y}\n"
             "  fix: convert one with .astype, or use weft.numpy, which promotes"
         )
     if dtype is None or dtype == x.dtype:
         return x.dtype
     if narrower(x.dtype, dtype):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: preferred_element_type must not be narrower than the operands' dtype; got "
             f"{dtype.name} for {x} and {y}"
         )
@@ -165,10 +166,10 @@ def _(
     (cx, cy), (bx, by) = dims
     for name, a, axes in (("lhs", x, (*cx, *bx)), ("rhs", y, (*cy, *by))):
         if len(set(axes)) != len(axes) or any(not 0 <= i < a.ndim for i in axes):
-            raise ValueError(f"dot_general: axes {axes} of {name} don't name axes of {a} once each")
+            raise ShapeError(f"dot_general: axes {axes} of {name} don't name axes of {a} once each")
     for kind, ax, ay in (("contracting", cx, cy), ("batch", bx, by)):
         if len(ax) != len(ay) or any(x.shape[i] != y.shape[j] for i, j in zip(ax, ay, strict=True)):
-            raise TypeError(
+            raise ShapeError(
                 f"dot_general: {kind} axes must have equal lengths; got {x} at {ax} and {y} at {ay}"
             )
     shape = (

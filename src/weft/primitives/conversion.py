@@ -6,6 +6,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .families import unary, zero
 from .rule_types import Batched, DType, Host, Values
@@ -26,7 +27,7 @@ def _(x: Aval, *, dtype: DType) -> Aval:
         for d in (x.dtype, dtype)
     ]
     if kinds != ["number", "number"]:
-        raise TypeError(
+        raise ShapeError(
             f"bitcast_convert_type: expected dtypes of integers or real floats; got {x} to "
             f"{dtype.name}"
         )
@@ -36,7 +37,7 @@ def _(x: Aval, *, dtype: DType) -> Aval:
     if new < old:
         return x.update(shape=(*x.shape, old // new), dtype=dtype, weak_type=False)
     if not x.ndim or x.shape[-1] != new // old:
-        raise ValueError(
+        raise ShapeError(
             f"bitcast_convert_type: to {dtype.name} the last axis must have length {new // old}, "
             f"the ratio of the widths; got {x}"
         )

@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .contraction import (
@@ -85,15 +86,15 @@ def check_layout(lhs: Aval, rhs: Aval, numbers: ConvDimensionNumbers, **options:
     """Refuses dimension numbers, strides, padding and dilations that don't fit the operands."""
     n = lhs.ndim - 2
     if lhs.ndim != rhs.ndim or n < 0:
-        raise TypeError(
+        raise ShapeError(
             f"{_NAME}: expected operands of equally many axes, at least two; got {lhs} and {rhs}"
         )
     for what, spec in numbers._asdict().items():
         if sorted(spec) != list(range(n + 2)):
-            raise ValueError(f"{_NAME}: {what} must name {n + 2} axes once each; got {spec}")
+            raise ShapeError(f"{_NAME}: {what} must name {n + 2} axes once each; got {spec}")
     for what, values in options.items():
         if len(values) != n:
-            raise ValueError(
+            raise ShapeError(
                 f"{_NAME}: {what} needs one entry for each of {n} spatial axes; got {tuple(values)}"
             )
         if what != "padding" and any(v < 1 for v in values):
@@ -112,7 +113,7 @@ def check_groups(
             f"1; got {feature_groups} and {batch_groups}"
         )
     if features != ins * feature_groups:
-        raise TypeError(
+        raise ShapeError(
             f"{_NAME}: lhs features ({features}) must be rhs in-features ({ins}) times "
             f"feature_group_count ({feature_groups}); got {lhs} and {rhs} with {numbers}"
         )
@@ -122,7 +123,7 @@ def check_groups(
         ("lhs batch", batch, batch_groups),
     ):
         if length % groups:
-            raise ValueError(f"{_NAME}: {what} ({length}) must be a multiple of {groups} groups")
+            raise ShapeError(f"{_NAME}: {what} ({length}) must be a multiple of {groups} groups")
 
 
 @conv_general_dilated.type

@@ -5,6 +5,7 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
+from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from .rule_types import DType, Host, Integers
 
@@ -14,11 +15,13 @@ iota = Primitive("iota", "0, 1, 2, … along one axis.", host_limit=None)
 @iota.type
 def _(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> Aval:
     if not dtypes.is_integer(dtype) and not dtypes.is_inexact(dtype):
-        raise TypeError(f"iota: expected an integer, float or complex dtype; got {np.dtype(dtype)}")
+        raise ShapeError(
+            f"iota: expected an integer, float or complex dtype; got {np.dtype(dtype)}"
+        )
     if any(n < 0 for n in shape):
-        raise ValueError(f"iota: lengths must not be negative; got shape {tuple(shape)}")
+        raise ShapeError(f"iota: lengths must not be negative; got shape {tuple(shape)}")
     if not 0 <= dimension < len(shape):
-        raise ValueError(f"iota: dimension {dimension} is out of range for shape {tuple(shape)}")
+        raise AxisError(f"iota: dimension {dimension} is out of range for shape {tuple(shape)}")
     return aval(shape, dtype)
 
 

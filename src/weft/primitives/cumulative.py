@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import max_, min_, mul, neg, sub
@@ -178,7 +179,7 @@ def _(a: Aval, b: Aval, *, axis: int, reverse: bool) -> Aval:
     check_kind("linear_recurrence", "inexact", a, b)
     check_axes("linear_recurrence", b, (axis,))
     if a.shape != b.shape:
-        raise TypeError(f"linear_recurrence: operands must have one shape; got {a} and {b}")
+        raise ShapeError(f"linear_recurrence: operands must have one shape; got {a} and {b}")
     return b.strong()
 
 

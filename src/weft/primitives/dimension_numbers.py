@@ -10,6 +10,8 @@ import numpy as np
 
 from .. import dtypes
 from ..core.aval import Aval
+from ..errors import ShapeError
+from ..extended_dtypes import KEY
 from .extremes import highest, lowest
 from .families import same_dtype
 from .rule_types import Argument, DType, Host, Integers
@@ -96,23 +98,30 @@ def default_fill(dtype: DType) -> np.generic:
 
 
 def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
-    """The value that a gather reads out of bounds; `None` if its windows are moved inside."""
+    """The value that a gather reads out of bounds; `None` if its windows are moved inside.
+
+    Instead of a key, it reads one of words of ones.
+    """
     if mode is not FILL_OR_DROP:
         return None
+    if dtype.kind == "V":  # keys, as an aval or NumPy has them
+        if value is not None:
+            raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
+        return highest(KEY.stored).view(KEY.host)  # type: ignore[no-any-return]
     return default_fill(dtype) if value is None else dtype.type(value)
 
 
 def check_indices(name: str, x: Aval, indices: Aval, index_map: Integers, label: str) -> None:
     """Refuses indices that aren't integers, or don't have an element for each axis indexed."""
     if not dtypes.is_integer(indices.dtype):
-        raise TypeError(f"{name}: indices must be integers; got {indices}")
+        raise ShapeError(f"{name}: indices must be integers; got {indices}")
     if not indices.ndim or indices.shape[-1] != len(index_map):
-        raise ValueError(
+        raise ShapeError(
             f"{name}: the last axis of the indices must be as long as {label} {index_map}; got "
             f"{indices}"
         )
     if len(set(index_map)) != len(index_map) or any(not 0 <= d < x.ndim for d in index_map):
-        raise ValueError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
+        raise ShapeError(f"{name}: {label} {index_map} doesn't name axes of {x} once each")
 
 
 def check_increasing(
@@ -121,19 +130,19 @@ def check_increasing(
     """Refuses axes that don't increase, or are out of range."""
     rank = x.ndim if rank is None else rank
     if list(axes) != sorted(set(axes)) or any(not 0 <= d < rank for d in axes):
-        raise ValueError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
+        raise ShapeError(f"{name}: {label} {axes} must increase, from 0 to {rank - 1}")
 
 
 def check_batching(name: str, x: Aval, indices: Aval, operand: Integers, index: Integers) -> None:
     """Refuses batching axes that don't go together."""
     check_increasing(name, "operand_batching_dims", operand, x)
     if len(operand) != len(index) or any(not 0 <= d < indices.ndim - 1 for d in index):
-        raise ValueError(
+        raise ShapeError(
             f"{name}: each of operand_batching_dims {operand} needs an axis of {indices} before "
             f"the last; got {index}"
         )
     if any(x.shape[a] != indices.shape[b] for a, b in zip(operand, index, strict=True)):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: batching axes must have equal lengths; got {x} at {operand} and "
             f"{indices} at {index}"
         )
@@ -162,17 +171,17 @@ def check_scatter(
     check_increasing(name, "update_window_dims", dn.update_window_dims, updates)
     kept = others((*dn.inserted_window_dims, *dn.operand_batching_dims), x.ndim)
     if len(kept) != len(dn.update_window_dims):
-        raise ValueError(
+        raise ShapeError(
             f"{name}: a window has {len(kept)} axes; got update_window_dims {dn.update_window_dims}"
         )
     batch = tuple(updates.shape[d] for d in others(dn.update_window_dims, updates.ndim))
     if batch != indices.shape[:-1]:
-        raise TypeError(
+        raise ShapeError(
             f"{name}: updates must have an axis for each of the indices' but the last; got "
             f"{updates} with update_window_dims {dn.update_window_dims} for {indices}"
         )
     for d, at in zip(kept, dn.update_window_dims, strict=True):
         if updates.shape[at] > x.shape[d]:
-            raise TypeError(
+            raise ShapeError(
                 f"{name}: a window of length {updates.shape[at]} does not fit axis {d} of {x}"
             )

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive, is_linear
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
@@ -35,16 +36,17 @@ dynamic_slice = Primitive(
     "Reads a window of fixed `sizes` at run-time `starts`, moved inside if it sticks out.",
     host_limit=None,
 )
+dynamic_slice.takes_keys = True
 
 
 @dynamic_slice.type
 def _(x: Aval, *starts: Aval, sizes: tuple[int, ...]) -> Aval:
     if len(sizes) != x.ndim:
-        raise ValueError(f"dynamic_slice: {x} needs {x.ndim} slice sizes; got {tuple(sizes)}")
+        raise ShapeError(f"dynamic_slice: {x} needs {x.ndim} slice sizes; got {tuple(sizes)}")
     check_starts("dynamic_slice", x, starts)
     for axis, (n, size) in enumerate(zip(x.shape, sizes, strict=True)):
         if not 0 <= size <= n:
-            raise TypeError(
+            raise ShapeError(
                 f"dynamic_slice: size {size} does not fit axis {axis} of {x}\n"
                 f"  fix: slice sizes from 0 to {n}"
             )
@@ -54,10 +56,10 @@ def _(x: Aval, *starts: Aval, sizes: tuple[int, ...]) -> Aval:
 def check_starts(name: str, x: Aval, starts: Sequence[Aval]) -> None:
     """Refuses start indices that aren't one integer scalar for each axis."""
     if len(starts) != x.ndim:
-        raise ValueError(f"{name}: {x} needs {x.ndim} start indices; got {len(starts)}")
+        raise ShapeError(f"{name}: {x} needs {x.ndim} start indices; got {len(starts)}")
     for start in starts:
         if start.ndim or not dtypes.is_integer(start.dtype):
-            raise TypeError(f"{name}: start indices must be integer scalars; got {start}")
+            raise ShapeError(f"{name}: start indices must be integer scalars; got {start}")
 
 
 def clamped_window(
@@ -168,6 +170,7 @@ dynamic_update_slice = Primitive(
     "A copy of the operand with a window at run-time `starts` replaced by the update.",
     host_limit=2_000_000,
 )
+dynamic_update_slice.takes_keys = True
 
 
 @dynamic_update_slice.type
@@ -175,7 +178,7 @@ def _(x: Aval, update: Aval, *starts: Aval) -> Aval:
     same_dtype("dynamic_update_slice", x, update)
     check_starts("dynamic_update_slice", x, starts)
     if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape, strict=True)):
-        raise TypeError(
+        raise ShapeError(
             f"dynamic_update_slice: the update must have as many axes as the operand, none longer; "
             f"got {update} for {x}"
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..extended_dtypes import is_extended, no_numbers
 from .rule_types import DType, Host, Integers, Ufunc
 
 
@@ -20,6 +21,8 @@ def lowest(dtype: DType) -> np.generic:
         return dtype.type(False)
     if dtypes.is_integer(dtype):
         return dtype.type(dtypes.iinfo(dtype).min)
+    if is_extended(dtype):
+        raise no_numbers("max or min", dtype)
     low = dtype.type(-np.inf)
     return low if np.isinf(low) else dtype.type(dtypes.finfo(dtype).min)
 

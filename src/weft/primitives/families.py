@@ -10,6 +10,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, DType, Kernel, Tangent, Tangents, Values
 from .structural import align, broadcast_shape, unbroadcast, widen
@@ -36,15 +37,16 @@ def check_kind(name: str, accepts: str, *avals: Aval) -> None:
     """Refuses operands of dtypes that the operation isn't defined on."""
     for a in avals:
         if not KINDS[accepts](a.dtype):
-            raise TypeError(
-                f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}"
+            raise ShapeError(
+                f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}\n"
+                "  fix: convert with .astype"
             )
 
 
 def same_dtype(name: str, *avals: Aval) -> None:
     """Refuses operands of different dtypes."""
     if any(a.dtype != avals[0].dtype for a in avals):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: operands must have one dtype; got {' and '.join(map(str, avals))}\n"
             f"  fix: convert with .astype, or use weft.numpy, which promotes"
         )

@@ -57,6 +57,7 @@ from .structural import (
 # --- gather ---
 
 gather = Primitive("gather", "Reads windows at run-time indices.", host_limit=1_000_000)
+gather.takes_keys = True
 
 
 @gather.type
@@ -73,20 +74,20 @@ def _(
     check_batching("gather", x, indices, dn.operand_batching_dims, dn.start_indices_batching_dims)
     check_increasing("gather", "collapsed_slice_dims", dn.collapsed_slice_dims, x)
     if len(slice_sizes) != x.ndim:
-        raise ValueError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
+        raise errors.ShapeError(f"gather: {x} needs {x.ndim} slice sizes; got {slice_sizes}")
     dropped = (*dn.collapsed_slice_dims, *dn.operand_batching_dims)
     for axis, (n, size) in enumerate(zip(x.shape, slice_sizes, strict=True)):
         if not 0 <= size <= n:
-            raise TypeError(f"gather: slice size {size} does not fit axis {axis} of {x}")
+            raise errors.ShapeError(f"gather: slice size {size} does not fit axis {axis} of {x}")
         if axis in dropped and size != 1:
-            raise ValueError(
+            raise errors.ShapeError(
                 f"gather: slice sizes must be 1 along collapsed and batching axes {dropped}; got "
                 f"{slice_sizes}"
             )
     window = [slice_sizes[d] for d in others(dropped, x.ndim)]
     rank = len(window) + indices.ndim - 1
     if len(dn.offset_dims) != len(window):
-        raise ValueError(
+        raise errors.ShapeError(
             f"gather: a window has {len(window)} axes; got {len(dn.offset_dims)} offset_dims "
             f"{dn.offset_dims}"
         )
@@ -453,6 +454,7 @@ scatter = scatterer(
     ufunc=None,
     write=lambda block, old, new, out: new,
 )
+scatter.takes_keys = True
 scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", np.add, add)
 scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
 scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", np.minimum, min_)

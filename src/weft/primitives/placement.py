@@ -9,6 +9,7 @@ from ..core.aval import Aval
 from ..core.primitive import Axis, Primitive
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, Tangents, Values
 from .structural import linear_jvp
@@ -16,6 +17,7 @@ from .structural import linear_jvp
 constrain = Primitive(
     "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
+constrain.takes_keys = True
 constrain.communicates = True
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
@@ -60,10 +62,10 @@ def _(args: Values, batched: Batched, axis: Axis, *, sharding: Any) -> Value:
     try:
         divided = sharding.of_batch(names)
     except ValueError as error:
-        raise ValueError(f"vmap: spmd_axis_name={names} can't divide {sharding}: {error}") from None
+        raise ShapeError(f"vmap: spmd_axis_name={names} can't divide {sharding}: {error}") from None
     count = math.prod(sharding.mesh.shape[name] for name in names)
     if axis.size % count:
-        raise ValueError(
+        raise ShapeError(
             f"vmap: spmd_axis_name={names} divides the mapped axis, of length {axis.size}, into "
             f"{count} parts: it must be a multiple"
         )

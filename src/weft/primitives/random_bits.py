@@ -8,9 +8,13 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 
 - classic: for n words the counters are 0, 1, …, n-1, the first half of them paired with the second
   half (and a zero in the end if n is odd); the words come in the order of the counters, and are
-  cut into elements, low bits first, or put together two by two, the first half on top.
+  cut into elements, low bits first, or put together two by two, the first half on top. Arrays of
+  more than 2**32 - 1 words have several keys (`random/prng.py: far_bits`).
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
   whatever part of the array a device makes, it needs nothing of the others.
+
+A typed key, of dtype `key<fry>`, is one element: `random_wrap` makes it of its words, and
+`random_unwrap` gives them.
 """
 
 import math
@@ -23,6 +27,8 @@ from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
+from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
@@ -30,11 +36,13 @@ from .structural import align, broadcast_shape
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
+_STORED = KEY.stored  # the first word is the lower half, as in memory
 
 # NumPy: 55 µs a call and 5 ns a word. XLA: 1.5 ns a word, after 100 ms of compilation (with a loop
 # over the rounds in place of 20 of them it compiles no faster and runs slower).
 _HOST_WORDS = 1 << 20
 _AS_INTS = 12  # pairs up to which Python's integers are faster: 4 µs a pair
+REACH = 2**32 - 1  # words of one key in the classic stream, whose counters have 32 bits
 _CHUNK = 32768  # pairs worked on at a time, so that they stay in the cache
 
 
@@ -206,7 +214,7 @@ threefry2x32 = Primitive(
 @threefry2x32.type
 def _(*operands: Aval) -> Avals:
     if any(a.dtype != _WORD for a in operands):
-        raise TypeError(
+        raise ShapeError(
             f"threefry2x32: operands must be uint32; got {', '.join(map(str, operands))}"
         )
     out = aval(broadcast_shape("threefry2x32", operands), _WORD)
@@ -231,6 +239,87 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
     return threefry2x32(*align(args, batched))
 
 
+# --- keys and their words ---
+
+random_wrap = Primitive(
+    "random_wrap", "The keys that have these words, along the last axis.", host_limit=None
+)
+
+
+@random_wrap.type
+def _(words: Aval) -> Aval:
+    check_words("random_wrap", words)
+    return aval(words.shape[:-1], KEY)
+
+
+@random_wrap.evaluate
+def _(words: Host) -> Host:
+    flat = np.ascontiguousarray(words).reshape(-1)
+    return flat.view(KEY.host).reshape(words.shape[:-1])
+
+
+@random_wrap.lower
+def _(block: Block, words: Operand, out: Aval) -> Operand:
+    # not bitcast_convert, which not every backend has for 64 bits
+    low, high = [
+        block.convert(block.reshape(word, out.shape), _STORED) for word in _words_of(block, words)
+    ]
+    halves = aval(out.shape, _STORED)
+    high = block.elementwise("shift_left", (high, block.full(32, halves)), halves)
+    return Operand(block.elementwise("or", (high, low), halves).name, out)
+
+
+@random_wrap.jvp
+def _(primals: Values, tangents: Tangents, out: Value) -> None:
+    return None
+
+
+@random_wrap.batch
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return random_wrap(*args)
+
+
+random_unwrap = Primitive("random_unwrap", "The words of keys, uint32[…,2].", host_limit=None)
+random_unwrap.takes_keys = True
+
+
+@random_unwrap.type
+def _(keys: Aval) -> Aval:
+    if keys.dtype is not KEY:
+        raise TypeError(f"random_unwrap: expected keys, {KEY}; got {keys}")
+    return aval((*keys.shape, 2), _WORD)
+
+
+@random_unwrap.evaluate
+def _(keys: Host) -> Host:
+    flat = np.ascontiguousarray(keys).reshape(-1)
+    return flat.view(_WORD).reshape((*keys.shape, 2))
+
+
+@random_unwrap.lower
+def _(block: Block, keys: Operand, out: Aval) -> Operand:
+    whole = Operand(keys.name, aval(keys.aval.shape, _STORED))
+    high = block.elementwise("shift_right_logical", (whole, block.full(32, whole.aval)), whole.aval)
+    ends = [block.reshape(block.convert(x, _WORD), (*whole.aval.shape, 1)) for x in (whole, high)]
+    return block.op("concatenate", *ends, out=out, attributes=f"dimension = {out.ndim - 1} : i64")
+
+
+@random_unwrap.jvp
+def _(primals: Values, tangents: Tangents, out: Value) -> None:
+    return None
+
+
+@random_unwrap.batch
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return random_unwrap(*args)
+
+
+def check_words(name: str, words: Aval) -> None:
+    """Refuses what aren't the words of keys."""
+    if words.dtype != _WORD or not words.ndim or words.shape[-1] != 2:
+        raise TypeError(f"{name}: expected keys, as words uint32[…,2]; got {words}")
+
+
 # --- random_bits ---
 
 random_bits = Primitive(
@@ -240,16 +329,26 @@ random_bits = Primitive(
 
 @random_bits.type
 def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> Aval:
-    if key.dtype != _WORD or not key.ndim or key.shape[-1] != 2:
-        raise TypeError(f"random_bits: expected keys, uint32[…,2]; got {key}")
+    check_words("random_bits", key)
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
-    if math.prod(shape) * max(width // 32, 1) >= 2**32:
+    if not partitionable and words_of_bits(shape, width) > REACH:
         raise ValueError(
-            f"random_bits: shape {shape} has 2**32 words or more, which one key doesn't reach\n"
-            "  fix: split the key, and make the array in parts"
+            f"random_bits: shape {shape} has more than 2**32 - 1 words, as many as one key reaches "
+            "in the classic stream\n  fix: weft.random, which takes several keys for such arrays"
         )
     return aval((*key.shape[:-1], *shape), np.dtype(f"u{width // 8}"))
+
+
+def words_of_bits(shape: Integers, width: int) -> int:
+    """The number of words that an array of elements of so many bits is cut out of."""
+    return -(-math.prod(shape) * width // 32)
+
+
+def counters(places: Host) -> tuple[Host, Host]:
+    """The two counters of elements at these places, in the partitionable stream."""
+    places = places.astype(np.uint64)
+    return (places >> np.uint64(32)).astype(_WORD), places.astype(_WORD)
 
 
 @random_bits.evaluate
@@ -260,10 +359,10 @@ def _(key: Host, *, shape: tuple[int, ...], width: int, partitionable: bool) -> 
         return np.zeros(out_shape, dtype)
     k0, k1 = key[..., 0:1], key[..., 1:2]
     if partitionable:
-        y0, y1 = threefry(k0, k1, np.zeros(1, _WORD), np.arange(n, dtype=_WORD))
+        y0, y1 = threefry(k0, k1, *counters(np.arange(n)))
         bits = _uint64_of(y0, y1) if width == 64 else (y0 ^ y1).astype(dtype)
         return bits.reshape(out_shape)
-    words = -(-n * width // 32)
+    words = words_of_bits(shape, width)
     half = (words + 1) // 2
     first = np.arange(half, dtype=_WORD)
     second = np.arange(half, 2 * half, dtype=_WORD)
@@ -287,17 +386,14 @@ def _(
     n, keys = math.prod(shape), key.aval.shape[:-1]
     if not out.size:
         return block.full(0, out)
-    words = n if partitionable else -(-n * width // 32)
+    words = n if partitionable else words_of_bits(shape, width)
     half = n if partitionable else (words + 1) // 2
     pairs, flat = aval((*keys, half), _WORD), aval((*keys, n), out.dtype)
-    counters = block.iota(pairs, len(keys))
     if partitionable:
-        first, second = block.full(0, pairs), counters
+        first, second = _lower_counters(block, pairs)
     else:
-        first, second = (
-            counters,
-            block.elementwise("add", (counters, block.full(half, pairs)), pairs),
-        )
+        first = block.iota(pairs, len(keys))
+        second = block.elementwise("add", (first, block.full(half, pairs)), pairs)
         if words % 2:
             last = block.compare(
                 "EQ", second, block.full(words, pairs), aval(pairs.shape, dtypes.bool_)
@@ -323,13 +419,31 @@ def _(
     return block.reshape(bits, out.shape)
 
 
+def _lower_counters(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
+    """`counters` of 0, 1, 2, … along the last axis."""
+    axis = pairs.ndim - 1
+    if pairs.shape[axis] <= 2**32:
+        return block.full(0, pairs), block.iota(pairs, axis)
+    places = block.iota(pairs.update(dtype=dtypes.uint64), axis)
+    high = block.elementwise(
+        "shift_right_logical", (places, block.full(32, places.aval)), places.aval
+    )
+    return block.convert(high, _WORD), block.convert(places, _WORD)
+
+
 def _two_words(block: Block, key: Operand, pairs: Aval) -> list[Operand]:
     """The two words of each key, repeated over its pairs of counters."""
     keys = key.aval.shape[:-1]
-    words = [block.slice(key, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
     return [
-        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape) for word in words
+        block.broadcast(block.reshape(word, keys), range(len(keys)), pairs.shape)
+        for word in _words_of(block, key)
     ]
+
+
+def _words_of(block: Block, words: Operand) -> list[Operand]:
+    """The first word of each key, and the second; the last axis has length one."""
+    keys = words.aval.shape[:-1]
+    return [block.slice(words, [*[0] * len(keys), i], [*keys, i + 1]) for i in (0, 1)]
 
 
 @random_bits.jvp

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import div, max_, min_, mul
@@ -266,12 +267,12 @@ def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Pr
 
     def type_rule(x: Aval, *, axis: int, dtype: DType) -> Aval:
         if not KINDS["real or bool"](x.dtype):
-            raise TypeError(f"{name}: expected an operand of real or bool dtype; got {x}")
+            raise ShapeError(f"{name}: expected an operand of real or bool dtype; got {x}")
         if not dtypes.is_integer(dtype):
-            raise TypeError(f"{name}: index_dtype must be an integer dtype; got {dtype.name}")
+            raise ShapeError(f"{name}: index_dtype must be an integer dtype; got {dtype.name}")
         check_axes(name, x, (axis,))
         if not x.shape[axis]:
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: axis {axis} of {x} is empty: there is no element to point to"
             )
         return x.update(
@@ -332,7 +333,7 @@ def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Ope
 
         beyond = block.compare("GT" if largest else "LT", x, y, mask)
         level = block.compare("EQ", x, y, mask)
-        if dtypes.is_inexact(x.aval.dtype):
+        if x.aval.inexact:
             x_nan, y_nan = (block.compare("NE", v, v, mask) for v in (x, y))
             beyond = logic("or", beyond, logic("and", x_nan, block.compare("EQ", y, y, mask)))
             level = logic("or", level, logic("and", x_nan, y_nan))

@@ -9,6 +9,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import gt, lt
 from .families import nary, same_dtype, unary
@@ -30,6 +31,7 @@ select_n = Primitive(
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
     host_limit=262_144,
 )
+select_n.takes_keys = True
 
 
 @select_n.type
@@ -40,12 +42,12 @@ def _(which: Aval, *cases: Aval) -> Aval:
     shape = broadcast_shape("select_n", (*cases, which))
     if which.dtype == dtypes.bool_:
         if len(cases) > 2:
-            raise TypeError(
+            raise ShapeError(
                 f"select_n: a boolean `which` chooses between two cases; got {len(cases)}\n"
                 "  fix: an int32 `which`"
             )
     elif which.dtype != dtypes.int32:
-        raise TypeError(f"select_n: `which` must be of dtype bool or int32; got {which}")
+        raise ShapeError(f"select_n: `which` must be of dtype bool or int32; got {which}")
     return cases[0].update(shape=shape, weak_type=all(c.weak_type for c in cases))
 
 
@@ -143,6 +145,7 @@ stop_gradient: Primitive = unary(
     evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES},
     host_limit=None,
 )
+stop_gradient.takes_keys = True
 
 guard = Primitive(
     "guard", "`x`; its derivative is zero where the boolean `counts` is false.", host_limit=None
@@ -152,7 +155,7 @@ guard = Primitive(
 @guard.type
 def _(counts: Aval, x: Aval) -> Aval:
     if counts.shape != x.shape or counts.dtype != dtypes.bool_:
-        raise TypeError(f"guard: expected a bool of the shape of {x}; got {counts}")
+        raise ShapeError(f"guard: expected a bool of the shape of {x}; got {counts}")
     return x
 
 
@@ -191,8 +194,10 @@ copy: Primitive = unary(
     linear=True,
     host_limit=None,
 )
+copy.takes_keys = True
 
 name = Primitive("name", "The operand, which a policy of checkpoint may speak of.", host_limit=None)
+name.takes_keys = True
 name.labels_value = True
 
 
@@ -234,6 +239,7 @@ optimization_barrier = Primitive(
     multiple=True,
     host_limit=None,
 )
+optimization_barrier.takes_keys = True
 
 
 @optimization_barrier.type

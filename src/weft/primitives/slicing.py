@@ -13,6 +13,7 @@ import numpy as np
 from ..core.aval import Aval
 from ..core.primitive import Primitive, is_linear
 from ..core.value import Value
+from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import sub
@@ -35,6 +36,7 @@ from .structural import (
 concatenate = Primitive(
     "concatenate", "Arrays one after the other along an axis.", host_limit=2_000_000
 )
+concatenate.takes_keys = True
 
 
 @concatenate.type
@@ -44,14 +46,14 @@ def _(*xs: Aval, dimension: int) -> Aval:
     same_dtype("concatenate", *xs)
     first = xs[0]
     if any(x.ndim != first.ndim for x in xs):
-        raise TypeError(
+        raise ShapeError(
             f"concatenate: arrays must have the same number of axes; got {', '.join(map(str, xs))}"
         )
     if not 0 <= dimension < first.ndim:
-        raise TypeError(f"concatenate: dimension {dimension} is out of range for {first}")
+        raise AxisError(f"concatenate: dimension {dimension} is out of range for {first}")
     for x in xs:
         if any(i != dimension and n != first.shape[i] for i, n in enumerate(x.shape)):
-            raise TypeError(
+            raise ShapeError(
                 f"concatenate: arrays may differ in length along dimension {dimension} only; got "
                 f"{', '.join(map(str, xs))}"
             )
@@ -106,6 +108,7 @@ pad = Primitive(
     "ones crop.",
     host_limit=2_000_000,
 )
+pad.takes_keys = True
 
 Padding = tuple[tuple[int, int, int], ...]
 
@@ -114,17 +117,17 @@ Padding = tuple[tuple[int, int, int], ...]
 def _(x: Aval, value: Aval, *, padding: Padding) -> Aval:
     same_dtype("pad", x, value)
     if value.ndim:
-        raise TypeError(f"pad: the padding value must be a scalar; got {value}")
+        raise ShapeError(f"pad: the padding value must be a scalar; got {value}")
     if len(padding) != x.ndim:
-        raise ValueError(f"pad: {x} needs {x.ndim} triples of padding; got {len(padding)}")
+        raise ShapeError(f"pad: {x} needs {x.ndim} triples of padding; got {len(padding)}")
     if any(between < 0 for _, _, between in padding):
-        raise ValueError(f"pad: padding between elements must not be negative; got {padding}")
+        raise ShapeError(f"pad: padding between elements must not be negative; got {padding}")
     shape = tuple(
         n + before + after + between * max(n - 1, 0)
         for n, (before, after, between) in zip(x.shape, padding, strict=True)
     )
     if any(n < 0 for n in shape):
-        raise ValueError(f"pad: padding {padding} cuts off more than {x} has: shape {shape}")
+        raise ShapeError(f"pad: padding {padding} cuts off more than {x} has: shape {shape}")
     return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
 
 
@@ -213,6 +216,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, padding: Padding) -> V
 # --- rev ---
 
 rev = Primitive("rev", "The elements in reverse order along `dimensions`.", host_limit=None)
+rev.takes_keys = True
 
 
 @rev.type
@@ -251,23 +255,24 @@ slice_ = Primitive(
     "Every `strides`-th element from `start` to before `limit`, along each axis.",
     host_limit=None,
 )
+slice_.takes_keys = True
 
 
 @slice_.type
 def _(x: Aval, *, start: Integers, limit: Integers, strides: Integers) -> Aval:
     if not len(start) == len(limit) == len(strides) == x.ndim:
-        raise ValueError(
+        raise ShapeError(
             f"slice: {x} needs {x.ndim} starts, limits and strides; got {start}, {limit}, {strides}"
         )
     shape = []
     for axis, (a, b, step, n) in enumerate(zip(start, limit, strides, x.shape, strict=True)):
         if not 0 <= a <= b <= n:
-            raise ValueError(
+            raise ShapeError(
                 f"slice: start {a} and limit {b} don't fit axis {axis} of {x}: expected "
                 "0 <= start <= limit <= length"
             )
         if step <= 0:
-            raise ValueError(f"slice: strides must be positive; got {step} for axis {axis} of {x}")
+            raise ShapeError(f"slice: strides must be positive; got {step} for axis {axis} of {x}")
         shape.append(-((a - b) // step))
     return x.update(shape=shape)
 
@@ -321,13 +326,14 @@ def _(
 split = Primitive(
     "split", "Parts of lengths `sizes` along an axis.", multiple=True, host_limit=None
 )
+split.takes_keys = True
 
 
 @split.type
 def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Avals:
     check_axes("split", x, (axis,))
     if any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
-        raise ValueError(
+        raise ShapeError(
             f"split: sizes must be at least 0 and add up to the length of axis {axis} of {x}; got "
             f"{sizes}"
         )

@@ -13,6 +13,8 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
+from ..errors import ShapeError
+from ..extended_dtypes import is_extended, no_numbers
 from ..stablehlo import Block, Operand
 from .comparison import ordinal
 from .creation import iota
@@ -30,6 +32,7 @@ sort = Primitive(
     multiple=True,
     host_limit=None,  # NumPy is 2 to 20 times faster than XLA's CPU sort at every size
 )
+sort.takes_keys = True  # to be put in order, not to be sorted by
 
 
 @sort.type
@@ -37,12 +40,15 @@ def _(*operands: Aval, dimension: int, is_stable: bool, num_keys: int) -> list[A
     if not operands:
         raise TypeError("sort: expected at least one operand; got none")
     if any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(f"sort: operands must have one shape; got {', '.join(map(str, operands))}")
+        raise ShapeError(f"sort: operands must have one shape; got {', '.join(map(str, operands))}")
     check_axes("sort", operands[0], (dimension,))
     if not 1 <= num_keys <= len(operands):
-        raise ValueError(
+        raise ShapeError(
             f"sort: num_keys must be from 1 to {len(operands)}, as many as operands; got {num_keys}"
         )
+    for x in operands[:num_keys]:
+        if is_extended(x.dtype):
+            raise no_numbers("sort", x)
     return list(operands)
 
 
@@ -118,7 +124,7 @@ def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
         return block.elementwise(name, (a, b), flag)
 
     less = block.compare("LT", x, y, flag)
-    inexact = dtypes.is_inexact(x.aval.dtype)
+    inexact = x.aval.inexact
     if inexact:
         y_nan, x_number = block.compare("NE", y, y, flag), block.compare("EQ", x, x, flag)
         less = logic("or", less, logic("and", y_nan, x_number))
@@ -205,11 +211,11 @@ top_k = Primitive(
 @top_k.type
 def _(x: Aval, *, k: int) -> list[Aval]:
     if dtypes.is_complex(x.dtype):
-        raise TypeError(f"top_k: expected an operand of real or bool dtype; got {x}")
+        raise ShapeError(f"top_k: expected an operand of real or bool dtype; got {x}")
     if not x.ndim:
-        raise TypeError(f"top_k: expected an operand of at least one axis; got {x}")
+        raise ShapeError(f"top_k: expected an operand of at least one axis; got {x}")
     if not 0 <= k <= x.shape[-1]:
-        raise ValueError(
+        raise ShapeError(
             f"top_k: k must be from 0 to the length of the last axis of {x}, {x.shape[-1]}; got {k}"
         )
     values = x.update(shape=(*x.shape[:-1], k), weak_type=False)

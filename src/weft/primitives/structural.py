@@ -16,6 +16,7 @@ from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
+from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .one_thread import LONG, long_sum
@@ -49,7 +50,7 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
     for axis in range(-ndim, 0):
         lengths = {a.shape[axis] for a in avals if a.ndim >= -axis} - {1}
         if len(lengths) > 1:
-            raise TypeError(
+            raise ShapeError(
                 f"{name}: shapes don't broadcast together: {', '.join(map(str, avals))} "
                 f"differ on axis {axis}\n"
                 "  fix: axes are aligned from the right and must be equal or 1; reshape or add "
@@ -67,7 +68,7 @@ add = Primitive("add", "Sum of two arrays.", host_limit=2_000_000)
 @add.type
 def _(x: Aval, y: Aval) -> Aval:
     if x.dtype != y.dtype:
-        raise TypeError(
+        raise ShapeError(
             f"add: operands must have one dtype; got {x} and {y}\n"
             "  fix: convert one with .astype, or use weft.numpy.add, which promotes"
         )
@@ -135,21 +136,22 @@ broadcast_in_dim = Primitive(
     "Axis i of the operand becomes axis dims[i] of `shape`; what has length one is repeated.",
     host_limit=None,
 )
+broadcast_in_dim.takes_keys = True
 
 
 @broadcast_in_dim.type
 def _(x: Aval, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> Aval:
     if len(dims) != x.ndim:
-        raise ValueError(
+        raise ShapeError(
             f"broadcast_in_dim: {x} needs {x.ndim} broadcast dimensions; got {tuple(dims)}"
         )
     if list(dims) != sorted(set(dims)) or any(not 0 <= d < len(shape) for d in dims):
-        raise ValueError(
+        raise ShapeError(
             f"broadcast_in_dim: dimensions must increase within {tuple(shape)}; got {tuple(dims)}"
         )
     for n, d in zip(x.shape, dims, strict=True):
         if n not in (1, shape[d]):
-            raise ValueError(
+            raise ShapeError(
                 f"broadcast_in_dim: {x} does not fit shape {tuple(shape)} at dimensions "
                 f"{tuple(dims)}"
             )
@@ -274,22 +276,21 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
     """Refuses axes that are out of range or repeated."""
     for axis in axes:
         if not 0 <= axis < x.ndim:
-            raise ValueError(
-                f"{name}: axis {axis} is out of range for {x}, which has {x.ndim} axes"
-            )
+            raise AxisError(f"{name}: axis {axis} is out of range for {x}, which has {x.ndim} axes")
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: axes are repeated in {tuple(axes)}")
+        raise ShapeError(f"{name}: axes are repeated in {tuple(axes)}")
 
 
 # --- transpose ---
 
 transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
+transpose.takes_keys = True
 
 
 @transpose.type
 def _(x: Aval, *, permutation: tuple[int, ...]) -> Aval:
     if sorted(permutation) != list(range(x.ndim)):
-        raise ValueError(
+        raise ShapeError(
             f"transpose: permutation {tuple(permutation)} doesn't name each axis of {x} once"
         )
     return x.update(shape=tuple(x.shape[i] for i in permutation))
@@ -329,13 +330,14 @@ def _(args: Values, batched: Batched, batch_size: int, *, permutation: Integers)
 reshape = Primitive(
     "reshape", "The same elements, in row-major order, in another shape.", host_limit=None
 )
+reshape.takes_keys = True
 
 
 @reshape.type
 def _(x: Aval, *, shape: tuple[int, ...]) -> Aval:
     out = x.update(shape=shape)
     if out.size != x.size or any(n < 0 for n in shape):
-        raise TypeError(
+        raise ShapeError(
             f"reshape: {x} has {x.size} elements; shape {tuple(shape)} has {out.size}\n"
             "  fix: the products of the lengths must be equal; one length may be -1"
         )

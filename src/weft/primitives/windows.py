@@ -17,6 +17,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
+from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
 from .arithmetic import max_, min_
@@ -87,7 +88,7 @@ def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
     """Refuses windows that don't fit an array."""
     for what, values in geometry._asdict().items():
         if len(values) != x.ndim:
-            raise ValueError(
+            raise ShapeError(
                 f"{name}: {what} needs one entry for each axis of {x}; got {tuple(values)}"
             )
         if what != "padding" and any(v < 1 for v in values):
@@ -402,7 +403,7 @@ def _(
     shape, flags = x.aval.shape, out.update(dtype=dtypes.bool_)
     nowhere = block.full(math.prod(shape[batch_dims:]), out)
     padded = block_dilate_and_pad(block, x, geometry, x.aval.dtype.type(0))
-    cut, inexact = block_slice(block), dtypes.is_inexact(x.aval.dtype)
+    cut, inexact = block_slice(block), x.aval.inexact
     best, place, everywhere = None, nowhere, False
 
     def logic(name: str, a: Operand, b: Operand) -> Operand:

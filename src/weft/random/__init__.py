@@ -24,21 +24,9 @@ if TYPE_CHECKING:
     from .distributions import bernoulli, normal, rademacher, randint, truncated_normal, uniform
     from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, poisson, t
     from .orders import categorical, choice, permutation, shuffle
-    from .prng import (
-        Key,
-        PRNGKey,
-        bits,
-        clone,
-        fold_in,
-        key,
-        key_data,
-        key_impl,
-        split,
-        wrap_key_data,
-    )
+    from .prng import PRNGKey, bits, clone, fold_in, key, key_data, key_impl, split, wrap_key_data
 
 __all__ = [
-    "Key",
     "PRNGKey",
     "bernoulli",
     "beta",
@@ -126,7 +114,6 @@ __getattr__, __dir__ = exports(
             "shuffle",
         ),
         "prng": (
-            "Key",
             "PRNGKey",
             "bits",
             "clone",

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast
@@ -22,7 +23,7 @@ from .distributions import (
     sample_shape,
     unit,
 )
-from .prng import Key, one_key, sampler, several
+from .prng import one_key, sampler, several
 
 __all__ = [
     "cauchy",
@@ -77,13 +78,11 @@ def _open_unit(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def exponential(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Exponential samples: density exp(-x) for x >= 0.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
@@ -102,7 +101,7 @@ def _exponential(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def gumbel(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Gumbel samples: distribution function exp(-exp(-x)).
 
     Args: as in `exponential`.
@@ -122,7 +121,7 @@ def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def laplace(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Laplace samples: density exp(-|x|) / 2.
 
     Args: as in `exponential`.
@@ -143,7 +142,7 @@ def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def logistic(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Logistic samples: distribution function 1 / (1 + exp(-x)).
 
     Args: as in `exponential`.
@@ -163,7 +162,7 @@ def _logistic(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def cauchy(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Cauchy samples: density 1 / (π (1 + x²)).
 
     Args: as in `exponential`.
@@ -184,7 +183,7 @@ def _cauchy(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def maxwell(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Maxwell samples: lengths of vectors of three normal samples.
 
     Args: as in `exponential`.
@@ -208,7 +207,7 @@ def _maxwell(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @located
 def double_sided_maxwell(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     loc: ArrayLike,
     scale: ArrayLike,
     shape: ShapeLike = (),
@@ -217,7 +216,7 @@ def double_sided_maxwell(
     """Samples of a Maxwell distribution mirrored at its location: ± scale · maxwell + loc.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       loc, scale: the parameters, which broadcast together.
       shape: of the samples for each element of the parameters: axes in front of the parameters'.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -245,7 +244,7 @@ def _double_sided_maxwell(
 
 @located
 def weibull_min(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     scale: ArrayLike,
     concentration: ArrayLike,
     shape: ShapeLike = (),
@@ -254,7 +253,7 @@ def weibull_min(
     """Weibull samples: distribution function 1 - exp(-(x / scale)**concentration).
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       scale, concentration: the parameters, which broadcast to `shape`.
       shape: the shape of the result; by default what the parameters broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -280,7 +279,7 @@ def _weibull_min(
 
 @located
 def pareto(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     b: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -288,7 +287,7 @@ def pareto(
     """Pareto samples: distribution function 1 - x**-b for x >= 1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       b: the exponent, positive, which broadcasts to `shape`.
       shape: the shape of the result; that of the parameters by default.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -309,7 +308,7 @@ def _pareto(key: Any, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @located
 def rayleigh(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     scale: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -334,7 +333,7 @@ def _rayleigh(key: Any, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> An
 
 @located
 def lognormal(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     sigma: ArrayLike = 1.0,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -358,7 +357,7 @@ def _lognormal(key: Any, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> A
 
 @located
 def triangular(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     left: ArrayLike,
     mode: ArrayLike,
     right: ArrayLike,
@@ -392,7 +391,7 @@ def _triangular(
 
 @located
 def wald(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     mean: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -423,7 +422,7 @@ def _wald(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @located
 def geometric(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     p: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -431,7 +430,7 @@ def geometric(
     """Geometric samples: how many trials up to the first success, each with probability p.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       p: the probability, 0 < p <= 1, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
       dtype: an integer dtype; int32 by default (int64 with x64 on).
@@ -444,7 +443,7 @@ def geometric(
     wanted = wanted_dtype("geometric", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"geometric: dtype must be an integer dtype; got {wanted}")
+        raise ShapeError(f"geometric: dtype must be an integer dtype; got {wanted}")
     args, options = with_parameters("geometric", key, shape, None, p=p)
     return cast(_geometric(*args, **options), wanted)
 

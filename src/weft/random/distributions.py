@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import SCALARS, cast, inexact, value
@@ -27,7 +28,7 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, DTypeLike, ShapeLike
-from .prng import Key, one_key, raw_bits, sampler, several
+from .prng import one_key, raw_bits, sampler, several
 
 __all__ = [
     "bernoulli",
@@ -48,7 +49,9 @@ def float_dtype(name: str, dtype: Any, accepts_complex: bool = False) -> Any:
         return dtypes.default_float()
     if not (dtypes.is_float(wanted) or (accepts_complex and dtypes.is_complex(wanted))):
         kinds = "a float or complex dtype" if accepts_complex else "a float dtype"
-        raise TypeError(f"{name}: dtype must be {kinds}; got {wanted}")
+        raise ShapeError(
+            f"{name}: dtype must be {kinds}; got {wanted}\n  fix: float32, or randint for integers"
+        )
     return wanted
 
 
@@ -58,7 +61,9 @@ def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
         return Array(np.array(x, dtype)[()], aval((), dtype))
     v = value(name, x, argument)
     if dtypes.is_complex(v.aval.dtype):
-        raise TypeError(f"{name}: {argument} must be real; got {v.aval}")
+        raise ShapeError(
+            f"{name}: {argument} must be real; got {v.aval}\n  fix: np.real({argument})"
+        )
     return cast(v, dtype)
 
 
@@ -88,7 +93,7 @@ def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
 
 @located
 def uniform(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     shape: ShapeLike = (),
     dtype: DTypeLike | None = None,
     minval: ArrayLike = 0.0,
@@ -97,7 +102,7 @@ def uniform(
     """Uniform floats, minval <= x < maxval.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
       minval, maxval: the bounds, which broadcast to `shape`.
@@ -143,11 +148,11 @@ def between(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any
 
 
 @located
-def normal(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Normal samples: mean 0, variance 1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a float or complex dtype; float32 by default (float64 with x64 on). Complex samples
         have real and imaginary parts of variance 1/2.
@@ -184,7 +189,7 @@ def complex_gauss(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @located
 def truncated_normal(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     lower: ArrayLike,
     upper: ArrayLike,
     shape: ShapeLike | None = None,
@@ -193,7 +198,7 @@ def truncated_normal(
     """Normal samples, of which those between `lower` and `upper` are kept.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       lower, upper: the bounds, in standard deviations.
       shape: the shape of the result; by default what the bounds broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -228,7 +233,7 @@ def truncated_gauss(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dt
 
 @located
 def randint(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     shape: ShapeLike,
     minval: ArrayLike,
     maxval: ArrayLike,
@@ -237,7 +242,7 @@ def randint(
     """Uniform integers, minval <= x < maxval.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       minval, maxval: integer bounds, which broadcast to `shape`. They may go beyond the dtype:
         `randint(key, shape, 0, 256, "uint8")` has every number. Where maxval <= minval the result
@@ -253,7 +258,10 @@ def randint(
     wanted = wanted_dtype("randint", dtype)
     dtype = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
-        raise TypeError(f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}")
+        raise ShapeError(
+            f"randint: dtype must be an integer dtype of 8 bits or more; got {dtype}\n"
+            "  fix: int32; or uniform for floats"
+        )
     shape = shape_tuple("randint", shape)
     low, span = _bounds(minval, maxval, dtype)
     if span is None:
@@ -277,7 +285,10 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
             continue
         v = value("randint", x, argument)
         if not dtypes.is_integer(v.aval.dtype):
-            raise TypeError(f"randint: {argument} must be of an integer dtype; got {v.aval}")
+            raise ShapeError(
+                f"randint: {argument} must be of an integer dtype; got {v.aval}\n"
+                f"  fix: int({argument})"
+            )
         bounds.append(_clipped(v, dtype))
     (low, _), (high, beyond) = bounds
     span = cast(high, counts) - cast(low, counts)
@@ -332,11 +343,11 @@ def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
+def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
     """Booleans that are True with probability p.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       p: float, the probability, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
     Returns: bool array of `shape`.
@@ -348,7 +359,7 @@ def bernoulli(key: ArrayLike | Key, p: ArrayLike = 0.5, shape: ShapeLike | None 
     data = one_key("bernoulli", key)
     chance = inexact("bernoulli", value("bernoulli", p, "p"))
     if dtypes.is_complex(chance.aval.dtype):
-        raise TypeError(f"bernoulli: p must be real; got {chance.aval}")
+        raise ShapeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)
     return coins(data, chance, shape=shape)
 
@@ -360,13 +371,11 @@ def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 @located
-def rademacher(
-    key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None
-) -> Array:
+def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Numbers that are -1 or 1, each half of the time.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: a numeric dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`.

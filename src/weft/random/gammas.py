@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..lax.loops import while_loop
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
@@ -33,7 +34,7 @@ from ..transforms.vmap import vmap
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .continuous import with_parameters
 from .distributions import float_dtype, gauss, parameter, sample_shape, unit
-from .prng import Key, one_key, several, subkeys
+from .prng import one_key, several, subkeys
 
 __all__ = ["beta", "chisquare", "dirichlet", "f", "gamma", "loggamma", "poisson", "t"]
 
@@ -45,7 +46,7 @@ log, exp, where = transcendental.log, transcendental.exp, selection.where
 
 @located
 def gamma(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     a: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -53,7 +54,7 @@ def gamma(
     """Gamma samples: density x**(a - 1) exp(-x) / Γ(a) for x > 0.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       a: the shape parameter, positive, which broadcasts to `shape`.
       shape: the shape of the result; that of the parameters by default.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -71,7 +72,7 @@ def gamma(
 
 @located
 def loggamma(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     a: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -174,7 +175,7 @@ def _sample(key: Any, a: Any, logarithm: bool) -> Any:
 
 @located
 def beta(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     a: ArrayLike,
     b: ArrayLike,
     shape: ShapeLike | None = None,
@@ -199,7 +200,7 @@ def beta(
 
 @located
 def chisquare(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     df: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -218,7 +219,7 @@ def chisquare(
 
 @located
 def f(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     dfnum: ArrayLike,
     dfden: ArrayLike,
     shape: ShapeLike | None = None,
@@ -243,7 +244,7 @@ def f(
 
 @located
 def t(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     df: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -265,7 +266,7 @@ def t(
 
 @located
 def dirichlet(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     alpha: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -273,7 +274,7 @@ def dirichlet(
     """Dirichlet samples: vectors of positive numbers whose sum is 1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       alpha: positive floats […,n], the concentrations.
       shape: the shape of the result without the last axis; by default that of `alpha` without it.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -286,7 +287,7 @@ def dirichlet(
     data, dtype = one_key("dirichlet", key), float_dtype("dirichlet", dtype)
     weights = parameter("dirichlet", alpha, "alpha", dtype)
     if not weights.ndim:
-        raise ValueError("dirichlet: alpha must have at least one axis; got a scalar")
+        raise ShapeError("dirichlet: alpha must have at least one axis; got a scalar")
     rest, n = weights.shape[:-1], weights.shape[-1:]
     wanted = rest if shape is None else shape_tuple("dirichlet", shape)
     whole = sample_shape("dirichlet", (*wanted, *n), alpha=weights)
@@ -303,7 +304,7 @@ def dirichlet(
 
 @located
 def poisson(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     lam: ArrayLike,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
@@ -311,7 +312,7 @@ def poisson(
     """Poisson samples: how many events there are where lam are expected.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       lam: the mean, not negative, which broadcasts to `shape`.
       shape: the shape of the result; that of lam by default.
       dtype: an integer dtype; int32 by default (int64 with x64 on).
@@ -326,7 +327,7 @@ def poisson(
     wanted = wanted_dtype("poisson", dtype)
     wanted = dtypes.default_int() if wanted is None else wanted
     if not dtypes.is_integer(wanted):
-        raise TypeError(f"poisson: dtype must be an integer dtype; got {wanted}")
+        raise ShapeError(f"poisson: dtype must be an integer dtype; got {wanted}")
     data, mean = one_key("poisson", key), parameter("poisson", lam, "lam", dtypes.default_float())
     shape = sample_shape("poisson", shape, lam=mean)
     return _poisson(data, structural.widen(mean, shape), dtype=wanted)

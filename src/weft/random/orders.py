@@ -7,6 +7,7 @@ from .. import dtypes
 from ..core.array import Array
 from ..core.aval import aval
 from ..core.source import located
+from ..errors import ShapeError
 from ..numpy.axes import one_axis, shape_tuple, whole_number
 from ..numpy.promotion import inexact, value
 from ..numpy.sorting import searchsorted
@@ -23,19 +24,19 @@ from ..primitives import (
 from ..typing import ArrayLike, ShapeLike
 from .continuous import gumbels
 from .distributions import randint, unit
-from .prng import Key, one_key, raw_bits, sampler, several
+from .prng import one_key, raw_bits, sampler, several
 
 __all__ = ["categorical", "choice", "permutation", "shuffle"]
 
 
 @located
 def permutation(
-    key: ArrayLike | Key, x: int | ArrayLike, axis: int = 0, independent: bool = False
+    key: ArrayLike, x: int | ArrayLike, axis: int = 0, independent: bool = False
 ) -> Array:
     """The slices of an array in a random order, or a random order of 0 … n-1.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       x: an array, or a number n, which stands for `arange(n)`.
       axis: the axis along which slices are moved.
       independent: whether each vector along the axis gets an order of its own.
@@ -55,11 +56,11 @@ def permutation(
 
 
 @located
-def shuffle(key: ArrayLike | Key, x: ArrayLike, axis: int = 0) -> Array:
+def shuffle(key: ArrayLike, x: ArrayLike, axis: int = 0) -> Array:
     """Each vector along an axis in a random order of its own: `permutation`, independently.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       x: an array with at least one axis.
       axis: the axis.
     Returns: array of x's shape and dtype.
@@ -91,10 +92,14 @@ def _elements(name: str, x: Any, argument: str) -> Any:
     if v.ndim:
         return v
     if not dtypes.is_integer(v.dtype):
-        raise TypeError(f"{name}: {argument} must be an array or an int; got {v.aval}")
+        raise TypeError(
+            f"{name}: {argument} must be an array or an int; got {v.aval}\n  fix: int({argument})"
+        )
     n = whole_number(name, x, argument)
     if n < 0:
-        raise ValueError(f"{name}: {argument} must not be negative; got {n}")
+        raise ValueError(
+            f"{name}: {argument} must not be negative; got {n}\n  fix: a length, 0 or more"
+        )
     return _range(n)
 
 
@@ -104,7 +109,7 @@ def _range(n: int) -> Any:
 
 @located
 def choice(
-    key: ArrayLike | Key,
+    key: ArrayLike,
     a: int | ArrayLike,
     shape: ShapeLike = (),
     replace: bool = True,
@@ -114,7 +119,7 @@ def choice(
     """Slices of an array, chosen at random.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       a: an array, or a number n, which stands for `arange(n)`.
       shape: the shape of what is drawn.
       replace: whether a slice may be drawn more than once.
@@ -134,9 +139,11 @@ def choice(
         empty = (*x.shape[:axis], *shape, *x.shape[axis + 1 :])
         return structural.zeros(aval(empty, x.dtype))
     if not n:
-        raise ValueError(f"choice: expected at least one element to choose from; got {x.aval}")
+        raise ShapeError(
+            f"choice: expected at least one element to choose from; got {x.aval}\n  fix: shape=(0,)"
+        )
     if not replace and draws > n:
-        raise ValueError(
+        raise ShapeError(
             f"choice: can't draw {draws} of {n} elements without replacement\n  fix: replace=True"
         )
     if p is None and not replace:
@@ -149,8 +156,9 @@ def choice(
         return take(x, randint(data, shape, 0, n), axis)
     weights = inexact("choice", value("choice", p, "p"))
     if weights.shape != (n,):
-        raise ValueError(
-            f"choice: p must have one element for each of the {n} slices; got {weights.aval}"
+        raise ShapeError(
+            f"choice: p must have one element for each of the {n} slices; got {weights.aval}\n"
+            f"  fix: p of shape ({n},)"
         )
     draw = weighted if replace else weighted_once
     return take(x, draw(data, weights, shape=shape), axis)
@@ -178,12 +186,12 @@ def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 @located
 def categorical(
-    key: ArrayLike | Key, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
+    key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
 ) -> Array:
     """Indices, drawn with probabilities softmax(logits).
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       logits: float array, the logarithms of probabilities, up to a constant.
       axis: the axis of `logits` along which the categories lie.
       shape: the shape of the result, which ends with the shape of `logits` without that axis; by
@@ -201,7 +209,7 @@ def categorical(
     rest = (*x.shape[:axis], *x.shape[axis + 1 :])
     wanted = rest if shape is None else shape_tuple("categorical", shape)
     if wanted[len(wanted) - len(rest) :] != rest:
-        raise ValueError(
+        raise ShapeError(
             f"categorical: shape must end with {rest}, that of the logits {x.aval} without axis "
             f"{axis}; got {wanted}"
         )

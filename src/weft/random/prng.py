@@ -1,10 +1,12 @@
 """Keys, made from seeds, split and folded, and the random bits that they determine.
 
-A key is a uint32[2] array, or a `Key`, a thin wrapper around one. Knows nothing of distributions.
+A key is an array without axes of dtype `key<fry>`, or in the older style its two words, a uint32[2]
+array. Both have the same streams. Knows nothing of distributions.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,18 +18,18 @@ from ..core.aval import aval
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
+from ..extended_dtypes import KEY
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, noted, value
-from ..primitives import bitwise, random_bits, slicing, structural
+from ..primitives import bitwise, conversion, random_bits, slicing, structural
 from ..transforms.jit.function import jit
-from ..tree_util import register_pytree_node
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 
 __all__ = [
-    "Key",
     "PRNGKey",
     "bits",
     "clone",
@@ -39,71 +41,10 @@ __all__ = [
     "wrap_key_data",
 ]
 
-_WORD = dtypes.uint32
+_WORD, _LONG = dtypes.uint32, dtypes.uint64
+ONE_KEY = aval((), KEY)
 # elements; larger arrays are made by one compiled program (0.1 s of compilation)
 _PLANNED = 1 << 20
-
-
-class Key:
-    """One key or an array of keys, of a type of its own: the result of `key`.
-
-    It is a pytree with one leaf, the uint32[…,2] array of `key_data`, so that it passes through
-    `jit`, `vmap`, `scan` and containers (an `in_axes` counts the axes of that array).
-
-    Example:
-      >>> keys = random.split(random.key(0), 3)
-      >>> keys
-      Key(shape=(3,))
-      >>> [k.shape for k in keys]
-      [(), (), ()]
-    """
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: Any) -> None:
-        self._data = data
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the array of keys; () for a single one."""
-        return tuple(self._data.shape[:-1])
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of keys."""
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len: expected an array of keys; got a single key")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator["Key"]:
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self, index: Any) -> "Key":
-        parts = index if isinstance(index, tuple) else (index,)
-        if not any(part is Ellipsis for part in parts):
-            parts = (*parts, Ellipsis)
-        return Key(self._data[(*parts, slice(None))])
-
-    def reshape(self, *shape: Any) -> "Key":
-        """The same keys in another shape."""
-        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return Key(self._data.reshape(*given, 2))
-
-    def __repr__(self) -> str:
-        return (
-            f"Key(shape={self.shape})" if hasattr(self._data, "shape") else f"Key({self._data!r})"
-        )
-
-
-register_pytree_node(Key, lambda k: ((k._data,), None), lambda _, leaves: Key(leaves[0]))
 
 
 # --- making keys ---
@@ -126,26 +67,41 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
       [0, 7]
     """
     data = _seeded("PRNGKey", seed, impl)
-    return Key(data) if thread.enable_custom_prng else data  # type: ignore[return-value]
+    return wrapped(data) if thread.enable_custom_prng else data
 
 
 @located
-def key(seed: int | ArrayLike, *, impl: str | None = None) -> Key:
-    """A key in the newer style: a `Key`, which can't be taken for an array of numbers.
+def key(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
+    """A typed key: an array without axes of a dtype of its own, which can't be taken for numbers.
+
+    Keys are indexed, reshaped, joined, mapped over and carried through loops as other arrays are.
+    They have no arithmetic but `==`; `key_data` gives their words.
 
     Args:
       seed, impl: as in `PRNGKey`, which makes the same key.
-    Returns: Key of shape ().
+    Returns: key<fry>[].
+    Raises: as `PRNGKey`.
     Example:
-      >>> random.key(0)
-      Key(shape=())
+      >>> keys = random.split(random.key(0), 3)
+      >>> keys.shape, keys.dtype, keys[1].shape
+      ((3,), key<fry>, ())
+      >>> weft.vmap(random.uniform)(keys).shape
+      (3,)
+    Source: JAX documentation, `jax.random.key`.
     """
-    return Key(_seeded("key", seed, impl))
+    return wrapped(_seeded("key", seed, impl))
+
+
+def wrapped(data: Any) -> Any:
+    """The typed keys of an array of words."""
+    return current.trace.bind(random_bits.random_wrap, (data,), (), aval(data.shape[:-1], KEY))
 
 
 def _seeded(name: str, seed: Any, impl: str | None) -> Any:
     if impl not in (None, thread.default_prng_impl):  # of which there is one
-        raise ValueError(f"{name}: impl must be 'threefry2x32' or None; got {impl!r}")
+        raise ValueError(
+            f"{name}: impl must be 'threefry2x32' or None; got {impl!r}\n  fix: leave it out"
+        )
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         number = int(seed)
         if not -(2**63) <= number < 2**64:
@@ -158,9 +114,13 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
         return Array(np.array([upper, number & 0xFFFFFFFF], _WORD), aval((2,), _WORD))
     x = value(name, seed, "seed")
     if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"{name}: seed must be an integer scalar; got {x.aval}"
-            + (f"\n  fix: vmap({name}) makes a key of each" if x.aval.ndim else "")
+            + (
+                f"\n  fix: vmap({name}) makes a key of each"
+                if x.aval.ndim
+                else f"\n  fix: a whole number, {name}(0)"
+            )
         )
     low = cast(x, _WORD)
     high: Any = literal(0, _WORD)
@@ -177,34 +137,42 @@ def pair(x: Any, y: Any) -> Any:
 
 def one_key(name: str, key: Any) -> Any:
     """The uint32[2] array of a key; an error for what isn't one key."""
-    data = key._data if key.__class__ is Key else key
-    if not isinstance(data, Value):
-        if not isinstance(data, np.ndarray):
-            raise noted(_not_a_key(name, type(data).__name__))
-        data = value(name, data, "key")
-    known = data.aval
-    if known.dtype != _WORD or not known.ndim or known.shape[-1] != 2:
+    if not isinstance(key, Value):
+        if not isinstance(key, np.ndarray):
+            raise noted(_not_a_key(name, type(key).__name__))
+        key = value(name, key, "key")
+    known = key.aval
+    if known is ONE_KEY:
+        return random_bits.random_unwrap(key)
+    typed = known.dtype is KEY
+    if not typed and (known.dtype != _WORD or not known.ndim or known.shape[-1] != 2):
         raise noted(_not_a_key(name, f"{known}"))
-    if known.ndim > 1:
+    if known.ndim > (not typed):
         raise noted(
             TypeError(
-                f"{name}: expected one key, uint32[2]; got an array of them, {known}\n"
+                f"{name}: expected one key, {'key<fry>[]' if typed else 'uint32[2]'}; got an array "
+                f"of them, {known}\n"
                 f"  fix: vmap(lambda key: {name}(key, …))(keys) for all, or keys[0] for one"
             )
         )
-    return data
+    return key
 
 
 def _not_a_key(name: str, got: str) -> Exception:
     return TypeError(
-        f"{name}: expected a key, uint32[2], for the first argument; got {got}\n"
-        "  fix: key = random.PRNGKey(0)"
+        f"{name}: expected a key, key<fry>[] or uint32[2], for the first argument; got {got}\n"
+        "  fix: key = random.key(0), or random.PRNGKey(0)"
     )
 
 
 def like(original: Any, data: Any) -> Any:
     """Keys in the style of the key that they were made from."""
-    return Key(data) if original.__class__ is Key else data
+    return wrapped(data) if is_typed(original) else data
+
+
+def is_typed(key: Any) -> bool:
+    """True for keys of dtype `key<fry>`, false for words."""
+    return isinstance(key, Value) and key.aval.dtype is KEY
 
 
 # --- running ---
@@ -237,22 +205,51 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
     """Random bits for a uint32[2] array, by the stream that the switch chooses."""
+    if not thread.threefry_partitionable and (
+        random_bits.words_of_bits(shape, width) >= random_bits.REACH
+    ):
+        return far_bits(key, shape, width, random_bits.REACH)
     return random_bits.random_bits(
         key, shape=shape, width=width, partitionable=thread.threefry_partitionable
     )
+
+
+def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
+    """The bits of the classic stream for an array of more words than one key reaches: a key of its
+    own for every `reach` words, and one for the rest."""
+    n = math.prod(shape)
+    blocks, rest = divmod(random_bits.words_of_bits(shape, width), reach)
+    keys = subkeys(key, (blocks + 1,))
+    words = []
+    for first, last, length in ((0, blocks, reach), (blocks, blocks + 1, rest)):
+        some = slicing.slice_(keys, start=(first, 0), limit=(last, 2), strides=(1, 1))
+        part = random_bits.random_bits(some, shape=(length,), width=32, partitionable=False)
+        words.append(structural.reshape(part, shape=(part.size,)))
+    bits = slicing.concatenate(*words, dimension=0)
+    if width == 64:
+        high, low = [
+            cast(slicing.slice_(bits, start=(i * n,), limit=(i * n + n,), strides=(1,)), _LONG)
+            for i in (0, 1)
+        ]
+        bits = bitwise.bitwise_or(bitwise.shift_left(high, literal(32, _LONG)), low)
+    elif width < 32:
+        parts = conversion.bitcast_convert_type(bits, dtype=np.dtype(f"u{width // 8}"))
+        flat = structural.reshape(parts, shape=(parts.size,))
+        bits = slicing.slice_(flat, start=(0,), limit=(n,), strides=(1,))
+    return structural.reshape(bits, shape=shape)
 
 
 # --- using keys ---
 
 
 @located
-def split(key: ArrayLike | Key, num: int | tuple[int, ...] = 2) -> Any:
+def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Any:
     """New keys from a key, which shouldn't be used again.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       num: how many, or the shape of the array of keys.
-    Returns: uint32[num,2] (a `Key` of shape `num` for one).
+    Returns: key<fry> of shape `num`; uint32[num,2] for a uint32[2] key.
     Raises: TypeError: not a key, or `num` isn't an int or a shape.
     Example:
       >>> random.split(random.PRNGKey(0)).tolist()
@@ -291,13 +288,13 @@ def two_words(data: Any) -> list[Any]:
 
 
 @located
-def fold_in(key: ArrayLike | Key, data: int | ArrayLike) -> Any:
+def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
     """A new key from a key and an integer, such as the number of a step.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       data: an int or an integer scalar, taken modulo 2**32.
-    Returns: uint32[2] (a `Key` for one).
+    Returns: key<fry>[]; uint32[2] for a uint32[2] key.
     Raises: TypeError: not a key, or not an integer scalar.
     Example:
       >>> random.fold_in(random.PRNGKey(0), 1).tolist()
@@ -309,7 +306,10 @@ def fold_in(key: ArrayLike | Key, data: int | ArrayLike) -> Any:
     else:
         x = value("fold_in", data, "data")
         if x.aval.ndim or not dtypes.is_integer(x.aval.dtype):
-            raise TypeError(f"fold_in: data must be an integer scalar; got {x.aval}")
+            raise ShapeError(
+                f"fold_in: data must be an integer scalar; got {x.aval}\n"
+                "  fix: a number, such as that of a step; vmap over data for a key of each"
+            )
         number = cast(x, _WORD)
     return like(key, _fold_in(words, number))
 
@@ -321,11 +321,11 @@ def _fold_in(words: Any, number: Any) -> Any:
 
 
 @located
-def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
     """Random bits, as unsigned integers: each value is as likely as any other.
 
     Args:
-      key: a key, uint32[2].
+      key: a key, key<fry>[] or uint32[2].
       shape: the shape of the result.
       dtype: an unsigned integer dtype of 8 bits or more; uint32 by default (uint64 with x64 on).
     Returns: array of `shape`.
@@ -339,71 +339,79 @@ def bits(key: ArrayLike | Key, shape: ShapeLike = (), dtype: DTypeLike | None = 
     if wanted is None:
         wanted = dtypes.uint64 if thread.x64 else dtypes.uint32
     if wanted.kind != "u" or wanted.name == "uint4":
-        raise TypeError(f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}")
+        raise ShapeError(
+            f"bits: dtype must be an unsigned integer of 8 bits or more; got {wanted}\n"
+            "  fix: uint8, uint16, uint32 or uint64; randint for other integers"
+        )
     return raw_bits(data, shape_tuple("bits", shape), dtypes.bit_width(wanted))
 
 
-# --- keys in the newer style ---
+# --- typed keys and their words ---
 
 
 @located
-def key_data(keys: ArrayLike | Key) -> Array:
-    """The uint32[…,2] array of keys.
+def key_data(keys: ArrayLike) -> Array:
+    """The words of keys: uint32[…,2].
 
     Args:
-      keys: a `Key`; an array of words is returned as it is.
+      keys: typed keys; an array of words is returned as it is.
     Returns: uint32[…,2].
+    Raises: TypeError: neither keys nor words.
     Example:
       >>> random.key_data(random.key(3)).tolist()
       [0, 3]
+    Source: JAX documentation, `jax.random.key_data`.
     """
-    if isinstance(keys, Key):
-        return keys._data
-    return _key_array("key_data", keys)
+    x = _keys("key_data", keys)
+    return random_bits.random_unwrap(x) if is_typed(x) else x  # type: ignore[no-any-return]
 
 
 @located
-def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> Key:
-    """The `Key` for an array of words: the inverse of `key_data`.
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> Array:
+    """The typed keys that have these words: the inverse of `key_data`.
 
     Args:
       key_bits_array: uint32[…,2].
       impl: "threefry2x32" or None.
-    Returns: Key of shape […].
-    Raises: TypeError: of another dtype or shape.
+    Returns: key<fry>[…].
+    Raises: TypeError: of another dtype or shape. ValueError: another `impl`.
     Example:
-      >>> random.wrap_key_data(random.PRNGKey(0))
-      Key(shape=())
+      >>> random.wrap_key_data(random.PRNGKey(0)).dtype
+      key<fry>
+    Source: JAX documentation, `jax.random.wrap_key_data`.
     """
     if impl not in (None, "threefry2x32"):
         raise ValueError(f"wrap_key_data: impl must be 'threefry2x32' or None; got {impl!r}")
-    return Key(_key_array("wrap_key_data", key_bits_array))
+    x = value("wrap_key_data", key_bits_array, "key_bits_array")
+    random_bits.check_words("wrap_key_data", x.aval)
+    return wrapped(x)  # type: ignore[no-any-return]
 
 
-def _key_array(name: str, keys: Any) -> Any:
+def _keys(name: str, keys: Any) -> Any:
     x = value(name, keys, "keys")
-    if x.aval.dtype != _WORD or not x.aval.ndim or x.aval.shape[-1] != 2:
-        raise TypeError(f"{name}: expected keys, uint32[…,2]; got {x.aval}")
+    if not is_typed(x):
+        random_bits.check_words(name, x.aval)
     return x
 
 
-def key_impl(keys: ArrayLike | Key) -> str:
+def key_impl(keys: ArrayLike) -> str:
     """The name of the generator that keys are for: always "threefry2x32".
 
+    Raises: TypeError: no keys.
     Example:
       >>> random.key_impl(random.key(0))
       'threefry2x32'
     """
-    key_data(keys)
+    _keys("key_impl", keys)
     return "threefry2x32"
 
 
-def clone(key: ArrayLike | Key) -> Any:
+def clone(key: ArrayLike) -> Any:
     """The key itself; it tells readers that a key is reused on purpose.
 
+    Raises: TypeError: no keys.
     Example:
-      >>> random.clone(random.key(0))
-      Key(shape=())
+      >>> random.clone(random.key(0)).dtype
+      key<fry>
     """
-    key_data(key)
-    return key
+    return _keys("clone", key)

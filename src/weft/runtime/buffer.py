@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..extended_dtypes import readable
 from . import versions
 from .client import Device, process
 from .executable import BufferType, Executable, RawBuffer, compile_text
-from .failures import DELETED, DeletedArrayError, XlaRuntimeError, code_of, fork_error, text_of
+from .failures import DELETED, DeletedArrayError, fork_error, run_failure
 
 ALIGNMENT = 64
 """XLA uses the memory of a NumPy array in place if it begins at a multiple of this."""
@@ -36,9 +37,10 @@ def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> R
     if process.forked:
         raise fork_error()
     dtype = host.dtype
-    if not dtype.isnative:  # XLA would read the bytes in the wrong order
-        dtype = dtype.newbyteorder("=")
-        host = host.astype(dtype)
+    if not dtype.isbuiltin:  # keys, or XLA would read the bytes in the wrong order
+        host = readable(host)
+        dtype = host.dtype.newbyteorder("=")
+        host = host.astype(dtype, copy=False)
     try:
         return device.transfer(
             BufferType(host.shape, dtype),
@@ -57,7 +59,7 @@ def not_put(error: RuntimeError, dtype: np.dtype[Any]) -> Exception:
     """weft's exception for one that XLA raised while an array was put on devices."""
     if "NumPy dtype" in str(error):
         return TypeError(f"put: arrays of dtype {dtype} can't be put on a device")
-    return XlaRuntimeError(f"put: {text_of(error)}", code_of(error))
+    return run_failure("put", error)
 
 
 def copy_to(
@@ -272,4 +274,4 @@ def _require_ready(buffer: RawBuffer) -> None:
 def _failure(operation: str, error: RuntimeError, buffer: RawBuffer) -> RuntimeError:
     if buffer.is_deleted():
         return DeletedArrayError(f"{operation}: {DELETED}")
-    return XlaRuntimeError(f"{operation}: {text_of(error)}", code_of(error))
+    return run_failure(operation, error)

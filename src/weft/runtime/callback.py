@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..dtypes import is_inexact
+from ..errors import ShapeError
 from ..stablehlo.block import CALLBACK as CALLBACK
 from .failures import text_of
 
@@ -52,7 +53,7 @@ def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
             if [(r.shape, r.dtype) for r in results] != specs:
                 got = ", ".join(f"{r.dtype}{list(r.shape)}" for r in results)
                 announced = ", ".join(f"{d}{list(s)}" for s, d in specs)
-                raise TypeError(f"callback: expected results ({announced}); got ({got})")
+                raise ShapeError(f"callback: expected results ({announced}); got ({got})")
         except BaseException as error:
             number = _keep(error)
         else:

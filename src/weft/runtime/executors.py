@@ -19,10 +19,8 @@ from .failures import (
     DELETED,
     BusyDevicesError,
     DeletedArrayError,
-    XlaRuntimeError,
-    code_of,
     fork_error,
-    text_of,
+    run_failure,
 )
 
 RawBuffer: TypeAlias = Any
@@ -248,4 +246,4 @@ def explain(error: RuntimeError, buffers: Sequence[RawBuffer]) -> RuntimeError:
     for index, buffer in enumerate(buffers):
         if buffer.is_deleted():
             return DeletedArrayError(f"argument {index} of {len(buffers)}: {DELETED}")
-    return XlaRuntimeError(text_of(error), code_of(error))
+    return run_failure("run", error)

@@ -1,19 +1,28 @@
 """The exceptions of the runtime, and how XLA's own become them. Knows no device.
 
-RuntimeError
+WeftError, RuntimeError
 ├── XlaError                 something that XLA refused; `code` is XLA's name for the kind
-│   ├── XlaCompileError      the program text could not be compiled
-│   └── XlaRuntimeError      a compiled program, or a transfer, failed
+│   ├── XlaCompileError      the program text could not be compiled: a CompilationError
+│   └── XlaRuntimeError      a compiled program, or a transfer, failed: an ExecutionError
 ├── DeletedArrayError        (weft.errors) the array was donated or deleted
 ├── BusyDevicesError         a callback of a program on several devices ran another such program
 ├── ForkError                a forked child used the runtime of its parent
 └── PlatformError            no such platform, or its devices could not be reached
 """
 
-from ..errors import DeletedArrayError as DeletedArrayError
+import functools
+import os
+import re
+
+from ..errors import (
+    CompilationError,
+    DeletedArrayError as DeletedArrayError,
+    ExecutionError,
+    WeftError,
+)
 
 
-class XlaError(RuntimeError):
+class XlaError(WeftError, RuntimeError):
     """Something that XLA refused to do; `code` is XLA's name for the kind of failure."""
 
     def __init__(self, message: str, code: str = "UNKNOWN") -> None:
@@ -21,23 +30,23 @@ class XlaError(RuntimeError):
         self.code = code
 
 
-class XlaCompileError(XlaError):
+class XlaCompileError(XlaError, CompilationError):
     """A program could not be compiled."""
 
 
-class XlaRuntimeError(XlaError):
+class XlaRuntimeError(XlaError, ExecutionError):
     """A compiled program or a transfer failed."""
 
 
-class BusyDevicesError(RuntimeError):
+class BusyDevicesError(WeftError, RuntimeError):
     """A callback of a program on several devices ran a program on several devices."""
 
 
-class ForkError(RuntimeError):
+class ForkError(WeftError, RuntimeError):
     """A forked child used the runtime of its parent."""
 
 
-class PlatformError(RuntimeError):
+class PlatformError(WeftError, RuntimeError):
     """No such platform, or its devices could not be reached."""
 
 
@@ -57,6 +66,45 @@ def text_of(error: BaseException) -> str:
 def code_of(error: BaseException) -> str:
     """XLA's name for the kind of a failure, such as INVALID_ARGUMENT."""
     return str(getattr(error, "error_code_string", None) or str(error).partition(":")[0])
+
+
+def run_failure(operation: str, error: BaseException) -> XlaRuntimeError:
+    """weft's exception for one of XLA's that a run or a transfer raised."""
+    code, text = code_of(error), text_of(error)
+    if code == "RESOURCE_EXHAUSTED":
+        asked = re.search(r"(\d+) bytes", text)
+        size = f" for {size_of(int(asked[1]))}" if asked else ""
+        text = f"out of memory{size}\n{MORE_MEMORY}\n  XLA says: {text}"
+    return XlaRuntimeError(f"{operation}: {text}", code)
+
+
+def size_of(count: float) -> str:
+    """A number of bytes in words.
+
+    Example:
+      >>> size_of(160e9)
+      '149.0 GiB'
+    """
+    units = iter(("bytes", "KiB", "MiB", "GiB", "TiB"))
+    unit = next(units)
+    while count >= 1024 and unit != "TiB":
+        count, unit = count / 1024, next(units)
+    return f"{count:.1f} {unit}" if unit != "bytes" else f"{count:.0f} bytes"
+
+
+@functools.cache
+def machine_memory() -> int:
+    """The bytes of memory of this machine; 0 where it can't be asked."""
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" not in names or "SC_PAGE_SIZE" not in names:
+        return 0
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+MORE_MEMORY = (
+    "  fix: smaller arrays or batches; weft.checkpoint around layers, donate_argnums; `del` what "
+    "is no longer needed"
+)
 
 
 def fork_error() -> ForkError:

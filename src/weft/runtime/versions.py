@@ -92,6 +92,14 @@ def lapack_kernels() -> dict[str, Any]:
     return dict(lapack.registrations())
 
 
+def mlir() -> tuple[Any, Any, Any]:
+    """MLIR's bindings: contexts and modules, and the dialects StableHLO and CHLO."""
+    load()
+    ir = importlib.import_module("jaxlib.mlir.ir")
+    stablehlo = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
+    return ir, stablehlo, importlib.import_module("jaxlib.mlir.dialects.chlo")
+
+
 def parse(version: str) -> tuple[int, ...]:
     """(0, 10, 2) for '0.10.2' and for '0.10.2.dev20260101'."""
     numbers = []

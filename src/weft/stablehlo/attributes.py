@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..extended_dtypes import readable
+
 
 def ints(values: Iterable[int]) -> str:
     """`array<i64: 0, 1>`: a list of integers."""
@@ -68,7 +70,7 @@ def matrix(rows: Any) -> str:
 
 def dense(value: Any) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
-    array = np.asarray(value)
+    array = readable(np.asarray(value))
     flat = array.reshape(-1)
     if (
         flat.size > 1

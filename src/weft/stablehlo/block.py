@@ -7,6 +7,7 @@ operation. A lowering rule takes a block and operands, writes lines, and returns
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..extended_dtypes import stored
 from . import attributes as attr
 from .shardy import Meshes, Region, axis_text
 from .types import tensor
@@ -263,7 +264,7 @@ class Block:
     ) -> Operand:
         """`x direction y`; direction is one of EQ NE LT LE GT GE."""
         x, y = self.widen(x, out.shape), self.widen(y, out.shape)
-        name = x.aval.dtype.name
+        name = stored(x.aval.dtype).name
         kind = "FLOAT" if "float" in name or "complex" in name else "SIGNED"
         kind = "UNSIGNED" if name.startswith(("uint", "bool")) else kind
         kind = "TOTALORDER" if total and kind == "FLOAT" else kind
@@ -307,7 +308,7 @@ class Block:
         key = (repr(value), aval)  # 0.0 and -0.0 are equal, and so are 1 and True
         known = self.constants.get(key)
         if known is None:
-            known = self.constants[key] = self.constant(aval.dtype.type(value), aval)
+            known = self.constants[key] = self.constant(stored(aval.dtype).type(value), aval)
         return known
 
     def iota(self, aval: Any, axis: int) -> Operand:

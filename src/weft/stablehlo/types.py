@@ -1,6 +1,11 @@
-"""StableHLO's names of types. Knows shapes and dtypes; knows nothing of tracing."""
+"""StableHLO's names of types. Knows shapes and dtypes; knows nothing of tracing.
+
+An element of an extended dtype is one of the dtype in which it is stored.
+"""
 
 from typing import Any
+
+from ..extended_dtypes import ExtendedDType
 
 _DTYPES = {
     "bool": "i1",
@@ -22,6 +27,7 @@ _DTYPES = {
     **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
     **{f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)},
 }
+_DTYPES.update({d.name: _DTYPES[d.stored.name] for d in ExtendedDType.by_name.values()})
 
 
 def element(dtype: Any) -> str:

@@ -7,6 +7,7 @@ signatures, pytrees and tracing; knows nothing of what a transformation does.
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 from .. import dtypes
@@ -17,6 +18,7 @@ from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.source import function_line, located, noted
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters.stage import stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..treedef import Kind, kind_of
@@ -113,7 +115,7 @@ class FlatFunction:
             outs, self.out_tree = tree_flatten(result)
             return self.result_values(outs)
         if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(
+            raise ShapeError(
                 f"{self.transform}: with has_aux=True {function_line(self.function)} must return a "
                 f"pair (output, auxiliary data); got {described(result)}"
             )
@@ -412,11 +414,36 @@ def argument_values(
             raise noted(
                 TypeError(
                     f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
-                    f"array or a scalar; got {type(leaf).__name__} {leaf!r:.60} ({error})\n"
-                    "  fix: convert it, or mark it static with static_argnums or static_argnames"
+                    f"array or a scalar; got {_what_it_is(transform, leaf, error)}"
                 )
             ) from None
     return values
+
+
+WITH_STATIC = frozenset(("jit", "pmap", "checkpoint", "make_jaxpr", "xla_computation"))
+"""The transformations that have static arguments."""
+
+
+def _what_it_is(transform: str, leaf: Any, error: Exception) -> str:
+    """The end of a message for an argument that is no array: what it is, and what to do."""
+    kind = type(leaf)
+    if callable(leaf) and hasattr(leaf, "__name__"):
+        found = f"{kind.__name__} {function_line(leaf)}"
+    elif kind.__repr__ is object.__repr__:
+        found = kind.__name__
+    else:
+        found = f"{kind.__name__} {leaf!r:.60}"
+    static = "bind it with functools.partial"
+    if transform in WITH_STATIC:
+        static = "mark it static with static_argnums or static_argnames"
+    if hasattr(leaf, "dtype"):  # of NumPy's or another library's
+        return f"{found} ({error})\n  fix: convert it, or {static}"
+    if kind.__module__ == "builtins" or isinstance(leaf, (Enum, type)) or callable(leaf):
+        return f"{found}\n  fix: convert it, {static}, or close over it"
+    return (
+        f"{found}\n  fix: {static}, or weft.tree_util.register_dataclass({kind.__name__}) if its "
+        "fields hold arrays"
+    )
 
 
 def argument_avals(
@@ -432,8 +459,7 @@ def argument_avals(
                 TypeError(
                     f"{transform}: argument {paths()[i]} of {function_line(function)} must be an "
                     "array, a scalar, or have a shape and a dtype; got "
-                    f"{type(leaf).__name__} {leaf!r:.60}\n"
-                    f"  fix: convert it, or mark it static ({error})"
+                    f"{_what_it_is(transform, leaf, error)}"
                 )
             ) from None
     return avals
@@ -463,7 +489,7 @@ def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:
             values.append(as_value(leaf))
         except (TypeError, ValueError):
             raise noted(
-                TypeError(
+                ShapeError(
                     f"{transform}: {function_line(function)} must return arrays, scalars or "
                     f"containers of them; leaf {i} of its result is a {type(leaf).__name__}: "
                     f"{leaf!r:.60}\n"

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..core.aval import Aval
+from ..core.aval import Aval, aval
 from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Primitive
 from ..core.source import function_line, located
 from ..core.value import Value
+from ..extended_dtypes import is_extended
 from ..primitives.callbacks import (
     Batching,
     HostFunction,
@@ -25,7 +26,9 @@ from ..primitives.callbacks import (
     with_axes_of_one,
     with_full_axes,
 )
+from ..primitives.random_bits import random_unwrap, random_wrap
 from ..runtime import client
+from ..runtime.callback import flush
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
 from ..typing import PyTree
@@ -38,7 +41,7 @@ from .arguments import (
     name_of,
 )
 
-__all__ = ["pure_callback"]
+__all__ = ["effects_barrier", "pure_callback"]
 
 
 def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
@@ -137,21 +140,41 @@ def call(
     check_arrays(operation, callback, args, kwargs)
     outs, out_tree = announced(operation, callback, result_shape_dtypes)
 
+    keys = [is_key(leaf) for leaf in leaves]
+    types = [aval((*a.shape, 2), np.uint32) if is_extended(a.dtype) else a for a in outs]
+
     def function(arrays: list[Any], device: Any) -> Sequence[Any]:
-        inner, inner_kwargs = in_tree.unflatten(arrays)
+        inner, inner_kwargs = in_tree.unflatten(_wrapped(arrays, keys))
         if with_device:
             inner_kwargs["device"] = device or client.default_device()
         results, tree = tree_flatten(callback(*inner, **inner_kwargs))
         if tree != out_tree:
-            raise TypeError(
+            raise errors.ShapeError(
                 f"{operation}: {function_line(callback)} must return what result_shape_dtypes "
                 f"announces, {shown(out_tree)}; it returned {shown(tree)}"
             )
-        return results
+        return _unwrapped(results)
 
-    key = (operation, callback, in_tree, out_tree, batching, with_device)
-    host = HostFunction(function, outs, name_of(callback), batching, key)
-    return out_tree.unflatten(primitive(*leaves, function=host))
+    key = (operation, callback, in_tree, out_tree, batching, with_device, *keys)
+    host = HostFunction(function, types, name_of(callback), batching, key)
+    results = primitive(*_unwrapped(leaves), function=host)
+    return out_tree.unflatten(_wrapped(results, [is_extended(a.dtype) for a in outs]))
+
+
+# Programs give callbacks numbers; a key goes as its words, and is one again inside.
+
+
+def is_key(x: object) -> bool:
+    """True for an array of keys."""
+    return isinstance(x, Value) and is_extended(x.dtype)
+
+
+def _unwrapped(leaves: Sequence[Any]) -> list[Any]:
+    return [random_unwrap(x) if is_key(x) else x for x in leaves]
+
+
+def _wrapped(leaves: Sequence[Any], keys: Sequence[bool]) -> list[Any]:
+    return [random_wrap(x) if k else x for x, k in zip(leaves, keys, strict=True)]
 
 
 def check_arrays(
@@ -202,15 +225,17 @@ def tap(
     traced = [is_array(leaf) for leaf in leaves]
     values, rest = partition_list(leaves, traced)
     statics = tuple((leaf.__class__, leaf) for leaf in rest)
+    keys = [is_key(x) for x in values]
 
     def function(arrays: list[Any], device: Any) -> Sequence[Any]:
-        inner, inner_kwargs = tree.unflatten(merge_lists(arrays, rest, traced))
+        whole = merge_lists(_wrapped(arrays, keys), rest, traced)
+        inner, inner_kwargs = tree.unflatten(whole)
         callback(*inner, **inner_kwargs)
         return ()
 
-    known = (operation, callback if key is None else key, tree, tuple(traced), statics)
+    known = (operation, callback if key is None else key, tree, tuple(traced), statics, *keys)
     host = HostFunction(function, (), name or name_of(callback), one_by_one, known)
-    io_callback_p(*values, function=host)
+    io_callback_p(*_unwrapped(values), function=host)
 
 
 NUMBERS = (bool, int, float, complex)
@@ -221,3 +246,19 @@ def is_array(x: object) -> bool:
     if isinstance(x, Value):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufcV"
+
+
+def effects_barrier() -> None:
+    """Waits until all callbacks of the programs begun so far have run, and flushes their output.
+
+    A program that calls Python ends with its last callback, so that they have run when it has
+    returned; nothing else is there to wait for.
+
+    Example:
+      >>> import weft
+      >>> weft.jit(lambda x: weft.debug.print("x is {}", x))(1.0)
+      x is 1.0
+      >>> weft.effects_barrier()
+    Source: JAX documentation, `jax.effects_barrier`.
+    """
+    flush()

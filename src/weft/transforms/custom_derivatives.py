@@ -19,6 +19,7 @@ from ..core.primitive import Primitive
 from ..core.source import function_line, located, noted
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
 from ..primitives.structural import zeros
@@ -99,7 +100,7 @@ class Signature:
         if self.out_tree is None:
             self.out_tree = out_tree
         if out_tree != self.out_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"{rule} must return an output of the function's structure {self.out_tree}; got "
                 f"{out_tree}"
             )
@@ -271,14 +272,14 @@ class custom_jvp(_Custom):
         result = self.rule(*signature.fixed, tree.unflatten(primals), tree.unflatten(full))
         where = f"custom_jvp: the rule {function_line(self.rule)} of {function_line(self.fun)}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError(
+            raise ShapeError(
                 f"{where} must return a pair (output, output tangent); got {type(result).__name__}"
             )
         out, t_out = result
         out_leaves, out_tree = tree_flatten(out)
         t_leaves, t_tree = tree_flatten(t_out)
         if out_tree != t_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"{where} must return an output and a tangent of one structure; got {out_tree} and "
                 f"{t_tree}"
             )
@@ -306,7 +307,7 @@ def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
     if value.shape == out.shape and value.dtype == out.dtype:
         return value
     raise noted(
-        TypeError(f"{where} must return a tangent like the output, {out}; got {value.aval}")
+        ShapeError(f"{where} must return a tangent like the output, {out}; got {value.aval}")
     )
 
 
@@ -406,7 +407,7 @@ class custom_vjp(_Custom):
         result = self.fwd(*signature.arguments(leaves))
         where = f"custom_vjp: the forward rule {function_line(self.fwd)}"
         if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError(
+            raise ShapeError(
                 f"{where} must return a pair (output, residuals); got {type(result).__name__}"
             )
         out_leaves, out_tree = tree_flatten(result[0])
@@ -444,7 +445,7 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
     children = args_tree.children()
     if not isinstance(result, (tuple, list)) or len(result) != len(children):
         got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
-        raise TypeError(
+        raise ShapeError(
             f"{where} must return a tuple of {len(children)} cotangents, one for each "
             f"argument; got {got}"
         )
@@ -455,7 +456,7 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
             continue
         ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
         if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
-            raise TypeError(
+            raise ShapeError(
                 f"{where} must return cotangents of the arguments' structure {child}; got {ct_tree}"
             )
         leaves += ct_leaves
@@ -470,7 +471,7 @@ def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
         return None
     value: Value = as_value(ct)
     if value.shape != primal.shape:
-        raise TypeError(
+        raise ShapeError(
             f"{where} must return cotangents of the arguments' shapes; got {value.aval} for "
             f"{primal}"
         )
@@ -556,8 +557,8 @@ def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunct
     in_tree = flat.args_tree
     jaxpr = flat.stage()
     out_tree = flat.out_tree
-    hoisted = [c for c in jaxpr.consts if dtypes.is_inexact(c.aval.dtype)]
-    fixed = [None if dtypes.is_inexact(c.aval.dtype) else c for c in jaxpr.consts]
+    hoisted = [c for c in jaxpr.consts if c.aval.inexact]
+    fixed = [None if c.aval.inexact else c for c in jaxpr.consts]
     program = jaxpr.without_consts()
     count = len(example_args)
 
@@ -566,7 +567,7 @@ def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunct
         args, values = args_and_values[:count], args_and_values[count:]
         leaves, tree = tree_flatten(args)
         if tree != in_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"closure_convert: converted for arguments of structure {in_tree}; got {tree}"
             )
         consts = fill_list(fixed, map(as_value, values))

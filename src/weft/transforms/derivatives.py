@@ -16,6 +16,7 @@ from ..core.aval import Aval
 from ..core.masks import scatter_list
 from ..core.source import function_line, located
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
@@ -33,7 +34,7 @@ from .linear_maps import (
 )
 from .vmap import mapped_over_leading
 
-__all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
 
 ArgNums = int | Sequence[int]
 
@@ -89,19 +90,19 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
     transform = flat.transform
     for i, a in enumerate(flat.avals):
         if holomorphic and not dtypes.is_complex(a.dtype):
-            raise TypeError(
+            raise ShapeError(
                 f"{transform}: with holomorphic=True arguments must be complex; got {a} for "
                 f"{flat.paths()[i]} of {function_line(flat.function)}"
             )
-        if not dtypes.is_inexact(a.dtype) and not allow_int:
-            raise TypeError(
+        if not a.inexact and not allow_int:
+            raise ShapeError(
                 f"{transform}: can differentiate in floating-point or complex arguments only; got "
                 f"{a} for {flat.paths()[i]} of {function_line(flat.function)}\n"
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
-        if dtypes.is_complex(a.dtype) and not holomorphic and transform in ("jacfwd", "jacrev"):
-            raise TypeError(
+        if not holomorphic and transform in ("jacfwd", "jacrev") and dtypes.is_complex(a.dtype):
+            raise ShapeError(
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
                 "  fix: holomorphic=True if the function is complex-differentiable; otherwise "
@@ -198,27 +199,27 @@ def gradient(
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses an output that isn't a scalar of the right kind."""
     transform, out_tree, fun = flat.transform, flat.out_tree, flat.function
-    if not out_tree.is_leaf:
+    if out_tree.kind is not None:
         hint = (
             "\n  fix: has_aux=True if the function returns (loss, auxiliary data)"
             if len(avals) == 2 or out_tree.num_leaves != 1
             else ""
         )
-        raise TypeError(
+        raise ShapeError(
             f"{transform}: {function_line(fun)} must return one scalar; got a structure {out_tree} "
             f"of {', '.join(map(str, avals))}{hint}"
         )
     (a,) = avals
     if a.shape != ():
-        raise TypeError(
+        raise ShapeError(
             f"{transform}: {function_line(fun)} must return a scalar (shape ()); got {a}\n"
             "  fix: reduce it with .sum() or .mean(), or use jacrev, jacfwd or vjp for the "
             "derivative of an array"
         )
     if holomorphic and not dtypes.is_complex(a.dtype):
-        raise TypeError(f"{transform}: with holomorphic=True the output must be complex; got {a}")
-    if not holomorphic and not dtypes.is_float(a.dtype):
-        raise TypeError(
+        raise ShapeError(f"{transform}: with holomorphic=True the output must be complex; got {a}")
+    if not holomorphic and (not a.inexact or a.dtype.kind == "c"):
+        raise ShapeError(
             f"{transform}: {function_line(fun)} must return a real floating-point scalar; got {a}\n"
             "  fix: convert the result with .astype(float), take its .real, or, for a "
             "complex-differentiable function, holomorphic=True"
@@ -279,6 +280,9 @@ def jacrev(
     return jacobian
 
 
+jacobian = jacrev
+
+
 def jacfwd(
     fun: TreeFunction,
     argnums: ArgNums = 0,
@@ -317,7 +321,7 @@ def jacfwd(
             return [*pushed, *outs[len(out_avals) :]]
 
         pushed = mapped_over_basis(columns, flat.avals)
-        inexact = [dtypes.is_inexact(a.dtype) for a in out_avals]
+        inexact = [a.inexact for a in out_avals]
         count = sum(inexact)
         stacks = scatter_list(pushed[:count], inexact)
         per_output = [
@@ -363,7 +367,7 @@ def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) 
         good = dtypes.is_complex(a.dtype) if holomorphic else dtypes.is_float(a.dtype)
         if not good and not (flat.transform == "jacfwd" and not holomorphic):
             wanted = "complex (holomorphic=True)" if holomorphic else "real floating-point"
-            raise TypeError(
+            raise ShapeError(
                 f"{flat.transform}: the outputs of {function_line(flat.function)} must be "
                 f"{wanted}; got {a} for {output_path(flat.out_tree, i)}"
             )

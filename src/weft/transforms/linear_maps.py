@@ -16,6 +16,7 @@ from ..core.jaxpr import run
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.transpose import backward
@@ -54,20 +55,20 @@ def tangent_value(
     """
     if is_float0(t):
         if dtypes.is_inexact(primal.dtype):
-            raise TypeError(
+            raise ShapeError(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
     value: Value = as_value(t)
     if not dtypes.is_inexact(primal.dtype):
-        raise TypeError(
+        raise ShapeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
             f"{value.aval}\n"
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
         if value.shape != primal.shape or not value.weak_type:
-            raise TypeError(
+            raise ShapeError(
                 f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; "
                 f"got {value.aval}"
             )
@@ -107,7 +108,7 @@ def jvp(
     flat = FlatFunction("jvp", fun, primals, has_aux=has_aux)
     t_leaves, t_tree = tree_flatten(tuple(tangents))
     if t_tree != flat.args_tree:
-        raise TypeError(
+        raise ShapeError(
             f"jvp: primals and tangents must have one structure; got {flat.args_tree} and {t_tree}"
         )
     pushed = [
@@ -166,7 +167,7 @@ def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tup
     def f_jvp(*tangents: PyTree) -> PyTree:
         t_leaves, t_tree = tree_flatten(tangents)
         if t_tree != in_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"linearize: tangents must have the arguments' structure {in_tree}; got {t_tree}"
             )
         pushed = []
@@ -223,7 +224,7 @@ def vjp(
             )
         ct_leaves, ct_tree = tree_flatten(cts[0])
         if ct_tree != out_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"vjp: the cotangent must have the structure of the output of "
                 f"{function_line(fun)}, {out_tree}; got {ct_tree}"
             )
@@ -259,11 +260,7 @@ def pull_back(
     full = [*cts, *[None] * (n_outs - len(cts))]
     results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
     return [
-        float0_zeros(a.shape)
-        if not dtypes.is_inexact(a.dtype)
-        else zeros(a.strong())
-        if ct is None
-        else ct
+        float0_zeros(a.shape) if not a.inexact else zeros(a.strong()) if ct is None else ct
         for a, ct in zip(in_avals, results, strict=True)
     ]
 
@@ -348,7 +345,7 @@ def linear_transpose(
     in_tree, avals = flat.args_tree, flat.avals
     for a in avals:
         if not dtypes.is_inexact(a.dtype):
-            raise TypeError(
+            raise ShapeError(
                 f"linear_transpose: arguments must be floating-point or complex; got {a}"
             )
     jaxpr = flat.stage()
@@ -367,7 +364,7 @@ def linear_transpose(
     def transposed(ct: PyTree) -> tuple[PyTree, ...]:
         ct_leaves, ct_tree = tree_flatten(ct)
         if ct_tree != out_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"linear_transpose: the cotangent must have the structure of the output, "
                 f"{out_tree}; got {ct_tree}"
             )

@@ -16,6 +16,7 @@ from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Axis
 from ..core.source import located
 from ..core.trace import Trace, current
+from ..errors import ShapeError
 from ..higher_order.call import call_jaxpr, named_block
 from ..interpreters.known_first import KnownFirstTrace
 from ..interpreters.stage import StageTrace, stage
@@ -85,7 +86,7 @@ def axes_of(transform: str, axis_env: Any) -> NamedAxes:
                 "\n  fix: axis_env=[('i', 4)]"
             ) from None
         if pairs[-1][1] < 1:
-            raise ValueError(f"{transform}: axis {name!r} must have a positive size; got {size}")
+            raise ShapeError(f"{transform}: axis {name!r} must have a positive size; got {size}")
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError(f"{transform}: axis names are repeated in {axis_env!r}")
     return pairs
@@ -247,7 +248,7 @@ def named_scope(name: str) -> Iterator[None]:
       ...     with weft.named_scope("normalise"):
       ...         y = x / np.sum(x)
       ...     return np.sin(y)
-      >>> [(e.primitive.name, len(e.inputs)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
+      >>> [(e.primitive.name, len(e.invars)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
       [('call', 1), ('sin', 1)]
     Source: JAX documentation, `jax.named_scope`.
     """

@@ -12,6 +12,7 @@ from ..core.masks import active, scatter_list
 from ..core.primitive import Axis
 from ..core.source import function_line, located, noted
 from ..core.value import Value
+from ..errors import AxisError, ShapeError
 from ..interpreters.batch import batch, repeated
 from ..primitives.structural import move_axis
 from ..tree_util import flatten_axes
@@ -116,7 +117,7 @@ def check_axis_name(transform: str, name: Any) -> None:
 def check_entries(transform: str, fun: TreeFunction, in_axes: PyTree, count: int) -> None:
     """Refuses a tuple of axes with another number of entries than there are arguments."""
     if isinstance(in_axes, tuple) and len(in_axes) != count:
-        raise ValueError(
+        raise ShapeError(
             f"{transform}: in_axes must have one entry for each positional argument of "
             f"{function_line(fun)}; got {len(in_axes)} entries {in_axes} for {count} arguments"
         )
@@ -142,7 +143,7 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
                 f"{transform}: axes must be ints or None; got {axis!r} for {flat.paths()[i]}"
             )
         if not -a.ndim <= axis < a.ndim:
-            raise ValueError(
+            raise AxisError(
                 f"{transform}: axis {axis} is out of range for argument {flat.paths()[i]} of "
                 f"{function_line(fun)}, which is {a} with {a.ndim} axes\n"
                 "  fix: in_axes=None for an argument that isn't mapped"
@@ -159,12 +160,12 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
             f"  argument {names[i]}: {avals[i]}, axis {axis}: length {n}" for i, axis, n in sizes
         )
         wanted = f"\n  axis_size: {axis_size}" if axis_size is not None else ""
-        raise ValueError(
+        raise ShapeError(
             f"{transform}: the mapped axes of the arguments of {function_line(fun)} must have one "
             f"length; got\n{table}{wanted}\n  fix: in_axes=None for arguments that aren't mapped"
         )
     if not lengths:
-        raise ValueError(
+        raise ShapeError(
             f"{transform}: at least one argument of {function_line(fun)} must be mapped, or "
             "axis_size given; in_axes names none"
         )
@@ -175,7 +176,7 @@ def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, s
     """An output with its mapped axis where out_axes wants it."""
     if axis is None:
         if is_batched:
-            raise ValueError(
+            raise ShapeError(
                 f"vmap: out_axes is None for an output of {function_line(fun)} that depends on the "
                 f"mapped axis: {x.aval}\n  fix: out_axes=0, or reduce over the axis"
             )
@@ -183,7 +184,7 @@ def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, s
     if not is_batched:
         x = repeated(x, size)
     if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-        raise ValueError(
+        raise AxisError(
             f"vmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}: with "
             f"the mapped axis it is {x.aval}, of {x.ndim} axes"
         )

@@ -18,6 +18,7 @@ from ...core.aval import aval
 from ...core.checking import check_results
 from ...core.primitive import Primitive
 from ...core.trace import Params, current, watch, watched
+from ...extended_dtypes import host_dtype
 from ...runtime import client
 from ..evaluate import EvaluateTrace
 from .nonfinite import is_bad, report
@@ -60,7 +61,7 @@ def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -
         if isinstance(x, Array):
             host = np.asarray(x.host())
             found = aval(host.shape, host.dtype)
-            if found is not a.strong():
+            if found is not aval(a.shape, host_dtype(a.dtype)):
                 raise errors.InvalidJaxprError(
                     f"{primitive}: its evaluate or lower rule must give {a.strong()}, as its type "
                     f"rule says; got {found}; its inputs: {', '.join(map(str, inputs))}"

@@ -15,6 +15,8 @@ from ...core.array import Array
 from ...core.aval import Aval, aval
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
+from ...errors import ShapeError
+from ...extended_dtypes import readable, stored
 from ...runtime import client, transfers
 from ...runtime.group import group_of
 from ...runtime.parts import joined, put_parts
@@ -71,7 +73,7 @@ def make_array_from_process_local_data(
     else:
         shape = tuple(global_shape)
         if len(shape) != host.ndim:
-            raise ValueError(
+            raise ShapeError(
                 f"{LOCAL}: global_shape must have as many axes as local_data; got {shape} for "
                 f"{dtype}{list(host.shape)}"
             )
@@ -81,7 +83,7 @@ def make_array_from_process_local_data(
     for axis, (n, whole, count, mine) in enumerate(zip(host.shape, shape, parts, own, strict=True)):
         length = whole // count
         if n not in (whole, length * len(mine)):
-            raise ValueError(
+            raise ShapeError(
                 f"{LOCAL}: local_data has the length {n} along axis {axis}; expected "
                 f"{length * len(mine)}, the part of this process, or {whole}, all of it"
             )
@@ -130,14 +132,14 @@ def make_array_from_callback(
         if key not in found:
             host = np.asarray(array_of(CALLBACK, f"data_callback({index})", data_callback(index)))
             if host.shape != part:
-                raise ValueError(
+                raise ShapeError(
                     f"{CALLBACK}: data_callback({index}) must give an array of shape {part}; got "
                     f"{host.shape}"
                 )
             found[key] = host
         shards.append(found[key])
     if len({s.dtype for s in shards}) > 1:
-        raise ValueError(
+        raise ShapeError(
             f"{CALLBACK}: all parts must have one dtype; got "
             f"{', '.join(sorted({str(s.dtype) for s in shards}))}"
         )
@@ -191,12 +193,12 @@ def make_array_from_single_device_arrays(
     part = aval(sharding.shard_shape(shape), a.dtype)
     for i, x in enumerate(arrays):
         if (x.aval.shape, x.aval.dtype) != (part.shape, part.dtype):
-            raise ValueError(f"{SINGLE}: expected parts {part} of {a}; arrays[{i}] is {x.aval}")
+            raise ShapeError(f"{SINGLE}: expected parts {part} of {a}; arrays[{i}] is {x.aval}")
     if isinstance(sharding, SingleDeviceSharding):
         return Array(None, type_with(a, sharding), buffer_on(on[mine[0]], mine[0]))
     to = layout_of(a, sharding)
     raw = [buffer_on(on[to.group.devices[i]], to.group.devices[i]) for i in to.group.local]
-    return Array(None, to, joined(raw, shape, a.dtype, to.group, to.tiling))
+    return Array(None, to, joined(raw, shape, stored(a.dtype), to.group, to.tiling))
 
 
 # --- shardings and parts ---
@@ -217,7 +219,7 @@ def checked_layout(operation: str, a: Aval, sharding: Sharding) -> None:
     try:
         layout_of(a, sharding)
     except ValueError as error:
-        raise ValueError(f"{operation}: {a}: {error}") from None
+        raise ShapeError(f"{operation}: {a}: {error}") from None
 
 
 def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarray[Any, Any]]:
@@ -231,9 +233,11 @@ def own_places(sharding: Sharding, ndim: int) -> tuple[tuple[int, ...], np.ndarr
 
 def array_of_parts(a: Aval, sharding: Sharding, shards: Sequence[Any]) -> Array:
     """An array of the parts that this process's devices have, in their order, copied there."""
-    shards = [np.array(s, a.dtype) for s in shards]  # the caller may change what he gave
+    shards = [
+        np.array(readable(s), stored(a.dtype)) for s in shards
+    ]  # the caller may change what he gave
     to = layout_of(a, sharding)
     with transfers.explicitly():
         transfers.sending(a, to.group)
-        buffer = put_parts(shards, a.shape, a.dtype, to.group, to.tiling, alias=True)
+        buffer = put_parts(shards, a.shape, stored(a.dtype), to.group, to.tiling, alias=True)
     return Array(None, type_with(a, sharding), buffer)

@@ -21,6 +21,8 @@ from ...core.aval import aval
 from ...core.primitive import Primitive
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
+from ...errors import ShapeError
+from ...extended_dtypes import is_extended
 from ...primitives.placement import constrain
 from ...runtime import buffer as buffers, client, transfers
 from ...runtime.client import Device
@@ -165,6 +167,7 @@ def default_backend() -> str:
 # --- moving arrays ---
 
 put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
+put_where.takes_keys = True
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
 and that is known."""
 
@@ -298,7 +301,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
         try:
             to = layout_of(a, sharding)
         except ValueError as error:
-            raise ValueError(f"device_put: x{keystr(path)}, {a}: {error}") from None
+            raise ShapeError(f"device_put: x{keystr(path)}, {a}: {error}") from None
         with transfers.explicitly():
             if value is None:  # its parts are copied once
                 host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
@@ -318,8 +321,9 @@ def device_get(x: Any) -> Any:
 
     Args:
       x: an array, a scalar, or a container of them.
-    Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is. The
-      arrays can't be written to: on the CPU they share the memory of those that they are of.
+    Returns: the same tree; what isn't an array, Python's scalars among it, stays as it is, and so
+      do keys. The arrays can't be written to: on the CPU they share the memory of those that they
+      are of.
     Raises: TracerArrayConversionError: an array is being traced.
     Example:
       >>> import weft
@@ -330,7 +334,7 @@ def device_get(x: Any) -> Any:
 
     def get(leaf: Any) -> Any:
         if isinstance(leaf, Array):
-            return leaf.__array__()
+            return leaf if is_extended(leaf.dtype) else leaf.__array__()
         return leaf if not hasattr(leaf, "__array__") else np.asarray(leaf)
 
     with transfers.explicitly():

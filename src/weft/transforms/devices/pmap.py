@@ -24,6 +24,7 @@ from ...core.primitive import Axis
 from ...core.source import function_line, located
 from ...core.trace import Trace, current, looked_at
 from ...core.value import Value
+from ...errors import AxisError
 from ...higher_order.shard_map import Mapping, map_jaxpr, map_program, whole_aval
 from ...interpreters.stage import stage
 from ...primitives.structural import reshape
@@ -389,7 +390,7 @@ def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
     if axis is None:
         return None
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
-        raise ValueError(
+        raise AxisError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "
             f"{described(value)}, which has {value.ndim + 1} axes with the mapped one"
         )

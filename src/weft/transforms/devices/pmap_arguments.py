@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.masks import merge_lists, partition_list
 from ...core.source import function_line, noted
+from ...errors import ShapeError
 from ...runtime import client
 from ...tree_util import flatten_axes
 from ...typing import PyTree
@@ -135,7 +136,7 @@ class Call(FlatFunction):
         for i, (a, at, shape) in enumerate(zip(self.avals, self.axes, known, strict=True)):
             own = tuple(n for axis, n in enumerate(a.shape) if axis != at)
             if shape is not None and tuple(shape) != own:
-                raise ValueError(
+                raise ShapeError(
                     f"pmap: global_arg_shapes says {tuple(shape)} for argument {self.paths()[i]}; "
                     f"each replica has all of it, and that is {own}\n"
                     "  fix: leave it out; jit with in_shardings, or shard_map, divide arrays "

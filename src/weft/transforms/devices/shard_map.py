@@ -15,6 +15,7 @@ from ...core.primitive import Axis
 from ...core.source import function_line, located, noted
 from ...core.trace import current
 from ...core.value import Value
+from ...errors import ShapeError
 from ...higher_order.shard_map import map_jaxpr
 from ...interpreters.stage import stage
 from ...programs.replication import resolve_axis
@@ -224,9 +225,9 @@ def full_spec(
     try:
         NamedSharding(mesh, spec)  # refuses what the mesh hasn't
     except ValueError as error:
-        raise ValueError(f"shard_map: {what}, {a}: {error}") from None
+        raise ShapeError(f"shard_map: {what}, {a}: {error}") from None
     if len(spec) > a.ndim:
-        raise ValueError(
+        raise ShapeError(
             f"shard_map: {what}, {a}, has {a.ndim} axes; its spec, {spec}, has {len(spec)} entries"
         )
     parts = [p if isinstance(p, tuple) else () if p is None else (p,) for p in spec]
@@ -240,7 +241,7 @@ def full_spec(
                 )
         count = math.prod(mesh.shape[name] for name in part)
         if whole and n % count:
-            raise ValueError(
+            raise ShapeError(
                 f"shard_map: {what}, {a}: {spec} divides axis {axis}, of length {n}, into {count} "
                 "parts: it must be a multiple"
             )

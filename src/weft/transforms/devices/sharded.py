@@ -10,6 +10,7 @@ from ...compiler.placing import put_array
 from ...core.array import Array, Tracer, as_value
 from ...core.aval import aval
 from ...core.source import located
+from ...errors import ShapeError
 from ...runtime import transfers
 from ...runtime.client import Device
 from ...sharding import Mesh, NamedSharding, PartitionSpec
@@ -44,7 +45,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
             f"{type(shards).__name__}\n  fix: list(x) for an array x, or device_put_replicated"
         )
     if len(shards) != len(devices):
-        raise ValueError(
+        raise ShapeError(
             f"device_put_sharded: one shard for each device; got {len(shards)} shards for "
             f"{len(devices)} devices"
         )
@@ -52,7 +53,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
     tree = found[0][1]
     for i, (_, other) in enumerate(found):
         if other != tree:
-            raise ValueError(
+            raise ShapeError(
                 "device_put_sharded: all shards must have one structure; got "
                 f"{tree} (shard 0) and {other} (shard {i})"
             )
@@ -64,7 +65,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
         first = values[0].aval
         for i, value in enumerate(values):
             if (value.aval.shape, value.aval.dtype) != (first.shape, first.dtype):
-                raise ValueError(
+                raise ShapeError(
                     f"device_put_sharded: shards[…]{path}: all shards must have one shape and "
                     f"dtype; got {first} (shard 0) and {value.aval} (shard {i})"
                 )

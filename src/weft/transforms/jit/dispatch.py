@@ -23,9 +23,9 @@ from ...core.array import Array, as_value
 from ...core.aval import aval
 from ...core.placement import ArrayType
 from ...core.trace import current
-from ...core.tracebacks import fold
 from ...dtypes import canonicalize_dtype
 from ...runtime.executable import RawBuffer
+from ...tracebacks import fold
 from ...tree_util import PyTreeDef
 
 _base = current.base

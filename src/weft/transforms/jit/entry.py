@@ -101,7 +101,7 @@ def check_donated(program: Program, values: Sequence[Array]) -> None:
     for i, v in enumerate(values):
         first = places.setdefault(id(v), i)
         if first != i and (first in donated or i in donated):
-            raise ValueError(
+            raise errors.ShapeError(
                 f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
                 f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )

@@ -239,7 +239,7 @@ class JittedFunction:
         inputs = outs = None
         if options.in_shardings is not None:
             if flat.kwargs_tree is not None:
-                raise TypeError(
+                raise errors.ShapeError(
                     "jit: in_shardings speak of positional arguments; got "
                     f"{sorted(flat.kwargs_tree.data)} by keyword\n  fix: pass them by position to "
                     f"{function_line(self.function)}"

@@ -10,6 +10,7 @@ from ...compiler.layout import group_placement, layout_of
 from ...core.aval import Aval
 from ...core.placement import OnGroup
 from ...core.source import noted
+from ...errors import ShapeError
 from ...scope import MESH, in_scope
 from ...sharding import NamedSharding, PartitionSpec, Sharding
 from ...tree_util import PyTreeDef, flatten_axes, tree_flatten
@@ -85,7 +86,7 @@ class ShardingOption:
                 try:
                     layout_of(avals[i], sharding)
                 except ValueError as error:
-                    raise ValueError(
+                    raise ShapeError(
                         f"jit: {self.name}: {paths()[i]}, {avals[i]}: {error}"
                     ) from None
             found.append(sharding)

@@ -4,7 +4,10 @@ Knows programs; knows nothing of caching.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ... import dtypes
 from ...compiler.loaded import Loaded
@@ -13,6 +16,7 @@ from ...core.aval import Aval, aval
 from ...core.placement import ArrayType
 from ...core.source import located
 from ...core.trace import current, looked_at
+from ...errors import ShapeError
 from ...runtime import executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
@@ -77,6 +81,21 @@ def struct_of(a: Aval) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
 
 
+@dataclass(frozen=True)
+class ArgInfo:
+    """An argument's leaf: what a function was traced for.
+
+    Attributes:
+      shape, dtype: of the leaf.
+      donated: whether its memory may be used for results.
+    Source: JAX documentation, `jax.stages.ArgInfo`.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    donated: bool
+
+
 class Traced:
     """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on.
 
@@ -100,6 +119,14 @@ class Traced:
         """Shapes and dtypes of the results, in their tree."""
         return self.out_tree.unflatten([struct_of(a) for a in self.jaxpr.out_avals])
 
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        donated = self.entry.donated
+        return self.in_tree.unflatten(
+            [ArgInfo(a.shape, a.dtype, i in donated) for i, a in enumerate(self.jaxpr.in_avals)]
+        )
+
     def lower(self) -> "Lowered":
         """The program as StableHLO."""
         return Lowered(self)
@@ -113,11 +140,17 @@ class Lowered:
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.loaded = traced.entry.load(traced.types)
         self.text, self.module = self.loaded.text()
+        self.donate_argnums = traced.donate_argnums
 
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, in their tree."""
         return self.traced.out_info
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        return self.traced.args_info
 
     def as_text(self, dialect: str = "stablehlo") -> str:
         """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation."""
@@ -159,6 +192,16 @@ class Compiled:
         self.input_shardings = traced.in_tree.unflatten(loaded.input_shardings())
         self.output_shardings = traced.out_tree.unflatten(loaded.output_shardings())
 
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        return self.traced.args_info
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, in their tree."""
+        return self.traced.out_info
+
     def as_text(self) -> str:
         """The program as XLA optimised it, as HLO text."""
         return str(self.executable.as_text())
@@ -179,7 +222,7 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self.in_tree:
-            raise TypeError(
+            raise ShapeError(
                 f"{self.traced.fun_name}: compiled for arguments of structure {self.in_tree}; got "
                 f"{tree}"
             )
@@ -191,7 +234,7 @@ class Compiled:
         )
         for i, (v, a) in enumerate(zip(values, self.in_avals, strict=True)):
             if v.aval.shape != a.shape or v.aval.dtype != a.dtype:
-                raise TypeError(
+                raise ShapeError(
                     f"{self.traced.fun_name}: compiled for {a} as argument leaf {i}; got {v.aval}\n"
                     "  fix: call the jitted function itself, which compiles for each signature"
                 )

@@ -1,7 +1,7 @@
 """Tracebacks show the user's frames; weft's own are folded away.
 
 A traced function is called by weft, which is called by the user: ten of weft's frames for one of
-theirs. Where an error passes a public function of weft (`core/source.py: note_user_line, located`),
+theirs. Where an error passes a public function of weft (`user_lines.py: noted`, `located`),
 the frames of weft are taken out of its traceback. That is done on the way of an error only. The
 whole traceback stays, as `error.unfiltered_traceback`; `weft.config.update("traceback_filtering",
 "off")` leaves tracebacks alone. Knows frames and files; knows nothing of what went wrong.
@@ -15,19 +15,39 @@ import sys
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..config import thread
+from .config import thread
 
 _REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 'off') keeps them"
 
 
 class _Files:
-    """The folders of weft's files, and of libraries that it calls: set by `core/source.py`."""
+    """The folders of weft's files, and of libraries that it calls: set by `user_lines.py`."""
 
     inside = ""
     libraries: tuple[str, ...] = ()
 
 
 files = _Files()
+
+
+class WholeTraceback:
+    """A traceback as it was before it was folded: `traceback.print_tb` and `pdb` take it for one.
+
+    A traceback itself can't be pickled, so an error with one as an attribute could not come back
+    from another process. In a pickle, and in a deep copy, this is None.
+    """
+
+    __slots__ = ("folded", "traceback")
+
+    def __init__(self, folded: TracebackType | None, whole: TracebackType) -> None:
+        self.folded = folded  # what folding left of it
+        self.traceback = whole
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.traceback, name)
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
 
 
 def fold(error: Any) -> None:
@@ -46,11 +66,12 @@ def fold(error: Any) -> None:
             True  # a look-up that missed: "during handling of" says nothing
         )
     if error.__traceback__ is None:
-        error._weft_folded = (None, None)
+        error._weft_folds = True
         return
     entries = []
     trace = error.__traceback__
-    done, whole = getattr(error, "_weft_folded", (None, None))  # what an inner fold left, and had
+    inner = getattr(error, "unfiltered_traceback", None)
+    done, whole = (inner.folded, inner.traceback) if inner is not None else (None, None)
     while trace is not None and trace is not done:
         entries.append(trace)
         trace = trace.tb_next
@@ -67,8 +88,8 @@ def fold(error: Any) -> None:
             kept.append(entry)
     left = chain(kept, trace)
     error.__traceback__ = left
-    error.unfiltered_traceback = whole = chain(entries, whole)
-    error._weft_folded = (left, whole)
+    error.unfiltered_traceback = WholeTraceback(left, chain(entries, whole))
+    error._weft_folds = True
     if mode == "remove_frames" and _REMOVED not in getattr(error, "__notes__", ()):
         error.add_note(_REMOVED)
 
@@ -110,7 +131,7 @@ def hide(frame: FrameType) -> None:
 
 def show(kind: Any, error: Any, trace: Any) -> None:
     """Prints an error that ends the program, without weft's frames."""
-    if hasattr(error, "_weft_folded"):
+    if hasattr(error, "_weft_folds"):
         fold(error)
         trace = error.__traceback__
     sys.__excepthook__(kind, error, trace)

@@ -1,0 +1,128 @@
+"""Extended dtypes: those that NumPy hasn't. There is one, that of keys of random numbers.
+
+Knows nothing of arrays. An element of an extended dtype is stored as one of a NumPy dtype, so that
+what moves elements about works on what is stored, with the shapes that users see. In programs that
+is an unsigned integer; in NumPy's arrays on the host, bytes without a meaning, which NumPy moves,
+and neither adds nor takes for indices.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+class extended(np.generic):
+    """The abstract class of dtypes that NumPy hasn't, for `issubdtype`.
+
+    Example:
+      >>> issubdtype(prng_key, extended), issubdtype(np.float32, extended)
+      (True, False)
+    """
+
+
+class prng_key(extended):
+    """The abstract class of the dtypes of keys, for `issubdtype`.
+
+    Example:
+      >>> issubdtype(KEY, prng_key), issubdtype(np.uint32, prng_key)
+      (True, False)
+    """
+
+
+class ExtendedDType:
+    """A dtype that NumPy hasn't; made here alone, so that `is` compares them.
+
+    Attributes:
+      name: what programs and arrays print.
+      type: its abstract class.
+      stored: the dtype of what is in devices' memory for one element.
+      host: the dtype of that in NumPy's arrays: as many bytes.
+      itemsize: how many.
+      kind: "V", as of NumPy's dtypes without arithmetic.
+    """
+
+    __slots__ = ("host", "name", "stored", "type")
+
+    kind: ClassVar[str] = "V"
+    by_name: ClassVar[dict[str, ExtendedDType]] = {}
+
+    def __init__(self, name: str, type: type[extended], stored: np.dtype[Any]) -> None:
+        self.name, self.type, self.stored = name, type, stored
+        self.host = np.dtype((np.void, stored.itemsize))
+        self.by_name[name] = self
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.stored.itemsize
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _by_name, (self.name,)
+
+
+def _by_name(name: str) -> ExtendedDType:
+    return ExtendedDType.by_name[name]
+
+
+# The two words of Threefry's key are one element of 64 bits, the first word the lower half: as the
+# words lie in memory, and as XLA's bitcast_convert has them.
+KEY: Any = ExtendedDType("key<fry>", prng_key, np.dtype(np.uint64))
+"""The dtype of keys: `random.key(0).dtype`."""
+
+
+def is_extended(dtype: Any) -> bool:
+    """True for a dtype that NumPy hasn't.
+
+    Example:
+      >>> is_extended(KEY), is_extended(np.dtype(np.uint32))
+      (True, False)
+    """
+    return dtype.__class__ is ExtendedDType
+
+
+def stored(dtype: Any) -> np.dtype[Any]:
+    """The dtype in which devices store elements: of a dtype that NumPy has, itself.
+
+    Example:
+      >>> stored(KEY)
+      dtype('uint64')
+    """
+    return dtype.stored if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+
+
+def host_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of elements in NumPy's arrays: of a dtype that NumPy has, itself.
+
+    Example:
+      >>> host_dtype(KEY)
+      dtype('V8')
+    """
+    return dtype.host if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+
+
+def readable(host: Any) -> Any:
+    """The elements of a NumPy array as devices store them: keys as integers, others as they are.
+
+    Example:
+      >>> readable(np.zeros(2, host_dtype(KEY)))
+      array([0, 0], dtype=uint64)
+    """
+    return host.view(KEY.stored) if host.dtype == KEY.host else host
+
+
+def no_numbers(operation: str, got: object) -> TypeError:
+    """The error for an operation on numbers that was given keys.
+
+    Args:
+      got: the aval of the keys.
+    """
+    return TypeError(
+        f"{operation}: expected numbers; got keys, {got}, which have no arithmetic\n"
+        "  fix: random.key_data(keys) gives their uint32 words; random.split and random.fold_in "
+        "make new keys"
+    )

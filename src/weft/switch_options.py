@@ -1,0 +1,115 @@
+"""Options of JAX's that are no switches of weft's, and options in a command line.
+
+A program sets the first as it sets switches. Knows names and values; knows nothing of `config.py`.
+"""
+
+import difflib
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+SETTLED: dict[str, Any] = {
+    "array": True,
+    "array_garbage_collection_guard": "allow",
+    "cpu_collectives_implementation": "gloo",
+    "dynamic_shapes": False,
+    "eager_pmap": True,
+    "enable_compilation_cache": True,
+    "enable_mlir": True,
+    "host_callback_inline": False,
+    "host_callback_outfeed": False,
+    "jit_pjit_api_merge": True,
+    "legacy_prng_key": "allow",
+    "new_checkpoint": True,
+    "parallel_functions_output_gda": False,
+    "pmap_shmap_merge": True,
+    "raise_persistent_cache_errors": False,
+    "sharding_in_types": False,
+    "softmax_custom_jvp": True,
+    "spmd_mode": "allow_jit",
+    "use_direct_linearize": True,
+    "use_shardy_partitioner": True,
+}
+"""Options of JAX's of which weft has one value, and always that one."""
+
+HINTS: frozenset[str] = frozenset(
+    [
+        "bcoo_cusparse_lowering",
+        "compiler_enable_remat_pass",
+        "cpu_enable_async_dispatch",
+        "cpu_enable_gloo_collectives",
+        "cuda_visible_devices",
+        "hlo_source_file_canonicalization_regex",
+        "include_full_tracebacks_in_locations",
+        "persistent_cache_enable_xla_caches",
+        "persistent_cache_min_compile_time_secs",
+        "persistent_cache_min_entry_size_bytes",
+        "pprint_use_color",
+        "rocm_visible_devices",
+        "traceback_in_locations_limit",
+        "tracer_error_num_traceback_frames",
+    ]
+)
+"""Options of JAX's about how its compiler, cache or texts work: any value, of no effect."""
+
+
+def plain(name: str) -> str:
+    """The name of an option without `jax_` or `weft_`."""
+    return name.removeprefix("jax_").removeprefix("weft_")
+
+
+def is_settled(name: str, value: Any) -> bool:
+    """True if an option of JAX's has that value in weft, or may have any.
+
+    Raises: ValueError: it has another one.
+    """
+    known = plain(name)
+    if known in SETTLED and value != SETTLED[known]:
+        raise ValueError(
+            f"config.update({name!r}): expected {SETTLED[known]!r}, as weft has it always; got "
+            f"{value!r}"
+        )
+    return known in SETTLED or known in HINTS
+
+
+def unknown(name: str, names: Collection[str]) -> AttributeError:
+    """The error for a switch that isn't there, with one that is spelled nearly so."""
+    near = difflib.get_close_matches(plain(name), names, 1)
+    cure = f"did you mean {near[0]!r}? " if near else ""
+    return AttributeError(
+        f"config: there is no switch {name!r}\n  fix: {cure}config.describe() lists all", name=name
+    )
+
+
+def in_command_line(
+    arguments: Sequence[str], is_flag: Callable[[str], bool]
+) -> Iterator[tuple[str, str]]:
+    """The options (name, value) of `--jax_name=value` and its like among arguments.
+
+    A flag may stand alone, as `--jax_name` or `--nojax_name`; the value of another option may be
+    the next argument. What comes after `--` is no option.
+    """
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            return
+        if not argument.startswith("-"):
+            continue
+        name, given, value = argument.lstrip("-").partition("=")
+        negated = name.startswith(("nojax_", "noweft_"))
+        name = name[2:] if negated else name
+        if not name.startswith(("jax_", "weft_")):
+            continue
+        if negated or (not given and is_flag(name)):
+            yield name, "false" if negated else "true"
+        else:
+            yield name, value if given else next(rest, "")
+
+
+def tell_absl(names: Collection[str], is_flag: Callable[[str], bool]) -> None:
+    """Has absl take these options for known ones, if the program uses absl."""
+    flags: Any = sys.modules.get("absl.flags")
+    for name in names if flags is not None else ():
+        if f"jax_{name}" not in flags.FLAGS:
+            define = flags.DEFINE_bool if is_flag(name) else flags.DEFINE_string
+            define(f"jax_{name}", None, "a switch of weft's")

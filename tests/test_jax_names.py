@@ -1,0 +1,94 @@
+"""A name that a namespace hasn't: what the error says of it."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import weft
+import weft.experimental
+import weft.lax
+import weft.random
+from weft import jax_names
+from weft.lazy import absent
+
+NAMES = [
+    (owner, name)
+    for owner, names in jax_names.NOT_YET.items()
+    for name in [*names.split(), "add_p"]
+    if not (name == "add_p" and owner != "weft.lax")
+]
+
+
+def there(path):
+    found = weft
+    for part in path.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found is not None
+
+
+@pytest.mark.parametrize(("owner", "name"), NAMES)
+def test_names_of_jax_say_that_they_are_not_there(owner, name):
+    message = str(absent(owner, name))
+    first, second, *_ = message.split("\n")
+    assert first == f"module {owner!r} has no attribute {name!r}"
+    own = f"{owner}.{name}".replace("weft", "jax", 1)
+    assert re.fullmatch(f"  {re.escape(own)} is (not in weft yet|left out of weft: .+)", second)
+
+
+@pytest.mark.parametrize("full", [*jax_names.INSTEAD, *jax_names.LEFT_OUT])
+def test_the_way_out_is_there(full):
+    owner, _, name = full.rpartition(".")
+    assert name in jax_names.NOT_YET[owner].split()
+    texts = [jax_names.INSTEAD.get(full, ""), jax_names.LEFT_OUT.get(full, "")]
+    for path in re.findall(r"weft(?:\.\w+)+", " ".join(texts)):
+        assert there(path), path
+
+
+def test_what_is_there_raises_nothing_of_it():
+    for owner, name in NAMES:
+        path = f"{owner}.{name}"
+        if there(path):
+            continue
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(sys.modules[owner], name)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "instead"),
+    [
+        ("weft", "sum", "weft.numpy.sum"),
+        ("weft", "normal", "weft.random.normal"),
+        ("weft.numpy", "jit", "weft.jit"),
+        ("weft.numpy", "psum", "weft.lax.psum"),
+        ("weft.lax", "where", "weft.numpy.where"),
+        ("weft.random", "tree_leaves", "weft.tree_util.tree_leaves"),
+        ("weft.experimental", "Mesh", "weft.sharding.Mesh"),
+    ],
+)
+def test_a_name_of_another_namespace(owner, name, instead):
+    assert str(absent(owner, name)).endswith(f"\n  fix: did you mean {instead}?")
+
+
+@pytest.mark.parametrize("name", ["__wrapped__", "_src", "no_such_thing"])
+def test_probes_get_a_plain_error(name):
+    error = absent("weft.numpy", name)
+    assert str(error) == f"module 'weft.numpy' has no attribute '{name}'"
+    assert (error.name, error.obj) == (name, weft.numpy)
+    assert not hasattr(weft.numpy, name)
+
+
+PRINTED = [
+    ("weft.numpy.summ", "'sum'"),
+    ("weft.jitt", "'jit'"),
+    ("weft.numpy.ones(3).summ()", "'sum'"),
+    ("weft.jit(lambda x: x.summ())(1.0)", "'sum'"),
+]
+
+
+def test_python_says_what_is_near_when_it_prints_the_error():
+    for program, near in PRINTED:
+        text = f"import weft\n{program}"
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        assert done.stderr.strip().endswith(f"Did you mean: {near}?"), done.stderr
