@@ -2,7 +2,8 @@
 
 The versions are those of pyproject.toml: the extras `bench` (jax) and `bench-torch`. The peer
 `newest` is weft itself in the environment of `make test-newest`, which has the newest jaxlib;
-`before` is weft of another checkout, which BENCH_BEFORE names, in this environment.
+`before` is weft of another checkout, which BENCH_BEFORE names, in this environment, and `numpy` the
+NumPy of this environment, alone.
 """
 
 import os
@@ -20,7 +21,7 @@ def python_of(peer: str) -> str:
 
     BENCH_PYTHON_JAX, BENCH_PYTHON_TORCH and BENCH_PYTHON_NEWEST name other interpreters.
     """
-    if peer in ("weft", "before"):
+    if peer in ("weft", "before", "numpy"):
         return sys.executable
     given = os.environ.get(f"BENCH_PYTHON_{peer.upper()}")
     if given:

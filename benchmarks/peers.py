@@ -1,7 +1,7 @@
 """The peers that are measured, each as a namespace with the same names. Knows no question.
 
 `np`, `jit`, `grad`, `value_and_grad`, `checkpoint`, `scan`, `array`, `ready` (waits for an array),
-`wait` (for a tree of arrays) and `package` itself; PyTorch has the eager ones only.
+`wait` (for a tree of arrays) and `package` itself; PyTorch and NumPy have the eager ones only.
 """
 
 import importlib
@@ -13,6 +13,8 @@ def load(name: str) -> SimpleNamespace:
     """The namespace of a peer; imports it."""
     if name == "torch":
         return _torch()
+    if name == "numpy":
+        return _numpy()
     module = "weft" if name in ("newest", "before") else name
     package = importlib.import_module(module)
     np = importlib.import_module(f"{module}.numpy")
@@ -29,6 +31,17 @@ def load(name: str) -> SimpleNamespace:
         array=np.array,
         ready=lambda x: x.block_until_ready(),
         wait=package.block_until_ready,
+    )
+
+
+def _numpy() -> SimpleNamespace:
+    numpy = importlib.import_module("numpy")
+    return SimpleNamespace(
+        name="numpy",
+        np=numpy,
+        array=lambda x: x.copy(),
+        ready=lambda x: x,
+        wait=lambda x: x,
     )
 
 

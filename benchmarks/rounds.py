@@ -3,12 +3,14 @@
 Knows processes and pipes; knows nothing of what a question asks.
 """
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,18 +85,31 @@ def fresh(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:
     for i in range(rounds):
         for case in module.CASES:
             for p in turned(peers, i):
-                done = subprocess.run(
-                    [python_of(p), WORKER, p, question, case],
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    env=variables(p, devices=devices_of(module)),
-                )
+                with busy(module.company(case) if hasattr(module, "company") else 0):
+                    done = subprocess.run(
+                        [python_of(p), WORKER, p, question, case],
+                        stdout=subprocess.PIPE,
+                        text=True,
+                        env=variables(p, devices=devices_of(module)),
+                    )
                 if done.returncode:
                     sys.exit(f"{question}: {case}: {p} failed")
                 for stage, measurement in json.loads(done.stdout.splitlines()[-1]).items():
                     row = found.setdefault(f"{case} {stage}".strip(), {q: [] for q in peers})
                     row[p].append(measurement)
     return found
+
+
+@contextlib.contextmanager
+def busy(count: int) -> Iterator[None]:
+    """A block beside which so many processes use the processor without end."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def whole(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:

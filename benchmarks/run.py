@@ -26,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 QUESTIONS = (
     "cold_start",
     "eager",
+    "company",
     "eager_grad",
     "eager_grad_first",
     "dispatch",
@@ -61,7 +62,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("questions", nargs="*", metavar="question", help=", ".join(QUESTIONS))
-    parser.add_argument("--peers", default="jax", help="jax, torch, newest, before; several with a comma")
+    parser.add_argument(
+        "--peers", default="jax", help="jax, torch, newest, before; several with a comma"
+    )
     parser.add_argument("--rounds", type=int, help="how many, for all questions")
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is written")
     options = parser.parse_args()
@@ -73,13 +76,15 @@ def main() -> None:
     if "before" in peers and "BENCH_BEFORE" not in os.environ:
         parser.error("--peers before needs BENCH_BEFORE, the folder of the other checkout")
     machine: dict[str, Any] = {"cpu": cpu(), "cores": os.cpu_count()}
-    machine["versions"] = {p: json.loads(versions(p)) for p in peers}
+    named = [*peers, *[p for m in modules.values() for p in getattr(m, "ALWAYS", ())]]
+    machine["versions"] = {p: json.loads(versions(p)) for p in named}
 
     data = HERE / "results.json"
     sections = json.loads(data.read_text()) if data.exists() else {}
     for question in options.questions or QUESTIONS:
         module = modules[question]
         asked = [p for p in peers if p in module.PEERS or p == "before"]
+        asked += [p for p in getattr(module, "ALWAYS", ()) if p not in asked]
         usual, quick = ROUNDS[module.KIND]
         count = options.rounds or (quick if options.quick else usual)
         found = KINDS[module.KIND](question, module, asked, count)

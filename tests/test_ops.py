@@ -103,3 +103,13 @@ def test_segments_that_dont_fit():
         ops.segment_sum(np.ones(3), np.zeros(3, int), -1)
     with pytest.raises(ValueError, match="bucket_size must be positive"):
         ops.segment_sum(np.ones(3), np.zeros(3, int), 1, bucket_size=0)
+
+
+@pytest.mark.parametrize("name", ["segment_sum", "segment_prod", "segment_max", "segment_min"])
+def test_a_scalar_stands_for_equal_slices(name):
+    ids = np.array([0, 2, 0, 2, 2])
+    function = getattr(ops, name)
+    expected = function(np.full(5, 3.0, "f"), ids, 3)
+    assert function(jnp.array(3.0), ids, 3).tolist() == expected.tolist()
+    assert weft.jit(lambda x: function(x, ids, 3))(3.0).tolist() == expected.tolist()
+    assert weft.grad(lambda x: ops.segment_sum(x, ids, 3)[2])(3.0) == 3.0

@@ -29,6 +29,7 @@ ALIASES = {
     "custom_derivatives.custom_gradient": "custom_gradient",
     "custom_derivatives.custom_jvp": "custom_jvp",
     "custom_derivatives.custom_vjp": "custom_vjp",
+    "jacobian": "jacrev",
 }
 
 
@@ -258,6 +259,7 @@ RESULTS = {  # the public name: (what is done with it, what comes of it)
     "devices": (lambda f: same_devices(f()), True),
     "dlpack.to_dlpack": (
         lambda f: onp.asarray(weft.dlpack.from_dlpack(f(np.asarray(X)))).tolist(), X.tolist()),
+    "effects_barrier": (lambda f: (called(weft.debug.callback, 2.0), f()), ([3.0], None)),
     "ensure_compile_time_eval": (lambda f: float(known_while_traced(f)), 6.0),
     "eval_shape": (
         lambda f: f(lambda x: {"y": x[:, None] + 1}, struct((3,), np.float32)),
@@ -266,6 +268,9 @@ RESULTS = {  # the public name: (what is done with it, what comes of it)
         found_collectives, ("all-reduce", (("f32", (1, 4)),), ("d",), 1)),
     "experimental.communication.predicted": (guessed, (0, True)),
     "experimental.communication.table": (written_table, [["all-reduce", "d", "8", "1"]]),
+    "lax.dtype": (
+        lambda f: [f(x).name for x in (1, 1.0, X, struct((), np.int8), np.ones(1, bool))],
+        ["int32", "float32", "float32", "int8", "bool"]),
     "experimental.host_callback.barrier_wait": (finished, [1.0]),
     "experimental.multihost_utils.assert_equal": (lambda f: f({"a": X}), None),
     "experimental.multihost_utils.broadcast_one_to_all": (

@@ -31,6 +31,9 @@ from .lazy import exports
 if TYPE_CHECKING:
     from . import (
         ad_checkpoint,
+        api_util,
+        core,
+        custom_batching,
         custom_derivatives,
         debug,
         distributed,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
         dtypes,
         errors,
         experimental,
+        export,
         extend,
         flatten_util,
         lax,
@@ -45,11 +49,16 @@ if TYPE_CHECKING:
         ops,
         random,
         sharding,
+        stages,
+        test_util,
+        tree,
         tree_util,
+        util,
     )
     from .core.array import Array
+    from .core.interface import typeof
     from .runtime.client import Device
-    from .transforms.callbacks import pure_callback
+    from .transforms.callbacks import effects_barrier, pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
     from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
@@ -58,7 +67,14 @@ if TYPE_CHECKING:
         custom_jvp,
         custom_vjp,
     )
-    from .transforms.derivatives import grad, hessian, jacfwd, jacrev, value_and_grad
+    from .transforms.derivatives import (
+        grad,
+        hessian,
+        jacfwd,
+        jacobian,
+        jacrev,
+        value_and_grad,
+    )
     from .transforms.devices.making import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -91,6 +107,16 @@ if TYPE_CHECKING:
         named_scope,
     )
     from .transforms.vmap import vmap
+    from .tree_util import (
+        tree_all,
+        tree_flatten,
+        tree_leaves,
+        tree_map,
+        tree_reduce,
+        tree_structure,
+        tree_transpose,
+        tree_unflatten,
+    )
 
 __version__ = "0.1.0"
 
@@ -99,6 +125,7 @@ __all__ = [
     "Device",
     "ShapeDtypeStruct",
     "ad_checkpoint",
+    "api_util",
     "block_until_ready",
     "check_tracer_leaks",
     "checking_leaks",
@@ -106,6 +133,8 @@ __all__ = [
     "checkpoint_policies",
     "closure_convert",
     "config",
+    "core",
+    "custom_batching",
     "custom_derivatives",
     "custom_gradient",
     "custom_jvp",
@@ -127,6 +156,7 @@ __all__ = [
     "distributed",
     "dlpack",
     "dtypes",
+    "effects_barrier",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -134,11 +164,13 @@ __all__ = [
     "errors",
     "eval_shape",
     "experimental",
+    "export",
     "extend",
     "flatten_util",
     "grad",
     "hessian",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jit",
     "jvp",
@@ -166,11 +198,24 @@ __all__ = [
     "remat",
     "shard_map",
     "sharding",
+    "stages",
+    "test_util",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
     "transfer_guard_host_to_device",
+    "tree",
+    "tree_all",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_reduce",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
     "tree_util",
+    "typeof",
+    "util",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -181,8 +226,9 @@ __getattr__, __dir__ = exports(
     __name__,
     {
         "core.array": ("Array",),
+        "core.interface": ("typeof",),
         "runtime.client": ("Device",),
-        "transforms.callbacks": ("pure_callback",),
+        "transforms.callbacks": ("effects_barrier", "pure_callback"),
         "transforms.checkpointing": (
             "checkpoint",
             "checkpoint_policies",
@@ -199,6 +245,7 @@ __getattr__, __dir__ = exports(
             "grad",
             "hessian",
             "jacfwd",
+            "jacobian",
             "jacrev",
             "value_and_grad",
         ),
@@ -239,9 +286,22 @@ __getattr__, __dir__ = exports(
         ),
         "transforms.devices.shard_map": ("shard_map",),
         "transforms.vmap": ("vmap",),
+        "tree_util": (
+            "tree_all",
+            "tree_flatten",
+            "tree_leaves",
+            "tree_map",
+            "tree_reduce",
+            "tree_structure",
+            "tree_transpose",
+            "tree_unflatten",
+        ),
     },
     modules=(
         "ad_checkpoint",
+        "api_util",
+        "core",
+        "custom_batching",
         "custom_derivatives",
         "debug",
         "distributed",
@@ -249,6 +309,7 @@ __getattr__, __dir__ = exports(
         "dtypes",
         "errors",
         "experimental",
+        "export",
         "extend",
         "flatten_util",
         "lax",
@@ -256,6 +317,10 @@ __getattr__, __dir__ = exports(
         "ops",
         "random",
         "sharding",
+        "stages",
+        "test_util",
+        "tree",
         "tree_util",
+        "util",
     ),
 )

@@ -494,6 +494,12 @@ debug = Switch(
     "",
     "what to print as it happens, comma-separated: jaxpr, hlo, retrace, tier",
 )
+keep_host_memory = Switch(
+    "keep_host_memory",
+    flag,
+    True,
+    "glibc keeps up to 64 MB of freed memory for the next arrays; read at the first operation",
+)
 
 
 def transfer_guard(level: str) -> Any:

@@ -154,7 +154,7 @@ def segment_sum(
     """Sums of the slices of an array that have the same number.
 
     Args:
-      data: array [n, …].
+      data: array [n, …], or a scalar, which stands for n equal ones.
       segment_ids: integers [n]: the segment that each slice belongs to, in any order. Slices whose
         number is negative, or not below `num_segments`, belong to none.
       num_segments: how many there are; by default one more than the highest number, which must
@@ -266,7 +266,9 @@ def over_segments(
     x, ids = np.asarray(data), np.asarray(segment_ids)
     if not dtypes.is_integer(ids.dtype):
         raise TypeError(f"{name}: segment_ids must be integers; got {ids.aval}")
-    if not x.ndim or ids.shape != x.shape[:1]:
+    if not x.ndim:  # each segment number stands for the same scalar
+        x = np.broadcast_to(x, ids.shape[:1])
+    if ids.shape != x.shape[:1]:
         raise ValueError(
             f"{name}: expected a segment number for each slice along the first axis of data, "
             f"{x.aval}; got {ids.aval}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from .tree_flatten import flattener_of
+from .tree_flattening import flattener_of
 from .tree_paths import FlattenedIndexKey, GetAttrKey
 from .treedef import Kind, enter, kind_of_type
 

@@ -7,7 +7,7 @@ namedtuples, OrderedDicts, defaultdicts, and registered types. Only direct insta
 subclass of a node type is a leaf until it is registered.
 
     treedef.py            structures and the registry
-    tree_flatten.py       flattening, fast
+    tree_flattening.py    flattening, fast
     tree_code.py          functions made for one structure
     tree_paths.py         paths, and errors that name one
     tree_registration.py  making classes nodes
@@ -19,7 +19,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .tree_flatten import flatten
+from .tree_flattening import flatten
 from .tree_paths import (
     DictKey,
     FlattenedIndexKey,
@@ -78,6 +78,7 @@ __all__ = [
     "tree_map",
     "tree_map_with_path",
     "tree_reduce",
+    "tree_reduce_associative",
     "tree_structure",
     "tree_transpose",
     "tree_unflatten",
@@ -191,6 +192,37 @@ def tree_reduce(
     if initializer is _NOTHING:
         return functools.reduce(function, leaves)
     return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _NOTHING,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """Combines the leaves in pairs, and the results in pairs: a tree of logarithmic depth.
+
+    Args:
+      operation: associative; takes two leaves.
+      tree: the leaves are combined in their order.
+      identity: the result for a tree without leaves; combined with nothing otherwise.
+      is_leaf: called on each node on the way down; True makes it a leaf.
+    Raises: TypeError: no leaves, and no identity.
+    Example:
+      >>> tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", {"b": "b", "c": "c"}, "d"])
+      '((ab)(cd))'
+    """
+    parts = flatten(tree, is_leaf)[0]
+    if not parts:
+        if identity is _NOTHING:
+            raise TypeError("tree_reduce_associative: a tree without leaves needs an identity")
+        return identity
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        rest = parts[len(parts) // 2 * 2 :]
+        parts = [operation(x, y) for x, y in pairs] + rest
+    return parts[0]
 
 
 def tree_transpose(

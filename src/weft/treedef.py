@@ -1,7 +1,7 @@
 """The structure of a pytree as a value, and the registry of node types.
 
 Knows nothing of arrays: whatever has an unregistered type is a leaf. Flattening is in
-`tree_flatten.py`, the text of errors in `tree_paths.py`.
+`tree_flattening.py`, the text of errors in `tree_paths.py`.
 
 A *treedef* is what is left of a tree without its leaves: a kind of node, the node's data (the keys
 of a dict, …) and one treedef a child. Structures made of plain containers are interned, so that
@@ -35,7 +35,7 @@ KINDS: dict[type, Kind | None] = {}
 Flattener: TypeAlias = "Callable[[Any, list[Any]], PyTreeDef]"
 
 FLATTENERS: dict[type, Flattener | None] = {}
-"""Their flatteners, None for those of leaves (`tree_flatten.py`)."""
+"""Their flatteners, None for those of leaves (`tree_flattening.py`)."""
 
 # The kind of a class is an attribute of the class, so that it lives as long as that; the tables are
 # only the fast way to it.
@@ -277,6 +277,11 @@ class PyTreeDef:
             leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise self.wrong_count(leaves)
+        kind = self.kind
+        if kind is None:
+            return leaves[0]
+        if self.num_nodes == self.num_leaves + 1:  # the children are the leaves
+            return kind.unflatten(self.data, [*leaves])
         return _build(self, iter(leaves))
 
     def wrong_count(self, leaves: Any) -> ValueError:

@@ -25,6 +25,8 @@ CASES = [
     unary(p.expm1, np.expm1, X),
     unary(p.log, np.log, POSITIVE),
     unary(p.log1p, np.log1p, POSITIVE),
+    Case(p.log2, POSITIVE, oracle=np.log2, dtypes=FLOATS, elementwise=True),
+    Case(p.log10, POSITIVE, oracle=np.log10, dtypes=FLOATS, elementwise=True),
     unary(p.logistic, logistic, X),
     Case(
         p.logistic,

@@ -1,8 +1,11 @@
 """Reductions: any computation, errors, derivatives at ties and zeros."""
 
+import operator
+
 import numpy as np
 import pytest
 
+import weft
 from weft import grad, jit, lax, make_jaxpr, vmap
 from weft.config import eager_tier
 
@@ -162,3 +165,11 @@ def test_complex_extremes_are_lexicographic():
         with eager_tier(tier):
             assert lax.reduce_max(z, (0,)).item() == 1 + 3j
             assert lax.reduce_min(z, (0,)).item() == -1 + 9j
+
+
+@pytest.mark.parametrize("by", [operator.mul, lax.mul, operator.add, lax.add, lax.max])
+def test_a_strong_initial_value_makes_a_strong_result_in_every_tier(by):
+    weak = weft.numpy.full(3, 2)
+    assert weak.weak_type
+    reduced = lambda x: lax.reduce(x, np.int32(1), by, (0,))  # noqa: E731
+    assert not any(f(weak).weak_type for f in (reduced, reduced, weft.jit(reduced)))

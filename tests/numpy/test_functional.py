@@ -151,9 +151,22 @@ def test_vectorize():
         (lambda: np.convolve(P, P, "other"), "mode must be"),
         (lambda: np.gradient(X[:1]), "fewer than two elements"),
         (lambda: np.diff(X, -1), "must not be negative"),
-        (lambda: np.polyval(X, 2.0), "coefficients have one axis"),
+        (lambda: np.polyadd(X, P), "coefficients have one axis"),
     ],
 )
 def test_errors(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+@pytest.mark.parametrize("axis", [-2, -1])
+def test_trapezoid_along_an_axis_of_coordinates_of_fewer_axes(axis):
+    y, x = RNG.random((2, 3, 3)).astype("f"), RNG.random((3, 3)).cumsum(axis).astype("f")
+    agree("trapezoid", y, x, axis=axis)
+
+
+def test_polyval_of_several_polynomials():
+    several = RNG.random((3, 5)).astype("f")
+    agree("polyval", several, X)
+    agree("polyval", several, onp.float32(2))
+    agree("polyval", several[:, :1], X[0])

@@ -183,3 +183,34 @@ def test_weak_types_are_kept():
     assert np.sum(weak).weak_type
     assert np.mean(weak).weak_type
     assert np.max(weak).weak_type
+
+
+NUMBERS = onp.array([[3.7, -2.7, 1.5], [0.0, -7.9, 5.2]], "f")
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("dtype", ["int32", "int16", "bool", "float16", "complex64"])
+@pytest.mark.parametrize("name", ["mean", "sum", "prod", "cumsum", "cumprod"])
+def test_dtype_is_that_of_the_computation(name, dtype, axis):
+    expected = getattr(onp, name)(NUMBERS, axis=axis, dtype=dtype)
+    for run in (lambda f: f(NUMBERS), lambda f: weft.jit(f)(NUMBERS)):
+        found = run(lambda x: getattr(np, name)(x, axis=axis, dtype=dtype))
+        assert found.dtype == expected.dtype
+        tolerance = 1e-2 if dtype == "float16" else 1e-6
+        onp.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_whole_means_with_a_mask():
+    mask = NUMBERS > 0
+    expected = onp.mean(NUMBERS, axis=1, dtype="int32", where=mask)
+    assert np.mean(NUMBERS, axis=1, dtype="int32", where=mask).tolist() == expected.tolist()
+    assert np.nanprod(NUMBERS, dtype=bool).tolist() is bool(onp.nanprod(NUMBERS, dtype=bool))
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_variances_of_a_complex_dtype(name):
+    for x in (NUMBERS, COMPLEX):
+        expected = getattr(onp, name.removeprefix("nan"))(x, dtype="complex64")
+        found = getattr(np, name)(x, dtype="complex64")
+        assert found.dtype == onp.complex64
+        onp.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -13,7 +13,9 @@ HOLES: dict[str, dict[str, str]] = {
         "runs any program of scalars: XLA only": "reduce reduce_window",
         "is about devices: XLA, or a transfer": "sharding_constraint",
         "runs native code, which XLA calls": "ffi_call",
+        "runs StableHLO, of which nothing else is known": "call_exported",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
+        "raises where it is known that it fails: see `check_p`": "check",
         "is between the elements of an axis: vmap turns it into other operations": (
             "all_gather all_to_all axis_index pmax pmin ppermute psum psum_scatter psum_shared "
             "share"
@@ -24,6 +26,7 @@ HOLES: dict[str, dict[str, str]] = {
         "its operand is always boolean or an integer": "reduce_and reduce_or reduce_xor",
         "makes numbers from none": "iota",
         "runs native code, of which nothing is known": "ffi_call",
+        "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "a step between neighbouring floats has no derivative": "nextafter",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
     },
@@ -41,7 +44,7 @@ HOLES: dict[str, dict[str, str]] = {
         "not linear; its jvp multiplies the tangent by a known value": (
             "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh "
             "digamma erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow "
-            "lgamma log log1p logaddexp logistic polygamma pow random_gamma_grad "
+            "lgamma log log10 log1p log2 logaddexp logistic polygamma pow random_gamma_grad "
             "regularized_incomplete_beta rem rsqrt sin sinh sqrt square tan tanh zeta"
         ),
         "chooses; its jvp selects from the tangent": (
@@ -53,7 +56,9 @@ HOLES: dict[str, dict[str, str]] = {
         "not linear; its jvp combines elements pairwise": "reduce reduce_window",
         "runs Python code, of which nothing is known": "pure_callback io_callback",
         "runs native code, of which nothing is known": "ffi_call",
+        "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "has no operand": "iota axis_index",
+        "has no result": "check",
         "its rules replace it before anything is transposed: a linear program is left": (
             "custom_jvp_call custom_vjp_call"
         ),
@@ -71,6 +76,7 @@ HOLES: dict[str, dict[str, str]] = {
         "its derivative rule is that of the whole function: no part has one": (
             "custom_jvp_call custom_vjp_call linear_solve"
         ),
+        "its batching rule is that of the whole function: no part has one": "custom_vmap_call",
         "is linear: it is nothing that is computed again": "custom_pullback",
     },
     "vary": {
@@ -82,13 +88,14 @@ HOLES: dict[str, dict[str, str]] = {
     "resolve": {
         "is written out if anything asks inside": "call",
         "reduce_axes can't ask inside: which values vary there isn't followed": (
-            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_pullback "
-            "linear_solve"
+            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_vmap_call "
+            "custom_pullback linear_solve"
         ),
     },
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "has no operand that could be batched": "iota axis_index",
+        "runs StableHLO, of which nothing else is known": "call_exported",
     },
 }
 

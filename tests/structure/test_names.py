@@ -19,6 +19,10 @@ SAME = {
     "local_devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
     "process_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
     "process_index": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
+    "sequential_vmap": (
+        {"higher_order.sequential", "transforms.custom_batching"},
+        "the public function, and the loop that it is",
+    ),
     "jvp": ({"interpreters.jvp", "transforms.linear_maps"}, _TRACES),
     "linearize": ({"interpreters.linearize", "transforms.linear_maps"}, _TRACES),
 }

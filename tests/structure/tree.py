@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "weft"
 # its own folder or from lower rungs; folders and modules on one rung don't know each other, but on
 # the first (plain modules, held acyclic below) and the last (applications).
 RUNGS = (
-    "typing dtypes extended_dtypes tree_util treedef tree_flatten tree_code tree_paths "
+    "typing dtypes extended_dtypes tree tree_util treedef tree_flattening tree_code tree_paths "
     "tree_registration config scope sharding switch_values switch_state errors lazy",
     "core stablehlo",
     "runtime primitives",
@@ -25,9 +25,10 @@ RUNGS = (
     "transforms",
     "lax",
     "numpy",
-    "random shapes flatten_util dlpack ad_checkpoint custom_derivatives",
-    "nn scipy image ops debug profiler extend",
-    "experimental fastmath",
+    "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages "
+    "export",
+    "nn scipy image ops debug profiler extend test_util util",
+    "experimental fastmath api_util",
     "layers",
     "optimizers data training decoding models cli info",
 )

@@ -18,11 +18,12 @@ from .placement import ANYWHERE, Placement
 
 
 class Aval:
-    """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
+    """Shape, dtype and weak type of an array. Equal avals are one object: `is` compares them.
 
-    A weak aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True
-    for floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO
-    type, kept here by `weft.stablehlo.types` once written. An aval is also the type
+    `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
+    aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
+    floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO type,
+    kept here by `weft.stablehlo.types` once written. An aval is also the type
     (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
     attribute since every array that is made reads it.
     """
@@ -40,6 +41,9 @@ class Aval:
     inexact: bool
     text: str | None
     aval: "Aval"
+
+    def __new__(cls, shape: Iterable[int], dtype: Any, weak_type: bool = False) -> "Aval":
+        return aval(tuple(shape), np.dtype(dtype), weak_type)
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -101,7 +105,7 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape = tuple(int(n) for n in shape)
     parts = shape, dtype if is_extended(dtype) else np.dtype(dtype), bool(weak_type)
-    made = Aval()
+    made = object.__new__(Aval)
     made.aval = made
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None

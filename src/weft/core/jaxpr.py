@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from .array import Array
 from .aval import Aval
 from .derived import derived
+from .open_jaxpr import JaxprEqn, OpenJaxpr
 from .printing import jaxpr_text
 from .source_location import SourceLocation, at_location
 from .trace import Params, Trace
@@ -117,14 +118,19 @@ class Jaxpr:
         return [v.aval for v in self.outvars]
 
     @property
-    def eqns(self) -> list[Equation]:
-        """The equations."""
-        return self.equations
+    def eqns(self) -> list[JaxprEqn]:
+        """The equations, as other people's interpreters read them."""
+        return [JaxprEqn(e) for e in self.equations]
 
     @property
-    def jaxpr(self) -> "Jaxpr":
-        """The program itself: a jaxpr carries its constants."""
-        return self
+    def jaxpr(self) -> OpenJaxpr:
+        """The program without the values of its constants."""
+        return OpenJaxpr(self)
+
+    @property
+    def literals(self) -> list[Any]:
+        """The values of the constants."""
+        return self.consts
 
     def without_consts(self) -> "Jaxpr":
         """The same program with its constants as leading inputs."""
@@ -165,7 +171,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
         return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
-    for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
+    uses = last_uses(jaxpr) if len(jaxpr.equations) > 1 else ((),)  # all go at the end
+    for equation, dead in zip(jaxpr.equations, uses, strict=False):
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:

@@ -167,6 +167,15 @@ class Primitive:
             note_user_line(error)
             raise
 
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """The same as a call."""
+        return self(*args, **params)
+
+    @property
+    def multiple_results(self) -> bool:
+        """True if the primitive has several outputs."""
+        return self.multiple
+
     def __repr__(self) -> str:
         return self.name
 

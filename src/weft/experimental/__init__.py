@@ -5,13 +5,27 @@ from typing import TYPE_CHECKING
 from ..lazy import exports
 
 if TYPE_CHECKING:
-    from . import communication, host_callback, multihost_utils, pjit, prefetch, shard_map
+    from . import (
+        checkify,
+        communication,
+        host_callback,
+        mesh_utils,
+        multihost_utils,
+        pjit,
+        prefetch,
+        shard_map,
+    )
     from .callbacks import io_callback
+    from .precision import disable_x64, enable_x64
 
 __all__ = [
+    "checkify",
     "communication",
+    "disable_x64",
+    "enable_x64",
     "host_callback",
     "io_callback",
+    "mesh_utils",
     "multihost_utils",
     "pjit",
     "prefetch",
@@ -20,6 +34,15 @@ __all__ = [
 
 __getattr__, __dir__ = exports(
     __name__,
-    {"callbacks": ("io_callback",)},
-    modules=("communication", "host_callback", "multihost_utils", "pjit", "prefetch", "shard_map"),
+    {"callbacks": ("io_callback",), "precision": ("disable_x64", "enable_x64")},
+    modules=(
+        "checkify",
+        "communication",
+        "host_callback",
+        "mesh_utils",
+        "multihost_utils",
+        "pjit",
+        "prefetch",
+        "shard_map",
+    ),
 )

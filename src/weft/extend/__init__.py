@@ -15,7 +15,7 @@ from ..interpreters.linearize import LinearMap, linearize
 from ..interpreters.stage import stage
 from ..interpreters.transpose import backward
 from ..primitives.families import comparison, nary, unary
-from . import ffi
+from . import core, ffi, linear_util
 
 __all__ = [
     "Aval",
@@ -35,10 +35,12 @@ __all__ = [
     "backward",
     "batch",
     "comparison",
+    "core",
     "current",
     "ffi",
     "is_linear",
     "jvp",
+    "linear_util",
     "linearize",
     "literal",
     "nary",

@@ -18,7 +18,7 @@ from ..core.source_location import location_of
 from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
 from ..primitives.slicing import slice_
-from ..primitives.structural import broadcast_in_dim, reshape
+from ..primitives.structural import broadcast_in_dim, full, reshape
 from ..scope import within_axis
 from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
@@ -83,12 +83,22 @@ class BatchTrace(Trace):
             raise errors.MissingRuleError(
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
+        if not (self.size or own or primitive.may_act or primitive.takes_axis):
+            return self.nothing(primitive, args, params)
         axis = self.axis if own or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule
         result = under(self.outside, named, values, batched, axis)
         if primitive.multiple:
             return [r.value if r.__class__ is Shared else BatchTracer(self, r) for r in result]
         return result.value if result.__class__ is Shared else BatchTracer(self, result)
+
+    def nothing(self, primitive: Primitive, args: Sequence[Any], params: Params) -> Any:
+        """The outputs of no application at all, for a batch of size 0. Rules divide lengths by the
+        size, and read one element of a batch."""
+        out = primitive.out(args, params)
+        avals = [a.update(shape=(0, *a.shape)) for a in (out if primitive.multiple else [out])]
+        made = under(self.outside, lambda: [BatchTracer(self, full(a, 0)) for a in avals])
+        return made if primitive.multiple else made[0]
 
     def bind_custom(
         self,

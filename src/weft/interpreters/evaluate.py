@@ -6,6 +6,7 @@ Fills the first of the two hooks: the base trace.
 import contextvars
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,13 +22,16 @@ from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
-from ..runtime import buffer as buffers, client
+from ..runtime import buffer as buffers, client, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
 T = TypeVar("T")
+
+
+type_of = attrgetter("type")
 
 
 class EvaluateTrace(Trace):
@@ -38,7 +42,7 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = caches.now[primitive.kernels][(params, *[a.type for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *map(type_of, args))]
         except KeyError:
             if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
                 return self.execute(primitive, args, params, out)
@@ -200,5 +204,6 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T
 base = current.base
 base.__class__ = EvaluateTrace
 eager_tiers.machine.find_accelerator = client.has_accelerator
+host_memory.keep()
 if watched() and "weft.interpreters.debugging.watch" not in sys.modules:  # it would load this one
     watch()  # the environment said so, and nothing was turned

@@ -264,8 +264,11 @@ def reduce(
     if name is None or xs[0].dtype != inits[0].dtype or inits[0].ndim:
         results = any_reduction.reduce(*xs, *inits, jaxpr=jaxpr, axes=axes)
         return tree.unflatten(results)
-    result = reduction.BY_MONOID[name](xs[0], axes=axes)
-    if not is_number(inits[0], reduction.IDENTITIES[name](xs[0].dtype)):
+    x = xs[0]
+    if x.aval.weak_type and not inits[0].aval.weak_type:
+        x = structural.convert_element_type(x, dtype=x.dtype, weak_type=False)
+    result = reduction.BY_MONOID[name](x, axes=axes)
+    if not is_number(inits[0], reduction.IDENTITIES[name](x.dtype)):
         result = jaxpr.equations[0].primitive(inits[0], result)
     return tree.unflatten([result])
 

@@ -4,6 +4,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .. import errors
 from ..core.value import Value
 from .promotion import noted
@@ -11,7 +13,7 @@ from .promotion import noted
 
 def one_axis(name: str, axis: Any, of: Any, argument: str = "axis") -> int:
     """An axis of an array (or of so many axes) counted from the front."""
-    i = whole_number(name, axis, argument)
+    i = axis if axis.__class__ is int else no_bool(name, axis, argument)
     ndim = of if of.__class__ is int else of.ndim
     if not -ndim <= i < ndim:
         what = f"{of.aval}, which has" if isinstance(of, Value) else "an array with"
@@ -31,7 +33,7 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
     """Several axes counted from the front: one, a sequence of them, or all for `None`."""
     if axis is None:
         return tuple(range(of if of.__class__ is int else of.ndim))
-    if isinstance(axis, (tuple, list)):
+    if isinstance(axis, SEQUENCES):
         axes = tuple([one_axis(name, a, of, argument) for a in axes_of(axis)])
         if len(set(axes)) != len(axes):
             raise noted(ValueError(f"{name}: {argument} names an axis twice: {tuple(axis)}"))
@@ -41,7 +43,18 @@ def all_axes(name: str, axis: Any, of: Any, argument: str = "axis") -> tuple[int
 
 def axes_of(axis: Any) -> Any:
     """A sequence of axes from one, or from a sequence."""
-    return axis if isinstance(axis, (tuple, list)) else (axis,)
+    return axis if isinstance(axis, SEQUENCES) else (axis,)
+
+
+SEQUENCES = (tuple, list, range)
+"""What several axes are given as."""
+
+
+def no_bool(name: str, x: Any, argument: str) -> int:
+    """As `whole_number`; refuses True and False, which are neither axes nor lengths."""
+    if isinstance(x, (bool, np.bool_)):
+        raise noted(TypeError(f"{name}: {argument} must be an int; got the boolean {x}"))
+    return whole_number(name, x, argument)
 
 
 def whole_number(name: str, x: Any, argument: str) -> int:
@@ -73,9 +86,9 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
         else:
             return shape  # type: ignore[no-any-return]
     if isinstance(shape, Iterable) and not (isinstance(shape, Value) and not shape.ndim):
-        lengths = tuple([whole_number(name, n, f"a length in {argument}") for n in shape])
+        lengths = tuple([no_bool(name, n, f"a length in {argument}") for n in shape])
     else:
-        lengths = (whole_number(name, shape, argument),)
+        lengths = (no_bool(name, shape, argument),)
     for n in lengths:
         if n < 0:
             raise noted(

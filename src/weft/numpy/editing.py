@@ -1,10 +1,11 @@
-"""Elements inserted and deleted at places known when the function is traced."""
+"""Elements inserted and deleted."""
 
 from typing import Any
 
 import numpy as np
 
-from ..core.array import Array
+from .. import dtypes
+from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
 from ..primitives import comparison, selection, structural
@@ -16,6 +17,7 @@ from .joining import concatenate
 from .promotion import cast, value
 from .ranges import known
 from .shapes import ravel
+from .sorting import argsort, searchsorted
 
 __all__ = ["delete", "insert"]
 
@@ -74,13 +76,39 @@ def delete(
     return take_known(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
 
 
+def _traced_places(obj: Any, n: int) -> Any:
+    """Run-time indices, none negative, none above `n`."""
+    if dtypes.is_bool(obj.dtype):
+        known("insert", obj, "obj")  # a mask says how many: it is refused
+    if not dtypes.is_integer(obj.dtype):
+        raise TypeError(f"insert: obj must be integers, booleans or a slice; got {obj.aval}")
+    places = cast(obj, dtypes.default_int())
+    zero, end = literal(0, places.dtype), literal(n, places.dtype)
+    places = selection.select_n(comparison.lt(places, zero), places, places + end)
+    return selection.clamp(zero, places, end)
+
+
+def _merged(places: Any, n: int, count: int) -> Any:
+    """For each element of the result of `insert`, its index in the array with the new values
+    behind it."""
+    line = from_numpy(np.arange(n + count, dtype=places.dtype))
+    if not count:
+        return line
+    order = argsort(places)
+    at = gather_along(places, order) + from_numpy(np.arange(count, dtype=places.dtype))
+    before = cast(searchsorted(at, line), places.dtype)  # the new ones in front of each
+    is_new = comparison.eq(gather_along(at, before), line)
+    return selection.select_n(is_new, line - before, gather_along(order, before) + n)
+
+
 @located
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Array:
     """An array with values put in before some places along an axis.
 
     Args:
       arr: array of any shape.
-      obj: an index, indices, or a slice, counted in `arr`; known when the function is traced.
+      obj: an index, indices, or a slice, counted in `arr`. Traced ones that are out of range are
+        moved inside; booleans and slices must be known when the function is traced.
       values: array that broadcasts to what goes in.
       axis: one axis; None flattens the array first.
     Returns: array with a longer axis, of the dtype of `arr`.
@@ -94,12 +122,18 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
         x, axis = ravel(x), 0
     i = one_axis("insert", axis, x)
     n = x.shape[i]
-    places, single = _places("insert", obj, n)
-    if ((places < -n) | (places > n)).any():
-        raise IndexError(
-            f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}"
-        )
-    places = np.where(places < 0, places + n, places)
+    if isinstance(obj, (list, tuple)) and any([isinstance(k, Value) for k in obj]):
+        obj = array(obj)
+    traced = isinstance(obj, Value) and obj.concrete() is None
+    if traced:
+        places, single = _traced_places(obj, n), obj.ndim == 0
+    else:
+        places, single = _places("insert", obj, n)
+        if ((places < -n) | (places > n)).any():
+            raise IndexError(
+                f"insert: index {places.tolist()} is out of range for axis {i} of {x.aval}"
+            )
+        places = np.where(places < 0, places + n, places)
     new: Any = (
         array(values) if isinstance(values, (list, tuple)) else value("insert", values, "values")
     )
@@ -109,12 +143,14 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     if single:
         new = structural.move_axis(new, 0, i)  # NumPy's rule: the first axis runs along `axis`
         count = new.shape[i]
-        places = np.full(count, int(places))
+        places = structural.widen(places, (count,)) if traced else np.full(count, int(places))
     else:
         places = places.reshape(-1)
         count = len(places)
     shape = tuple([count if k == i else m for k, m in enumerate(x.shape)])
     new = structural.widen(new, shape)
+    if traced:
+        return gather_along(concatenate([x, new], i), _merged(places, n, count), i)  # type: ignore[no-any-return]
     order = np.argsort(places, kind="stable")
     at = places[order] + np.arange(count)
     source = np.zeros(n + count, int)

@@ -1,7 +1,9 @@
 """einsum: letters to axes, and the order of pairwise products. Each product is one dot_general."""
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,19 +11,22 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array
 from ..core.source import located
+from ..lax.contraction import dot_general
 from ..primitives import arithmetic, structural
 from ..primitives.contraction import narrower
 from ..typing import DTypeLike
+from .axes import SEQUENCES, whole_number
 from .creation import wanted_dtype
 from .matrices import _diagonal
 from .plans import composite
 from .products import contracted
 from .promotion import cast, no_out, promote_values, value
-from .reductions import sum
+from .reductions import any as some, sum
 
 __all__ = ["einsum", "einsum_path"]
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in the order of the output
+_MORE = 0x4E00  # further letters, in order too
 Terms = list[str]
 
 
@@ -32,7 +37,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), list(operands[1:])
     else:
-        text, arrays = _spelled(operands)
+        text, arrays = _spelled(name, operands)
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(arrays):
@@ -40,12 +45,11 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
             f"{name}: subscripts {text!r} are for {len(terms)} operands; got {len(arrays)}"
         )
     ranks = [np.ndim(a) if not hasattr(a, "ndim") else a.ndim for a in arrays]
-    free = [c for c in _LETTERS if c not in text]
     dots = 0
     for term, rank in zip(terms, ranks, strict=True):
         if "..." in term:
             dots = max(dots, rank - len(term.replace("...", "")))
-    spelled = "".join(free[:dots])
+    spelled = "".join(itertools.islice((c for c in _letters() if c not in text), dots))
     full = []
     for i, (term, rank) in enumerate(zip(terms, ranks, strict=True)):
         if "..." in term:
@@ -56,7 +60,7 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
                     f"({rank})"
                 )
             term = term.replace("...", spelled[dots - count :] if count else "")
-        if not all(c in _LETTERS for c in term):
+        if term and not term.isalpha():
             raise ValueError(
                 f"{name}: subscripts are letters, commas, '...' and '->'; got {text!r}"
             )
@@ -79,17 +83,33 @@ def parsed(name: str, operands: tuple[Any, ...]) -> tuple[Terms, str, list[Any]]
     return full, output, arrays
 
 
-def _spelled(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _spelled(name: str, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """Subscripts as letters from lists of numbers after each operand."""
     pairs = list(operands)
     output = pairs.pop() if len(pairs) % 2 else None
     arrays, lists = pairs[0::2], pairs[1::2]
+    for i, labels in enumerate([*lists, () if output is None else output]):
+        if not isinstance(labels, SEQUENCES):
+            raise TypeError(
+                f"{name}: expected a list of numbers for the axes of operand {i}; got "
+                f"{type(labels).__name__}\n  fix: {name}('ij,jk->ik', a, b), or "
+                f"{name}(a, [0, 1], b, [1, 2], [0, 2])"
+            )
+    rows = [
+        [n if n is Ellipsis else whole_number(name, n, "a label") for n in labels]
+        for labels in [*lists, () if output is None else output]
+    ]
+    distinct = sorted({n for row in rows for n in row if n is not Ellipsis})
+    names = dict(zip(distinct, _letters(), strict=False))
+    spelled = ["".join(["..." if n is Ellipsis else names[n] for n in row]) for row in rows]
+    text = ",".join(spelled[:-1])
+    return (text if output is None else f"{text}->{spelled[-1]}"), arrays
 
-    def letters(numbers: Any) -> str:
-        return "".join("..." if n is Ellipsis else _LETTERS[int(n)] for n in numbers)
 
-    text = ",".join(map(letters, lists))
-    return (text if output is None else f"{text}->{letters(output)}"), arrays
+def _letters() -> Iterator[str]:
+    """As many letters as there are, in order."""
+    yield from _LETTERS
+    yield from map(chr, itertools.count(_MORE))
 
 
 def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
@@ -102,7 +122,7 @@ def sizes_of(name: str, terms: Terms, shapes: Sequence[Any]) -> dict[str, int]:
                 raise ValueError(
                     f"{name}: axis {c!r} has length {known}, and length {n} in operand {i}"
                 )
-            sizes[c] = max(known, n)
+            sizes[c] = n if known == 1 else known
     return sizes
 
 
@@ -135,7 +155,7 @@ def greedy(terms: Terms, output: str, sizes: dict[str, int]) -> list[tuple[int, 
 
 def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> list[tuple[int, ...]]:
     if isinstance(optimize, (list, tuple)) and not isinstance(optimize, str):
-        return [tuple(step) for step in optimize if step != "einsum_path"]
+        return _checked(name, [step for step in optimize if step != "einsum_path"], len(terms))
     if optimize is False:
         path: list[tuple[int, ...]] = []
         count = len(terms)
@@ -155,6 +175,25 @@ def _path(name: str, optimize: Any, terms: Terms, output: str, sizes: Any) -> li
     raise ValueError(
         f"{name}: optimize must be a bool, 'greedy', 'optimal', 'auto' or a path; got {optimize!r}"
     )
+
+
+def _checked(name: str, path: Any, count: int) -> list[tuple[int, ...]]:
+    """A path that was given: each step is of different operands that are still there."""
+    checked: list[tuple[int, ...]] = []
+    for step in path:
+        if not isinstance(step, (list, tuple)):
+            raise TypeError(f"{name}: a path is a list of tuples of ints; got {path!r}")
+        step = tuple([whole_number(name, k, "an operand in a path") for k in step])
+        if not step or len(set(step)) < len(step) or not all(0 <= k < count for k in step):
+            raise ValueError(
+                f"{name}: step {step} of the path must name different ones of the {count} "
+                f"operands that are left; got {path!r}"
+            )
+        checked.append(step)
+        count -= len(step) - 1
+    if count > 1:
+        raise ValueError(f"{name}: the path {path!r} leaves {count} operands")
+    return checked
 
 
 @located
@@ -201,6 +240,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    _dot_general: Callable[..., Array] = dot_general,
 ) -> Array:
     """Sums of products over axes named by letters.
 
@@ -209,10 +249,12 @@ def einsum(
         result; letters that aren't in the result are summed over. '...' stands for further axes.
         Without '->' the letters that occur once, in alphabetical order, are the result's. In the
         place of text, each operand may be followed by a list of numbers.
-      operands: arrays; they are promoted to one dtype.
+      operands: arrays; they are promoted to one dtype. Of booleans, products are "and" and sums
+        "or".
       out: not supported.
       optimize: the order of products: found by size by default; False is from the left; or a path.
       precision, preferred_element_type: as in `dot`.
+      _dot_general: what multiplies two operands, in the place of `lax.dot_general`.
     Returns: array with the axes of the result.
     Raises: ValueError: letters and axes don't fit.
     Example:
@@ -227,17 +269,31 @@ def einsum(
     sizes = sizes_of("einsum", terms, [v.shape for v in values])
     path = tuple(_path("einsum", optimize, terms, output, sizes))
     wanted = wanted_dtype("einsum", preferred_element_type)
-    return _contracted(  # type: ignore[no-any-return]
-        *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=wanted
-    )
+    if wanted is not None and dtypes.is_bool(values[0].dtype):
+        values = [cast(v, wanted) for v in values]
+    if _dot_general is dot_general:
+        return _contracted(  # type: ignore[no-any-return]
+            *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=wanted
+        )
+    product = functools.partial(_products_by, _dot_general, precision, wanted)
+    return _combined(*values, terms=terms, output=output, path=path, dtype=wanted, product=product)  # type: ignore[no-any-return]
 
 
 @composite
 def _contracted(
     *values: Any, terms: Any, output: str, path: Any, precision: Any, dtype: Any
 ) -> Any:
-    sizes = sizes_of("einsum", terms, [v.shape for v in values])
     sums = None if dtype is None or narrower(values[0].dtype, dtype) else dtype
+
+    def product(x: Any, p: str, y: Any, q: str, kept: set[str]) -> Any:
+        return _product(x, p, y, q, kept, precision, sums)
+
+    return _combined(*values, terms=terms, output=output, path=path, dtype=dtype, product=product)
+
+
+def _combined(*values: Any, terms: Any, output: str, path: Any, dtype: Any, product: Any) -> Any:
+    """The products along a path, each of two operands, and their sums."""
+    sizes = sizes_of("einsum", terms, [v.shape for v in values])
     pairs = list(zip(values, terms, strict=True))
     for step in path:
         chosen: list[Any] = [pairs[k] for k in step]
@@ -246,7 +302,7 @@ def _contracted(
         while len(chosen) > 1:
             later = kept.union(*(t for _, t in chosen[2:]))
             (x, p), (y, q) = chosen[:2]
-            chosen[:2] = [_product(x, p, y, q, later, precision, sums)]
+            chosen[:2] = [product(x, p, y, q, later)]
         x, p = chosen[0]
         pairs.append(_reduced(x, p, kept))
     x, term = pairs[0]
@@ -273,7 +329,7 @@ def _reduced(x: Any, term: str, kept: set[str]) -> tuple[Any, str]:
             term = "".join(term[k] for k in order[:-2]) + c
     axes = tuple(i for i, c in enumerate(term) if c not in kept)
     if axes:
-        x = sum(x, axes, promote_integers=False)
+        x = some(x, axes) if dtypes.is_bool(x.dtype) else sum(x, axes, promote_integers=False)
         term = "".join(c for c in term if c in kept)
     return x, term
 
@@ -288,6 +344,25 @@ def _product(
     dtype: Any,
 ) -> tuple[Any, str]:
     """The product of two operands, summed over what they alone share."""
+    x, p, y, q, term, dims = _matched(x, p, y, q, kept)
+    if dims is None:
+        return _multiplied(x, p, y, q, term), term
+    return contracted("einsum", x, y, dims, precision, dtype), term
+
+
+def _products_by(
+    multiply: Any, precision: Any, dtype: Any, x: Any, p: str, y: Any, q: str, kept: set[str]
+) -> tuple[Any, str]:
+    """As `_product`, by a user's function."""
+    x, p, y, q, term, dims = _matched(x, p, y, q, kept)
+    if dims is None:
+        return _multiplied(x, p, y, q, term), term
+    return multiply(x, y, dims, precision=precision, preferred_element_type=dtype), term
+
+
+def _matched(x: Any, p: str, y: Any, q: str, kept: set[str]) -> tuple[Any, str, Any, str, str, Any]:
+    """Two operands whose common axes fit, with their letters, the letters of their product, and
+    the dimension numbers of a dot_general; `None` if the product is elementwise."""
     if x.dtype != y.dtype:  # one is a product already, of the dtype wished for
         common = dtypes.promote_types(x.dtype, y.dtype)
         x, y = cast(x, common), cast(y, common)
@@ -308,12 +383,12 @@ def _product(
     rest_q = [c for c in q if c not in shared]
     term = "".join((*batch, *rest_p, *rest_q))
     if not summed and (not rest_p or not rest_q):  # elementwise: no product of matrices
-        return _multiplied(x, p, y, q, term), term
+        return x, p, y, q, term, None
     dims = (
         (tuple(p.index(c) for c in summed), tuple(q.index(c) for c in summed)),
         (tuple(p.index(c) for c in batch), tuple(q.index(c) for c in batch)),
     )
-    return contracted("einsum", x, y, dims, precision, dtype), term
+    return x, p, y, q, term, dims
 
 
 def _squeezed(x: Any, term: str, c: str) -> tuple[Any, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Array, literal
 from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
@@ -217,8 +218,20 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = arithmetic.round_(quotient, rounding_method=EVEN)
     by_zero = comparison.eq(y, literal(0, x.aval.dtype))
     # rounding infinities and NaN changes nothing but the derivative
-    beyond = arithmetic.round_(arithmetic.div(x, y), rounding_method=EVEN)
-    return selection.select_n(by_zero, quotient, beyond), remainder
+    exact = arithmetic.div(x, y)
+    beyond = arithmetic.round_(exact, rounding_method=EVEN)
+    zero = arithmetic.mul(arithmetic.sign(exact), literal(0, x.aval.dtype))
+    quotient = selection.select_n(comparison.eq(quotient, zero), quotient, zero)
+    return selection.select_n(by_zero, quotient, beyond), _signed_remainder(remainder, y)
+
+
+def _signed_remainder(rest: Any, y: Any) -> Any:
+    """A remainder of floats whose zeros have the sign of the divisor, as NumPy's. The branches for
+    zeros have the derivative 1, as the remainder has."""
+    none = literal(0, rest.aval.dtype)
+    minus = arithmetic.neg(arithmetic.abs_(arithmetic.neg(rest)))
+    zero = selection.select_n(comparison.lt(y, none), arithmetic.abs_(rest), minus)
+    return selection.select_n(comparison.eq(rest, none), rest, zero)
 
 
 EVEN = arithmetic.RoundingMethod.TO_NEAREST_EVEN
@@ -232,7 +245,8 @@ def _remainder(x: Any, y: Any) -> Any:
         return rest
     not_zero = comparison.ne(rest, zero)
     differ = comparison.ne(comparison.lt(rest, zero), comparison.lt(y, zero))
-    return selection.select_n(differ & not_zero, rest, structural.add(rest, y))
+    rest = selection.select_n(differ & not_zero, rest, structural.add(rest, y))
+    return rest if dtypes.is_integer(dtype) else _signed_remainder(rest, y)
 
 
 def _fmod(x: Any, y: Any) -> Any:
@@ -249,16 +263,19 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return _float_divmod(x, y)
 
 
-# NumPy's own, where they agree with XLA in each bit: for integers
+# NumPy's own, where they agree with XLA in each bit: for integers, float32 and float64
 
 
 def _host_remainder(x: Any, y: Any) -> Any:
-    return np.remainder if x.dtype.kind in "iu" else None
+    return np.remainder if x.dtype.kind in "iu" or x.dtype in _HOST_FLOATS else None
+
+
+_HOST_FLOATS = (dtypes.float32, dtypes.float64)
 
 
 def _host_floor_divide(x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
-        return None
+        return np.floor_divide if x.dtype in _HOST_FLOATS else None
 
     def divide(x: Any, y: Any) -> Any:
         quotient = np.floor_divide(x, y)
@@ -330,6 +347,8 @@ def _power(name: str, x: Any, y: Any) -> Any:
         return _inexact_power(x, y)
     x = x if x.__class__ in SCALARS else value(name, x, "x1")
     y = y if y.__class__ in SCALARS else value(name, y, "x2")
+    if thread.numpy_rank_promotion != "allow":
+        check_ranks(name, x, y)
     vx, vy = promote_values(name, x, y, to_number=True)
     if vx.aval.weak_type is not vy.aval.weak_type:
         vx, vy = strong(vx), strong(vy)

@@ -395,7 +395,7 @@ def trapezoid(
 
     Args:
       y: array of at least one axis.
-      x: the coordinates: an array [n], or of the shape of `y`.
+      x: the coordinates: an array [n], or one that broadcasts with `y` and has the axis.
       dx: the distance, where there are no coordinates.
       axis: the axis.
     Returns: array without the axis.
@@ -412,8 +412,11 @@ def trapezoid(
         i = one_axis("trapezoid", axis, v.ndim)
         if points.ndim == 1:
             points = reshape(points, tuple([points.size if k == i else 1 for k in range(v.ndim)]))
-        step = diff(points, axis=i)
+            axis = i
+        step = diff(points, axis=one_axis("trapezoid", axis, points))
     n = v.shape[i]
+    if not n:
+        return sum(v, i)
     middle = structural.add(slice_along(v, i, 1, n), slice_along(v, i, 0, n - 1))
     return sum(middle * step, i) * 0.5  # type: ignore[no-any-return]
 

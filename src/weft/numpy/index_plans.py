@@ -4,6 +4,7 @@ Knows NumPy's rules of indexing; knows nothing of how elements are moved.
 """
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.value import Value
 from ..lax.operands import uncommitted
+from .creation import array
 from .promotion import noted
 
 
@@ -178,12 +180,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
     if kind is bool:
         return np.bool_(item)
     if isinstance(item, (list, tuple)):
-        try:
-            item = np.asarray(item, None if len(item) else np.int64)
-        except ValueError:
-            raise noted(
-                TypeError(f"{name}: an index must not be ragged; got {item!r:.60}")
-            ) from None
+        item = array_of(name, item)
     if isinstance(item, Value):
         dtype = item.dtype
         known = item.concrete()
@@ -209,6 +206,25 @@ def classify(name: str, x: Any, item: Any) -> Any:
         error = TypeError if isinstance(item, (str, float, complex)) else IndexError
         what = f"{type(item).__name__} {shortened(item)}"
         raise noted(not_an_index(name, what, error)) from None
+
+
+def array_of(name: str, items: Any) -> Any:
+    """The array that a list in an index stands for; one of weft's if there is a value in it."""
+    try:
+        if any([isinstance(leaf, Value) for leaf in leaves_of(items)]):
+            return array(items)
+        return np.asarray(items, None if len(items) else np.int64)
+    except (TypeError, ValueError):
+        raise noted(TypeError(f"{name}: an index must not be ragged; got {items!r:.60}")) from None
+
+
+def leaves_of(items: Any) -> Iterator[Any]:
+    """What nested lists have in them."""
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from leaves_of(item)
+        else:
+            yield item
 
 
 def not_an_index(name: str, what: Any, error: type[Exception] = TypeError) -> Exception:

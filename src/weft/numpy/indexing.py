@@ -402,11 +402,11 @@ def _first_places(x: Any, size: int, fills: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def coordinates(flat: Any, shape: Sequence[int]) -> list[Any]:
+def coordinates(flat: Any, shape: Sequence[Any]) -> list[Any]:
     """For each axis, the index of elements given by their place in row-major order."""
     found: list[Any] = []
     for n in reversed(shape):
-        length = literal(max(n, 1), flat.dtype)
+        length = literal(max(n, 1), flat.dtype) if n.__class__ is int else n
         found.append(rem(flat, length))
         flat = div(flat, length)
     return found[::-1]

@@ -310,6 +310,19 @@ def _blocks(arrays: Any, ndim: int, depth: int, level: int) -> Any:
 # --- taking apart ---
 
 
+def _split_along(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
+    """The sections along an axis that the array must have."""
+    x = value(name, ary, "ary")
+    if x.ndim <= axis:
+        plural = "is" if axis == 0 else "es"
+        raise noted(
+            ValueError(
+                f"{name}: expected an array with at least {axis + 1} ax{plural}; got {x.aval}"
+            )
+        )
+    return _split(name, x, indices_or_sections, axis)
+
+
 def _split(
     name: str, ary: Any, indices_or_sections: Any, axis: Any, uneven: bool = False
 ) -> list[Any]:
@@ -371,7 +384,14 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       >>> len(np.vsplit(np.ones((4, 2)), 2))
       2
     """
-    return _split("vsplit", ary, indices_or_sections, 0)
+    x = value("vsplit", ary, "ary")
+    if x.ndim == 1:
+        raise noted(
+            ValueError(
+                f"vsplit: expected an array with at least 2 axes; got {x.aval}\n  fix: np.split"
+            )
+        )
+    return _split_along("vsplit", x, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
@@ -382,7 +402,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       2
     """
     x = value("hsplit", ary, "ary")
-    return _split("hsplit", x, indices_or_sections, 0 if x.ndim == 1 else 1)
+    return _split_along("hsplit", x, indices_or_sections, 0 if x.ndim <= 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
@@ -392,4 +412,4 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
       >>> len(np.dsplit(np.ones((4, 2, 2)), 2))
       2
     """
-    return _split("dsplit", ary, indices_or_sections, 2)
+    return _split_along("dsplit", ary, indices_or_sections, 2)

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..config import thread
 from ..core.array import Array, literal
 from ..core.source import located
 from ..core.value import Value
@@ -15,7 +16,7 @@ from ..typing import ArrayLike
 from .elementwise import one, two
 from .makers import binary
 from .plans import composite
-from .promotion import SCALARS, no_out, noted, promote_values, value
+from .promotion import SCALARS, check_ranks, no_out, noted, promote_values, value
 from .reductions import all, truth
 from .rounding import is_whole
 
@@ -106,7 +107,10 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
     combine = binary(primitive, name)
 
     def function(x1: Any, x2: Any, /) -> Any:
-        return combine(truth(name, x1, "x1"), truth(name, x2, "x2"))
+        flags = truth(name, x1, "x1"), truth(name, x2, "x2")
+        if thread.numpy_rank_promotion != "allow":
+            check_ranks(name, *flags)
+        return combine(*flags)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
@@ -311,6 +315,7 @@ def isclose(
       Array([ True, False], dtype=bool)
     """
     x, y = promote_values("isclose", a, b, to_number=True)
+    check_ranks("isclose", x, y)
     if not dtypes.is_inexact(x.dtype):
         x, y = promote_values("isclose", x, y, to_inexact=True)
     real = dtypes.real_of(x.dtype)

@@ -32,7 +32,7 @@ def mean_dtypes(x: Any, dtype: Any) -> tuple[Any, Any]:
         found = dtype
     else:
         found = x.aval.dtype if dtypes.is_inexact(x.aval.dtype) else dtypes.default_float()
-    return found, wide_of(found) if dtypes.is_inexact(found) else dtypes.default_float()
+    return found, wide_of(found)
 
 
 def _mean_of(
@@ -43,10 +43,13 @@ def _mean_of(
     weak = x.aval.weak_type and dtype is None
     total = folded(
         "mean", structural.reduce_sum, None, 0, x if x.aval.dtype == wide else cast(x, wide, weak),
-        axes, keepdims, None, None, where, False,
+        axes, keepdims, wide if dtypes.is_bool(wide) else None, None, where, False,
     )  # fmt: skip
+    if dtypes.is_bool(wide):  # the number is 1, or 0: the sum is the mean
+        return total
     if where is None:
-        count = literal(float(number_of(x, axes)), wide)
+        number = number_of(x, axes)
+        count = literal(float(number) if dtypes.is_inexact(wide) else number, wide)
     else:
         count = counted("mean", x, axes, where, keepdims, wide)
     result: Array = arithmetic.div(total, count)
@@ -58,7 +61,7 @@ def _mean_of(
 
 
 def counted(name: str, x: Any, axes: Any, where: Any, keepdims: Any, dtype: Any) -> Any:
-    """The number of elements that a mask leaves, as a float."""
+    """The number of elements that a mask leaves."""
     mask = truth(name, where, "where")
     mask = broadcast(name, mask, x.aval.shape)
     return cast(sum(mask, axes, None, None, keepdims), dtype)
@@ -82,7 +85,7 @@ def mean(
       a: array of any shape; integers become float32. Means of 16-bit floats are computed in
         float32.
       axis: an axis or several; all of them by default.
-      dtype: that of the mean.
+      dtype: that to compute in, and of the mean; a whole number is rounded towards zero.
       out: not supported.
       keepdims: keep the reduced axes with length one.
       where: booleans that broadcast to `a`: which elements count.
@@ -112,9 +115,9 @@ def deviation(
     found, _ = mean_dtypes(x, dtype)
     if dtype is not None and not dtypes.is_inexact(found):
         raise noted(ValueError(f"{name}: dtype must be inexact; got {found.name}"))
-    if dtypes.is_complex(found) and not dtypes.is_complex(x.aval.dtype) and dtype is not None:
-        found = dtypes.real_of(found)
-    real = dtypes.real_of(found)
+    if dtypes.is_complex(x.aval.dtype) and not dtypes.is_complex(found):
+        raise noted(ValueError(f"{name}: dtype must be complex for {x.aval}; got {found.name}"))
+    real = dtypes.real_of(found) if dtype is None else found
     wide = wide_of(found)
     weak = x.aval.weak_type and dtype is None
     axes = all_axes(name, axis, x)
@@ -171,14 +174,14 @@ def var(
     Args:
       a: array of any shape; integers become float32.
       axis: an axis or several; all of them by default.
-      dtype: that to compute in.
+      dtype: that to compute in, and of the result.
       out: not supported.
       ddof: the divisor is the number of elements minus this.
       keepdims: keep the reduced axes with length one.
       where: booleans that broadcast to `a`: which elements count.
       mean: the mean, if it is known, with the reduced axes kept.
       correction: another name for `ddof`.
-    Returns: real array without the reduced axes.
+    Returns: array without the reduced axes; real, but for a complex `dtype`.
     Example:
       >>> np.var(np.array([1.0, 3.0]))
       Array(1., dtype=float32)

@@ -16,7 +16,7 @@ from .functional import convolve
 from .joining import concatenate
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known
-from .shapes import atleast_1d, reshape
+from .shapes import atleast_1d, joint_shape, reshape
 
 __all__ = [
     "polyadd",
@@ -43,21 +43,23 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """A polynomial's values, by Horner's rule.
 
     Args:
-      p: array [n] of coefficients, the highest power first.
+      p: array [n, …] of coefficients, the highest power first; further axes are of several
+        polynomials, and broadcast against `x`.
       x: array of any shape.
       unroll: for jax's sake: all steps are written out.
-    Returns: array of the shape of `x`.
+    Returns: array of the shape of `x`, or of the broadcast one.
     Example:
       >>> np.polyval(np.array([1, 0, 2]), 3)
       Array(11, dtype=int32)
     """
     coefficients, points = promote_values("polyval", p, x)
-    coefficients = _coefficients("polyval", coefficients)
-    n = coefficients.size
-    terms = [reshape(slice_along(coefficients, 0, i, i + 1), ()) for i in range(n)]
+    coefficients = atleast_1d(coefficients)
+    n, *rest = coefficients.shape
+    terms = [reshape(slice_along(coefficients, 0, i, i + 1), rest) for i in range(n)]
+    shape = joint_shape("polyval", [tuple(rest), points.shape])
     if not n:
-        return structural.zeros(points.aval)  # type: ignore[no-any-return]
-    result = structural.widen(terms[0], points.shape)
+        return structural.zeros(points.aval.update(shape=shape))  # type: ignore[no-any-return]
+    result = structural.widen(terms[0], shape)
     for c in terms[1:]:
         result = structural.add(arithmetic.mul(result, points), c)
     return result  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
 from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
-from .axes import all_axes, one_axis, whole_number
+from .axes import SEQUENCES, all_axes, one_axis, whole_number
 from .creation import wanted_dtype
 from .plans import Products, composite, computing
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
@@ -367,7 +367,7 @@ def tensordot(
       (2, 4)
     """
     x, y = promote_values("tensordot", a, b)
-    if not isinstance(axes, (tuple, list)):
+    if not isinstance(axes, SEQUENCES):
         count = whole_number("tensordot", axes, "axes")
         if not 0 <= count <= min(x.ndim, y.ndim):
             raise ValueError(

@@ -3,13 +3,16 @@
 Knows the lattice of dtypes; knows nothing of operators, nor of plans.
 """
 
+import os
+import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 from .. import dtypes
 from ..config import thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
-from ..core.source import noted
+from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
 from ..extended_dtypes import KEY, no_numbers
@@ -151,12 +154,16 @@ def is_operand(x: Any) -> bool:
 
 
 def check_ranks(name: str, *xs: Any) -> None:
-    """The switch numpy_rank_promotion."""
+    """The switch numpy_rank_promotion, for the operands of the function that calls this.
+
+    It is about operands that users write: what weft's own functions and rules combine isn't
+    looked at.
+    """
     mode = thread.numpy_rank_promotion
     if mode == "allow":
         return
     ranks = {getattr(v, "ndim", 0) for v in xs} - {0}
-    if len(ranks) > 1:
+    if len(ranks) > 1 and called_by_user():
         message = (
             f"{name}: operands of different ranks: "
             f"{', '.join(str(getattr(v, 'aval', v)) for v in xs)} "
@@ -165,3 +172,32 @@ def check_ranks(name: str, *xs: Any) -> None:
         if mode == "raise":
             raise noted(ValueError(message))
         warnings.warn(message, stacklevel=dtypes._levels_to_user())
+
+
+# what stands between a function and who calls it: wrappers, plans, operators
+_BETWEEN = (
+    os.path.join(HERE, "core", ""),
+    *[os.path.join(HERE, "numpy", f"{module}.py") for module in ("operators", "plans")],
+)
+# where users' functions are called from: what these apply, a user has written
+_CALLERS = tuple(
+    [
+        os.path.join(HERE, folder, "")
+        for folder in ("higher_order", "interpreters", "programs", "transforms")
+    ]
+)
+
+
+def called_by_user() -> bool:
+    """True if the function that asks, one of weft's, wasn't called by another of weft's.
+
+    It looks at who calls: that costs nothing until ranks differ, and needs no mark on rules.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    passed = (frame.f_code.co_filename, *_BETWEEN) if frame is not None else _BETWEEN
+    while frame is not None and frame.f_code.co_filename.startswith(passed):
+        frame = frame.f_back
+    if frame is None:
+        return True
+    file = frame.f_code.co_filename
+    return not file.startswith(HERE) or file.startswith(_CALLERS)

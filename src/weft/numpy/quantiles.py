@@ -1,5 +1,6 @@
 """Order statistics: quantiles, percentiles, medians. Knows methods and sorting."""
 
+import math
 from typing import Any
 
 from .. import dtypes
@@ -122,7 +123,9 @@ def _quantiles(
         qs = arithmetic.div(qs, literal(100.0, qs.aval.dtype))
     axes = all_axes(name, axis, x)
     if not x.size:
-        raise ValueError(f"{name}: an empty {x.aval} has no quantiles")
+        rest = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+        empty = x.aval.update(shape=(*qs.shape, *rest), weak_type=False)
+        return structural.full(empty, math.nan)
     return _quantile(
         x, qs, axes=axes, method=method, keepdims=bool(keepdims), ignore_nan=ignore_nan
     )
@@ -148,7 +151,8 @@ def quantile(
       overwrite_input: for NumPy's sake.
       method: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
       keepdims: keep the reduced axes with length one.
-    Returns: array with the axis of `q` in front; NaN where there is one among the elements.
+    Returns: array with the axis of `q` in front; NaN where there is one among the elements, or no
+      element.
     Example:
       >>> np.quantile(np.arange(5), 0.25)
       Array(1., dtype=float32)

@@ -13,7 +13,13 @@ from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError
 from ..lax.operands import uncommitted
-from ..primitives import arithmetic, creation as made, structural, transcendental as t
+from ..primitives import (
+    arithmetic,
+    creation as made,
+    selection,
+    structural,
+    transcendental as t,
+)
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
 from .creation import from_numpy, on_device, wanted_dtype, zeros
@@ -146,10 +152,7 @@ def linspace(
       >>> np.linspace(0, 1, 5)
       Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    num = whole_number("linspace", num, "num")
-    if num < 0:
-        raise ValueError(f"linspace: num must not be negative; got {num}")
-    wanted = wanted_dtype("linspace", dtype)
+    num, wanted = _count("linspace", num), wanted_dtype("linspace", dtype)
     if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         value("linspace", start, "start"), value("linspace", stop, "stop")
     found = dtypes.result_type(
@@ -160,15 +163,17 @@ def linspace(
         found = dtypes.default_float()
     out_dtype = found if wanted is None else wanted
     if _is_static(start) and _is_static(stop):
-        wide = np.complex128 if dtypes.is_complex(found) else np.float64
-        low, high = (np.asarray(_host(v)).astype(wide) for v in (start, stop))
-        host, step = np.linspace(low, high, num, endpoint, retstep=True, axis=axis)
-        if dtypes.is_integer(out_dtype):
-            host = np.floor(host)
-        result = from_numpy(host.astype(out_dtype))
-        distance = from_numpy(np.asarray(step).astype(found))
+        low, high = (_wide_host(v, found) for v in (start, stop))
+        with np.errstate(all="ignore"):
+            host, step = np.linspace(low, high, num, endpoint, retstep=True, axis=axis)
+            if dtypes.is_integer(out_dtype):
+                host = np.floor(host)
+            result = from_numpy(host.astype(out_dtype))
+            distance = from_numpy(np.asarray(step).astype(found))
     else:
-        result, distance = _traced_linspace(start, stop, num, endpoint, found, axis)
+        low, high = (cast(value("linspace", v), found) for v in (start, stop))
+        result, distance = _between("linspace", low, high, num, endpoint)
+        result = structural.move_axis(result, 0, one_axis("linspace", axis, result.ndim))
         if dtypes.is_integer(out_dtype):
             result = arithmetic.floor(result)
         result = cast(result, out_dtype)
@@ -176,25 +181,32 @@ def linspace(
     return (result, distance) if retstep else result
 
 
-def _traced_linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    low, high = (cast(value("linspace", v), dtype) for v in (start, stop))
-    shape = structural.broadcast_shape("linspace", (low.aval, high.aval))
+def _wide_host(x: Any, dtype: Any) -> Any:
+    """NumPy's array of the elements, in the widest dtype of the kind of `dtype`."""
+    wide = np.complex128 if dtypes.is_complex(dtype) else np.float64
+    return np.asarray(_host(x)).astype(wide)
+
+
+def _between(name: str, low: Any, high: Any, num: int, endpoint: bool) -> tuple[Any, Any]:
+    """`num` evenly spaced numbers along a new first axis, and their distance."""
+    dtype, real = low.aval.dtype, dtypes.real_of(low.aval.dtype)
+    shape = structural.broadcast_shape(name, (low.aval, high.aval))
     pieces = num - 1 if endpoint else num
-    real = dtypes.real_of(dtype)
     if pieces < 1:
         distance = structural.full(low.aval.update(shape=shape), math.nan)
         row = structural.widen(low, (1, *shape))
-        result = structural.broadcast_in_dim(
-            row, shape=(num, *shape), dims=tuple(range(len(shape) + 1))
-        )
-    else:
-        distance = (high - low) / pieces
-        # both ends are exact: low at the first, high at the last
-        weights = from_numpy((np.arange(num) / pieces).astype(real))
-        weights = reshape(weights, (num, *[1] * len(shape)))
-        result = low * (1 - weights) + high * weights
-        result = structural.widen(result, (num, *shape))
-    return structural.move_axis(result, 0, one_axis("linspace", axis, len(shape) + 1)), distance
+        dims = tuple(range(len(shape) + 1))
+        return structural.broadcast_in_dim(row, shape=(num, *shape), dims=dims), distance
+    distance = arithmetic.div(arithmetic.sub(high, low), literal(float(pieces), dtype))
+    # Both ends are exact: low at the first, high at the last. Both weights are constants: XLA
+    # contracts x - x * w differently in loops over vectors and over scalars.
+    weights = np.arange(num) / pieces
+    column = (num, *[1] * len(shape))
+    shares = [
+        arithmetic.mul(v, from_numpy(w.astype(real).astype(dtype).reshape(column)))
+        for v, w in ((low, 1 - weights), (high, weights))
+    ]
+    return structural.widen(structural.add(*shares), (num, *shape)), distance
 
 
 @located
@@ -212,22 +224,38 @@ def logspace(
     Args:
       start, stop: the first and last exponent.
       num, endpoint, dtype, axis: as in `linspace`.
+      base: a scalar, or an array that broadcasts with them.
     Example:
       >>> np.logspace(0, 2, 3)
       Array([  1.,  10., 100.], dtype=float32)
     """
-    wanted = wanted_dtype("logspace", dtype)
+    num, wanted = _count("logspace", num), wanted_dtype("logspace", dtype)
     check_ranks("logspace", start, stop)
-    if all(map(_is_static, (start, stop, base))):
-        given = [v if v.__class__ in SCALARS else value("logspace", v) for v in (start, stop)]
-        found = dtypes.result_type(*given)
-        found = found if dtypes.is_inexact(found) else dtypes.default_float()
-        low, high = _host(start), _host(stop)
-        host = np.logspace(low, high, num, endpoint, _host(base), axis=axis)
-        return from_numpy(host.astype(found if wanted is None else wanted))
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    result = t.pow_(*promote_values("logspace", base, exponents, to_inexact=True))
+    ends = [v if v.__class__ in SCALARS else value("logspace", v) for v in (start, stop, base)]
+    found = dtypes.result_type(*ends[:2])
+    found = found if dtypes.is_inexact(found) else dtypes.default_float()
+    if all(map(_is_static, ends)):
+        kind = dtypes.promote_types(found, dtypes.result_type(ends[2]))
+        low, high, root = (_wide_host(v, kind) for v in (start, stop, base))
+        with np.errstate(all="ignore"):
+            host = np.logspace(low, high, num, endpoint, root[()], axis=axis)
+            return from_numpy(host.astype(found if wanted is None else wanted))
+    low, high, root = promote_values("logspace", *ends, to_inexact=True)
+    exponents, _ = _between("logspace", low, high, num, endpoint)
+    shape = structural.broadcast_shape("logspace", (low.aval, high.aval, root.aval))
+    if exponents.ndim <= len(shape):
+        lengths = (num, *[1] * (len(shape) + 1 - exponents.ndim), *exponents.shape[1:])
+        exponents = structural.reshape(exponents, shape=lengths)
+    result = t.pow_(root, exponents)
+    result = structural.move_axis(result, 0, one_axis("logspace", axis, result.ndim))
     return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
+
+
+def _count(name: str, num: Any) -> int:
+    count = whole_number(name, num, "num")
+    if count < 0:
+        raise ValueError(f"{name}: num must not be negative; got {count}")
+    return count
 
 
 @located
@@ -242,27 +270,36 @@ def geomspace(
     """Numbers from `start` to `stop` with a constant quotient.
 
     Args:
-      start, stop: the first and last number, of one sign.
-      num, endpoint, dtype, axis: as in `linspace`.
+      start, stop: the first and last number: real ones of one sign, or complex ones. None is 0.
+      num, endpoint, dtype, axis: as in `linspace`. Of a complex dtype, real numbers of two signs
+        are connected by a spiral.
     Example:
       >>> np.geomspace(1, 100, 3)
       Array([  1.,  10., 100.], dtype=float32)
     """
-    wanted = wanted_dtype("geomspace", dtype)
+    num, wanted = _count("geomspace", num), wanted_dtype("geomspace", dtype)
     check_ranks("geomspace", start, stop)
-    given = [v if v.__class__ in SCALARS else value("geomspace", v) for v in (start, stop)]
-    found = dtypes.result_type(*given)
+    ends = [v if v.__class__ in SCALARS else value("geomspace", v) for v in (start, stop)]
+    found = dtypes.result_type(*ends)
     found = found if dtypes.is_inexact(found) else dtypes.default_float()
-    if _is_static(start) and _is_static(stop):
-        ends = [np.asarray(_host(v)) for v in (start, stop)]
-        host = np.geomspace(ends[0], ends[1], num, endpoint, axis=axis)
-        return from_numpy(host.astype(found if wanted is None else wanted))
-    low, high = (cast(value("geomspace", v), found) for v in (start, stop))
+    kind = found if wanted is None else dtypes.promote_types(found, wanted)
+    if all(map(_is_static, ends)):
+        low, high = (_wide_host(v, kind) for v in (start, stop))
+        if not (low.all() and high.all()):
+            raise ValueError(f"geomspace: start and stop must not be 0; got {start} and {stop}")
+        with np.errstate(all="ignore"):
+            host = np.geomspace(low, high, num, endpoint, axis=axis)
+            return from_numpy(host.astype(found if wanted is None else wanted))
+    low, high = (cast(value("geomspace", v), kind) for v in (start, stop))
     signs = arithmetic.sign(low)
-    exponents = linspace(t.log(low * signs), t.log(high * signs), num, endpoint, axis=axis)
-    if axis:
-        signs = structural.reshape(signs, shape=signs.shape)
-    result = t.exp(exponents) * signs
+    logarithms = [t.log(arithmetic.div(v, signs)) for v in (low, high)]
+    exponents, _ = _between("geomspace", *logarithms, num, endpoint)
+    result = arithmetic.mul(t.exp(exponents), signs)
+    places = np.arange(num).reshape((num, *[1] * (result.ndim - 1)))
+    result = selection.select_n(from_numpy(places == 0), result, low)  # the ends are exact
+    if endpoint and num > 1:
+        result = selection.select_n(from_numpy(places == num - 1), result, high)
+    result = structural.move_axis(result, 0, one_axis("geomspace", axis, result.ndim))
     return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
 
 
@@ -397,15 +434,21 @@ class _Rows:
 
     def __getitem__(self, key: Any) -> Any:
         """Slices are ranges as in `mgrid`; a text first says axis, least number of axes, and
-        where the axes of smaller arrays go."""
+        where the axes of smaller arrays go. After 'r' or 'c' the result is a matrix: of one row or
+        column, if the parts have one axis."""
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans = self.axis, self.ndmin, self.trans
-        if items and isinstance(items[0], str):
+        matrix = None
+        directive = items.pop(0) if items and isinstance(items[0], str) else None
+        if directive in ("r", "c"):
+            matrix = directive
+        elif directive is not None:
             try:
-                numbers = [int(n) for n in items.pop(0).split(",")]
+                numbers = [int(n) for n in directive.split(",")]
             except ValueError:
                 raise ValueError(
-                    f"{self.name}: expected up to three numbers as in '0,2,1'; got {key[0]!r}"
+                    f"{self.name}: expected 'r', 'c', or up to three numbers as in '0,2,1'; got "
+                    f"{key[0]!r}"
                 ) from None
             axis, ndmin, trans = (*numbers, *(axis, ndmin, trans)[len(numbers) :])
         parts = []
@@ -417,7 +460,12 @@ class _Rows:
                 front = 0 if trans == 0 else min(max(front, 0), new)
                 x = reshape(x, (1,) * front + x.shape + (1,) * (new - front))
             parts.append(x)
-        return concatenate(parts, axis)
+        result = concatenate(parts, axis)
+        if matrix is None or result.ndim == 2:
+            return result
+        if result.ndim != 1:
+            raise ValueError(f"{self.name}: a matrix has two axes; got {result.aval}")
+        return reshape(result, (1, -1) if matrix == "r" else (-1, 1))
 
 
 def _part(item: Any) -> Any:

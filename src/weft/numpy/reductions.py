@@ -108,6 +108,8 @@ def folded(
     weak = x.aval.weak_type and dtype is None
     found = summed_dtype(x.aval.dtype, promote_integers) if dtype is None else dtype
     wide = wide_of(found)
+    if primitive is reduction.reduce_prod and dtypes.is_bool(wide):
+        primitive = reduction.reduce_and
     if x.aval.dtype != wide:
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)

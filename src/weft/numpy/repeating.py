@@ -15,7 +15,7 @@ from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axis
-from .axes import all_axes, axes_of, one_axis, whole_number
+from .axes import axes_of, one_axis, whole_number
 from .axis_choices import gather_along, merge_axes, take_known
 from .creation import from_numpy
 from .promotion import cast, value
@@ -29,7 +29,7 @@ _base = current.base
 
 
 @located
-def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
+def tile(A: ArrayLike, reps: int | Sequence[int] | Array) -> Array:
     """The whole array repeated along axes.
 
     Args:
@@ -41,7 +41,7 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
       Array([0, 1, 0, 1], dtype=int32)
     """
     x = value("tile", A, "A")
-    times = [whole_number("tile", r, "reps") for r in axes_of(reps)]
+    times = [whole_number("tile", r, "reps") for r in _listed(reps)]
     if any(r < 0 for r in times):
         raise ValueError(f"tile: reps must not be negative; got {reps}")
     rank = max(x.ndim, len(times))
@@ -55,6 +55,12 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
         dims=tuple(2 * (rank - x.ndim + i) + 1 for i in range(x.ndim)),
     )
     return structural.reshape(wide, shape=tuple(r * n for r, n in zip(times, lengths, strict=True)))  # type: ignore[no-any-return]
+
+
+def _listed(reps: Any) -> Any:
+    """Numbers one after the other, from one, or from a sequence or array of them."""
+    several = isinstance(reps, (Value, np.ndarray)) and reps.ndim
+    return list(reps) if several else axes_of(reps)
 
 
 @located
@@ -148,9 +154,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
     x = value("roll", a, "a")
     if axis is None:
         return structural.reshape(_rolled(ravel(x), shift, 0), shape=x.shape)  # type: ignore[no-any-return]
-    axes = all_axes("roll", axis, x) if not isinstance(axis, (tuple, list)) else tuple(
-        one_axis("roll", k, x) for k in axis
-    )  # fmt: skip
+    axes = tuple([one_axis("roll", k, x) for k in axes_of(axis)])  # one may come twice
     if isinstance(shift, Value) and shift.ndim:
         shifts = list(shift)
     else:

@@ -236,6 +236,7 @@ def clip(
     for bound in bounds:
         if bound.__class__ is complex or (hasattr(bound, "dtype") and bound.dtype.kind == "c"):
             raise ValueError("clip: complex numbers have no order; clip their parts")
+    check_ranks("clip", *[v for v in bounds if v is not None])
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)

@@ -31,13 +31,18 @@ __all__ = [
 
 def _index_of(name: str, primitive: Primitive, x: Value, axis: Any, keepdims: Any) -> Array:
     ndim = x.aval.ndim
-    if not x.aval.size:
-        raise noted(ValueError(f"{name}: an empty {x.aval} has no element to point to"))
+    i = 0 if axis is None else one_axis(name, axis, ndim)
+    if not (x.aval.size if axis is None else x.aval.shape[i]):
+        raise noted(
+            ValueError(
+                f"{name}: an empty {x.aval} has no element to point to"
+                + ("" if axis is None else f" along axis {i}")
+            )
+        )
     if axis is None:
         flat = structural.reshape(x, shape=(x.aval.size,)) if ndim != 1 else x
         result = primitive(flat, axis=0, dtype=dtypes.default_int())
         return structural.reshape(result, shape=(1,) * ndim) if keepdims else result
-    i = one_axis(name, axis, ndim)
     result = primitive(x, axis=i, dtype=dtypes.default_int())
     return keep_axes(result, x, (i,), keepdims)
 
@@ -95,6 +100,8 @@ def running(name: str, primitive: Any, a: Any, axis: Any, dtype: Any, promote: b
     found = summed_dtype(x.aval.dtype, promote) if wanted is None else wanted
     if x.aval.dtype != found or x.aval.weak_type != weak:
         x = cast(x, found, weak)
+    if dtypes.is_bool(found):  # "or" and "and"
+        primitive = cumulative.cummax if primitive is cumulative.cumsum else cumulative.cummin
     return primitive(x, axis=i, reverse=False)
 
 

@@ -11,7 +11,7 @@ from ..core.value import Value
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
-from .axes import all_axes, axes_of, one_axis, shape_tuple, whole_number
+from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
 from .plans import rearranged
 from .promotion import noted, value
@@ -69,7 +69,14 @@ _reshape = rearranged(structural.reshape, _reshape_to, "reshape")
 _transpose = rearranged(structural.transpose, _transpose_by, "transpose")
 
 
-def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(
+    a: ArrayLike,
+    shape: ShapeLike | None = None,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    newshape: ShapeLike | None = None,
+) -> Array:
     """The same elements in another shape.
 
     Args:
@@ -77,6 +84,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
       shape: an int or a sequence of ints with the same product; one of them may be -1.
       order: 'C', the last axis varies fastest, or 'F', the first one does.
       copy: for the array API's sake; arrays are immutable.
+      newshape: an older name of `shape`.
     Returns: array of shape `shape`.
     Raises: TypeError: the numbers of elements differ.
     Example:
@@ -84,6 +92,10 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
       Array([[0, 1],
              [2, 3]], dtype=int32)
     """
+    if newshape is not None:
+        if shape is not None:
+            raise noted(TypeError("reshape: shape and newshape are one thing; got both"))
+        shape = newshape
     if order == "C":
         return _reshape(a, shape)  # type: ignore[no-any-return]
     x = value("reshape", a, "a")
@@ -98,14 +110,12 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
 
 def _lengths(name: str, aval: Any, shape: Any) -> Shape:
     """The shape to reshape to, with -1 replaced."""
-    lengths = tuple(shape) if isinstance(shape, (tuple, list)) else shape
-    if not isinstance(lengths, tuple):
-        try:
-            lengths = tuple(shape)
-        except TypeError:
-            lengths = (shape,)
+    try:
+        lengths = tuple(shape)
+    except TypeError:
+        lengths = (shape,)
     lengths = tuple(
-        [n if n.__class__ is int else whole_number(name, n, "a length in shape") for n in lengths]
+        [n if n.__class__ is int else no_bool(name, n, "a length in shape") for n in lengths]
     )
     unknown = lengths.count(-1)
     if unknown == 1:

@@ -220,15 +220,18 @@ def histogram_bin_edges(
         raise NotImplementedError(
             f"histogram_bin_edges: bins must be an int or an array of edges; got {bins!r}"
         )
-    if np.ndim(bins) == 1 or getattr(bins, "ndim", 0) == 1:
-        return inexact("histogram_bin_edges", asarray(bins))  # type: ignore[no-any-return]
+    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0):
+        return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))  # type: ignore[no-any-return]
     count = whole_number("histogram_bin_edges", bins, "bins")
+    if count < 1:
+        raise ValueError(f"histogram_bin_edges: bins must be positive; got {count}")
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
     if range is None:
         x = ravel(x)
         low, high = (min(x), max(x)) if x.size else (literal(0.0, dtype), literal(1.0, dtype))
     else:
         low, high = (value("histogram_bin_edges", r, "range") for r in range)
+        _check_range(low, high)
     low, high = cast(low, dtype), cast(high, dtype)
     same = comparison.eq(low, high)
     half = literal(0.5, dtype)
@@ -237,6 +240,29 @@ def histogram_bin_edges(
         selection.select_n(same, high, structural.add(high, half)),
     )
     return linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def _checked_edges(edges: Any) -> Any:
+    """Edges of bins, which increase as far as they are known."""
+    if edges.ndim != 1:
+        raise ValueError(f"histogram_bin_edges: edges must have one axis; got bins {edges.aval}")
+    known = edges.concrete()
+    if known is not None and (np.diff(np.asarray(known.host())) < 0).any():
+        raise ValueError(f"histogram_bin_edges: the edges must increase; got bins {edges}")
+    return edges
+
+
+def _check_range(low: Any, high: Any) -> None:
+    """Refuses a range that is no interval, if it is known."""
+    ends = [v.concrete() for v in (low, high)]
+    if None in ends:
+        return
+    first, last = (np.asarray(v.host()) for v in ends)
+    if not (np.isfinite(first) and np.isfinite(last) and first <= last):
+        raise ValueError(
+            f"histogram_bin_edges: range must be two finite numbers, the lower one first; got "
+            f"({first}, {last})"
+        )
 
 
 @located

@@ -1,7 +1,7 @@
 """Functions that read, or change, elements named by arrays of indices or masks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from .. import dtypes, errors
 from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..core.trace import current
+from ..core.value import Value
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
-from ..primitives.arithmetic import rem, sub
+from ..primitives.arithmetic import mul, rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
 from ..primitives.dimension_numbers import (
@@ -526,20 +527,38 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
 
     Args:
       indices: integers; negative ones count from the end. Out of range is the nearest place.
-      shape: of the array that they are places in.
+      shape: of the array that they are places in; it may be traced.
     Returns: an integer array for each axis.
     Example:
       >>> [i.tolist() for i in np.unravel_index(np.array([5, 11]), (3, 4))]
       [[1, 2], [1, 3]]
     """
     i = integers("unravel_index", indices)
+    sides = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if any(isinstance(n, Value) and n.concrete() is None for n in sides):
+        return _unravelled(i, sides[0] if len(sides) == 1 and sides[0].ndim else sides)
     lengths = shape_tuple("unravel_index", shape)
+    if i.ndim and i.size and not lengths:
+        raise ValueError(f"unravel_index: an array without axes has no places; got {i.aval}")
     if dtypes.bit_width(i.dtype) < 32:
         i = convert_element_type(i, dtype=dtypes.default_int())
     total = math.prod(lengths)
     i = run_time_places(total, i, True)
     last = literal(max(total - 1, 0), i.dtype)
     return tuple(coordinates(clamp(literal(0, i.dtype), i, last), lengths))
+
+
+def _unravelled(places: Any, shape: Iterable[Any]) -> tuple[Array, ...]:
+    """As `unravel_index`, for lengths that are known at run time only."""
+    whole = dtypes.default_int()
+    places = cast(places, dtypes.promote_types(places.dtype, whole))
+    lengths = [cast(integers("unravel_index", n, "shape"), places.dtype) for n in shape]
+    zero, total = literal(0, places.dtype), literal(1, places.dtype)
+    for n in lengths:
+        total = mul(total, n)
+    places = where(lt(places, zero), add(places, total), places)
+    places = clamp(zero, places, sub(total, literal(1, places.dtype)))
+    return tuple(coordinates(places, lengths))
 
 
 @located

@@ -19,7 +19,7 @@ from ..typing import ArrayLike
 from .elementwise import EVEN, imag, multiply, one, real, two
 from .makers import binary, derived, unary
 from .plans import composite
-from .promotion import inexact, noted
+from .promotion import inexact, noted, value
 
 __all__ = [
     "acos",
@@ -75,12 +75,18 @@ log1p = unary(t.log1p, "log1p", one(
     "log(1 + x), exact for small x.", f"np.log1p({_ZERO})", _ZEROS), to_inexact=True)  # fmt: skip
 
 
+_log2 = unary(t.log2, "log2", to_inexact=True)
+_log10 = unary(t.log10, "log10", to_inexact=True)
+
+
+def _is_complex(x: Any) -> bool:
+    return x.__class__ is complex or getattr(getattr(x, "dtype", None), "kind", None) == "c"
+
+
 @composite
-def _log_base(x: Any, *, base: float) -> Any:
+def _complex_log(x: Any, *, base: float) -> Any:
     log = t.log(x)
     scale = literal(math.log(base), dtypes.real_of(x.aval.dtype))
-    if not dtypes.is_complex(x.aval.dtype):
-        return arithmetic.div(log, scale)
     # part by part: a complex division of an infinite logarithm would give NaN
     return complex_numbers.complex_(
         arithmetic.div(complex_numbers.real(log), scale),
@@ -89,7 +95,7 @@ def _log_base(x: Any, *, base: float) -> Any:
 
 
 def log2(x: ArrayLike, /) -> Array:
-    """Logarithm to base 2.
+    """Logarithm to base 2; that of a power of 2 is exact.
 
     Args:
       x: array of any shape; integers become float32.
@@ -98,11 +104,11 @@ def log2(x: ArrayLike, /) -> Array:
       >>> np.log2(np.array([1.0, 8.0]))
       Array([0., 3.], dtype=float32)
     """
-    return _log_base(inexact("log2", x), base=2.0)  # type: ignore[no-any-return]
+    return _complex_log(value("log2", x), base=2.0) if _is_complex(x) else _log2(x)  # type: ignore[no-any-return]
 
 
 def log10(x: ArrayLike, /) -> Array:
-    """Logarithm to base 10.
+    """Logarithm to base 10; that of a power of 10 is exact.
 
     Args:
       x: array of any shape; integers become float32.
@@ -111,7 +117,7 @@ def log10(x: ArrayLike, /) -> Array:
       >>> np.log10(np.array([1.0, 100.0]))
       Array([0., 2.], dtype=float32)
     """
-    return _log_base(inexact("log10", x), base=10.0)  # type: ignore[no-any-return]
+    return _complex_log(value("log10", x), base=10.0) if _is_complex(x) else _log10(x)  # type: ignore[no-any-return]
 
 
 def _logaddexp(x: Any, y: Any) -> Any:

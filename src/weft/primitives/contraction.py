@@ -16,6 +16,7 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
+from .one_thread import BLOCK, LONG, inner, matrix_vector
 from .rule_types import (
     Argument,
     Avals,
@@ -234,8 +235,10 @@ def product(
     out_dtype = out_dtype or dtype
     wide = accumulator(out_dtype)
     x_ndim, y_ndim = len(x_shape), len(y_shape)
-    function: Callable[..., Any]
-    if not bx and len(cx) == 1 and 0 < x_ndim <= 2 and 0 < y_ndim <= 2:
+    function: Callable[..., Any] | None = in_one_thread(x_shape, y_shape, dtype, dims)
+    if function is not None:
+        pass
+    elif not bx and len(cx) == 1 and 0 < x_ndim <= 2 and 0 < y_ndim <= 2:
         turn_x, turn_y = cx[0] == 0 and x_ndim == 2, cy[0] == 1
         if not turn_x and not turn_y:
             function = np.dot
@@ -257,6 +260,23 @@ def product(
         return result if wide == out_dtype else from_accumulator(result, out_dtype)
 
     return widened
+
+
+def in_one_thread(
+    x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: DType, dims: Dims
+) -> Kernel | None:
+    """The NumPy function for a long product with a vector, or `None` for other products."""
+    (cx, cy), (bx, _) = dims
+    ndims = len(x_shape), len(y_shape)
+    if bx or len(cx) != 1 or min(ndims) != 1 or not dtypes.is_inexact(dtype):
+        return None
+    if ndims == (1, 1):
+        return inner if x_shape[0] > LONG and not dtypes.is_complex(dtype) else None
+    if max(ndims) != 2 or max(math.prod(x_shape), math.prod(y_shape)) <= BLOCK:
+        return None
+    if ndims == (2, 1):
+        return matrix_vector if cx[0] else lambda x, v: matrix_vector(x.T, v)
+    return (lambda v, y: matrix_vector(y, v)) if cy[0] else lambda v, y: matrix_vector(y.T, v)
 
 
 def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:

@@ -11,24 +11,12 @@ from ..core.value import Value
 from .arithmetic import add, like, mul, neg, sub
 from .comparison import eq
 from .formulas import Algebra, Formula, Number, evaluated, lowered
+from .gamma_formulas import DIGAMMA_SERIES, STIRLING, series
 from .selection import where
-from .special import DIGAMMA_SERIES, digamma, left_to_xla, lgamma, specials, undefined
+from .special import digamma, left_to_xla, lgamma, specials, undefined
 from .transcendental import exp, log, log1p
 
 # --- incomplete gamma functions ---
-
-# of log Γ(a) = (a - 1/2) log a - a + log(2π) / 2 + stirling(a)
-_STIRLING = (
-    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
-)  # fmt: skip
-
-
-def _series(m: Algebra, coefficients: Sequence[float], first: Number, square: Number) -> Number:
-    """The sum of c[k] · first · square**k."""
-    total = m.like(first, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        total = total * square + c
-    return total * first
 
 
 def _lgamma_positive(m: Algebra, a: Number) -> Number:
@@ -39,7 +27,7 @@ def _lgamma_positive(m: Algebra, a: Number) -> Number:
         product = m.where(small, product * moved, product)
         moved = m.where(small, moved + 1, moved)
     inverse = 1 / moved
-    tail = _series(m, _STIRLING, inverse, inverse * inverse)
+    tail = series(m, STIRLING, inverse, inverse * inverse)
     main = (moved - 0.5) * m.log(moved) - moved + 0.5 * math.log(2 * math.pi)
     return main + tail - m.log(product)
 
@@ -53,7 +41,7 @@ def _digamma_positive(m: Algebra, a: Number) -> Number:
         moved = m.where(small, moved + 1, moved)
     inverse = 1 / moved
     square = inverse * inverse
-    return total + m.log(moved) - 0.5 * inverse - _series(m, DIGAMMA_SERIES, square, square)
+    return total + m.log(moved) - 0.5 * inverse - series(m, DIGAMMA_SERIES, square, square)
 
 
 def _log_of_ratio(m: Algebra, excess: Number, ratio: Number) -> Number:
@@ -69,7 +57,7 @@ def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
     inverse = 1 / large
     mu = (x - large) / large
     logarithm = _log_of_ratio(m, mu, x / large)
-    near = m.exp(-large * (mu - logarithm) - _series(m, _STIRLING, inverse, inverse * inverse))
+    near = m.exp(-large * (mu - logarithm) - series(m, STIRLING, inverse, inverse * inverse))
     joined = near / m.sqrt(large * (2 * math.pi))
     return m.where(a > 8, joined, plain)
 
@@ -266,7 +254,7 @@ def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
     power = power - moved_x * m.log(x) - moved_rest * m.log1p(-x)
     for number, sign_of in ((p, 1), (q, 1), (total, -1)):
         inverse = 1 / number
-        power = power - sign_of * _series(m, _STIRLING, inverse, inverse * inverse)
+        power = power - sign_of * series(m, STIRLING, inverse, inverse * inverse)
     return product * m.exp(power) * m.sqrt(p / total * q / (2 * math.pi))
 
 

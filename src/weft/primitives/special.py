@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
-from ..stablehlo import Block, Operand
 from . import normal_quantile
 from .arithmetic import add, div, like, mul, neg, sign, square, sub
 from .comparison import eq
 from .families import nary, unary
 from .formulas import Algebra, Formula, Number, chebyshev, evaluated, lowered, lowered_in_wider
+from .gamma_formulas import DIGAMMA_SERIES, digamma_formula, lgamma_formula
 from .rule_types import Host, Kernel
 from .selection import where
 from .structural import full
@@ -120,12 +119,9 @@ def _lgamma_of(x: float) -> float:
 
 
 lgamma: Primitive = special(
-    "lgamma", "log |Γ(x)|.", evaluate=elementwise(_lgamma_of),
+    "lgamma", "log |Γ(x)|.", evaluate=elementwise(_lgamma_of), stablehlo=lowered(lgamma_formula),
     jvp=lambda dx, out, x: mul(dx, digamma(x)),
 )  # fmt: skip
-
-# B(2k) / (2k), of the asymptotic series of digamma
-DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
 def _digamma_of(x: float) -> float:
@@ -149,16 +145,9 @@ def _digamma_of(x: float) -> float:
     return math.fsum([math.log(x) if x < math.inf else x, -0.5 / x, *terms, *tail])
 
 
-def _lower_digamma(block: Block, x: Operand, out: Aval) -> Operand:
-    value = lowered_in_wider("chlo.digamma")(block, x, out=out)
-    at_zero = block.compare("EQ", x, block.full(0, out), out.update(dtype=dtypes.bool_))
-    pole = block.elementwise("divide", (block.full(-1, out), x), out)
-    return block.select(at_zero, pole, value)  # NaN in jaxlib 0.10
-
-
 digamma: Primitive = special(
     "digamma", "The derivative of lgamma.", evaluate=elementwise(_digamma_of), host_limit=4,
-    stablehlo=_lower_digamma,
+    stablehlo=lowered(digamma_formula),
     jvp=lambda dx, out, x: mul(dx, polygamma(full(x.aval, 1), x)),
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
+from .one_thread import LONG, long_sum
 from .rule_types import (
     Argument,
     Avals,
@@ -227,7 +228,7 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     if dtypes.is_complex(x.dtype) or not x.size or not axes:
         return None
     count = math.prod([x.shape[a] for a in axes])
-    if len(axes) == x.ndim and count > _LONG:
+    if len(axes) == x.ndim and count > LONG:
         return long_sum(count, x.dtype)
     ones = np.ones(count, x.dtype)
     dot = ones.dot
@@ -241,23 +242,6 @@ def sum_by_product(x: Aval, axes: tuple[int, ...]) -> Kernel | None:
     if sorted(axes) == [*range(x.ndim - len(axes), x.ndim)]:
         return lambda x: x.reshape(-1, count).dot(ones).reshape(shape)
     return None
-
-
-_LONG = 16_384  # from here on, rows are faster (BLAS shares them among threads) and more exact
-_ROW = 1024  # their length: they stay in the first cache
-
-
-def long_sum(count: int, dtype: DType) -> Kernel:
-    """The kernel of a sum of all of `count` elements, by rows."""
-    whole = count - count % _ROW
-    row, rest = np.ones(_ROW, dtype), np.ones(count - whole, dtype)
-
-    def kernel(x: Host) -> Host:
-        flat = x.ravel()
-        total = np.add.reduce(flat[:whole].reshape(-1, _ROW).dot(row))
-        return total + flat[whole:].dot(rest)
-
-    return kernel
 
 
 @reduce_sum.host_when

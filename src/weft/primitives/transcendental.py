@@ -14,12 +14,13 @@ from .families import (
     HALF,
     check_kind,
     evaluate_in_wider,
+    in_wider,
     nary,
     same_dtype,
     unary,
 )
 from .formulas import Algebra, Number, lowered
-from .rule_types import Batched, Host, Kernel, Tangent, Tangents, Values
+from .rule_types import Batched, DType, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
 
@@ -60,8 +61,27 @@ exp2: Primitive = unary(
     host_limit=_LARGE,
     jvp=lambda dx, out, x: mul(dx, mul(like(x, float(np.log(2))), out)),
 )  # fmt: skip
+
+
+def _of_parts(real: Host, imag: Host, dtype: DType) -> Host:
+    """Complex numbers; sums with 1j would lose signs of zeros, and products infinities."""
+    out = np.empty(np.shape(real), dtype)
+    out.real, out.imag = real, imag
+    return out
+
+
+def _complex_expm1(z: Host) -> Host:
+    """NumPy's has NaN for imaginary parts of infinite numbers."""
+    x, y = z.real, z.imag
+    power = np.exp(z)
+    near = np.expm1(x) * np.cos(y) - 2 * np.square(np.sin(y / 2))
+    far = np.where(x == -np.inf, -1, power.real - 1)
+    return _of_parts(np.where(np.isfinite(x) & np.isfinite(y), near, far), power.imag, z.dtype)
+
+
 expm1: Primitive = unary(
     "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
     stablehlo="exponential_minus_one", accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
@@ -72,13 +92,41 @@ log: Primitive = unary(
 )  # fmt: skip
 
 
+def _logarithm_to(base: int) -> Rule:
+    """The lowering of a logarithm to a base. What is a whole number but for the errors of log and
+    of the quotient becomes one, so that powers of the base have exact logarithms, as in NumPy."""
+
+    def formula(m: Algebra, x: Number) -> Number:
+        y = m.log(x) / float(np.log(base))
+        whole = m.floor(y + 0.5)
+        return m.where(m.abs(y - whole) <= 2 * m.eps * m.abs(whole), whole, y)
+
+    return lowered(formula)
+
+
+def _log_jvp(base: int) -> Rule:
+    return lambda dx, out, x: div(dx, mul(x, like(x, float(np.log(base)))))
+
+
+log2: Primitive = unary(
+    "log2", "Logarithm to base 2, exact for powers of 2.", evaluate=np.log2, host_limit=_LARGE,
+    stablehlo=_logarithm_to(2), accepts="float", jvp=_log_jvp(2),
+)  # fmt: skip
+log10: Primitive = unary(
+    "log10", "Logarithm to base 10, exact for powers of 10.", evaluate=np.log10,
+    # NumPy's of float32 is off by one unit for most powers of 10
+    evaluate_in={dtypes.float32: in_wider(np.log10, dtypes.float64)},
+    host_limit=_LARGE, stablehlo=_logarithm_to(10), accepts="float", jvp=_log_jvp(10),
+)  # fmt: skip
+
+
 def _complex_log1p(z: Host) -> Host:
     """NumPy's loses digits near 0: its real part is the logarithm of a number close to one."""
     x, y = z.real, z.imag
     near = np.maximum(np.abs(x), np.abs(y)) < 0.5
     small = 0.5 * np.log1p(np.where(near, x * (2 + x) + y * y, 0))
-    out = np.asarray(np.log(1 + z))
-    return np.where(near, (small + 1j * np.arctan2(y, 1 + x)).astype(z.dtype), out)
+    out = np.log(_of_parts(1 + x, y, z.dtype))
+    return _of_parts(np.where(near, small, out.real), np.arctan2(y, 1 + x), z.dtype)
 
 
 log1p: Primitive = unary(

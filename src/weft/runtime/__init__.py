@@ -54,6 +54,7 @@ from .failures import (
 )
 from .group import Group, Tiling, group_of, tiling
 from .parts import joined, parts_of, put_parts
+from .portable import portable_artifact, text_of_artifact
 from .versions import Jaxlib, load
 
 __all__ = [
@@ -100,10 +101,12 @@ __all__ = [
     "local_devices",
     "on_device_size",
     "parts_of",
+    "portable_artifact",
     "process_count",
     "process_index",
     "put",
     "put_parts",
+    "text_of_artifact",
     "tiling",
     "to_host",
     "unsafe_pointer",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import custom_calls, executors, plugins, versions
+from . import compilation, custom_calls, executors, plugins, versions
 from .callback import CALLBACK, Callback, Together, guarded
 from .client import Device, elsewhere, process
 from .executors import RawBuffer as RawBuffer
@@ -200,8 +200,8 @@ def _compiled(text: str, device: Target, options: Mapping[str, object]) -> Any:
     require_devices(device)
     custom_calls.register_mentioned(text)
     try:
-        return device.client.raw.compile_and_load(
-            text, device.device_list, _compile_options(device, options)
+        return compilation.compiled(
+            device.client.raw, text, device.device_list, _compile_options(device, options)
         )
     except RuntimeError as error:
         raise _compile_error(error, text) from None

@@ -25,6 +25,8 @@ class Jaxlib(NamedTuple):
     """`jaxlib._hlo`: shapes, shardings, HLO modules."""
     block_after_collectives: bool
     """Two programs with collectives in flight at once would deadlock: wait after each launch."""
+    compiling_raises: bool
+    """While it compiles in the main thread, XLA looks for signals and raises what a handler did."""
     has_to_np_array: bool
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
@@ -70,6 +72,7 @@ def load() -> Jaxlib:
         xla=xla,
         hlo=hlo,
         block_after_collectives=info < (0, 12),
+        compiling_raises=info < (0, 11),
         has_to_np_array=info >= (0, 11),
     )
 
@@ -87,6 +90,14 @@ def lapack_kernels() -> dict[str, Any]:
     lapack = importlib.import_module("jaxlib.cpu._lapack")
     lapack.initialize()
     return dict(lapack.registrations())
+
+
+def mlir() -> tuple[Any, Any, Any]:
+    """MLIR's bindings: contexts and modules, and the dialects StableHLO and CHLO."""
+    load()
+    ir = importlib.import_module("jaxlib.mlir.ir")
+    stablehlo = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
+    return ir, stablehlo, importlib.import_module("jaxlib.mlir.dialects.chlo")
 
 
 def parse(version: str) -> tuple[int, ...]:

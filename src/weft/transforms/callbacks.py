@@ -28,6 +28,7 @@ from ..primitives.callbacks import (
 )
 from ..primitives.random_bits import random_unwrap, random_wrap
 from ..runtime import client
+from ..runtime.callback import flush
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
 from ..treedef import shown
 from ..typing import PyTree
@@ -40,7 +41,7 @@ from .arguments import (
     name_of,
 )
 
-__all__ = ["pure_callback"]
+__all__ = ["effects_barrier", "pure_callback"]
 
 
 def refuse_batch(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
@@ -245,3 +246,19 @@ def is_array(x: object) -> bool:
     if isinstance(x, Value):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufcV"
+
+
+def effects_barrier() -> None:
+    """Waits until all callbacks of the programs begun so far have run, and flushes their output.
+
+    A program that calls Python ends with its last callback, so that they have run when it has
+    returned; nothing else is there to wait for.
+
+    Example:
+      >>> import weft
+      >>> weft.jit(lambda x: weft.debug.print("x is {}", x))(1.0)
+      x is 1.0
+      >>> weft.effects_barrier()
+    Source: JAX documentation, `jax.effects_barrier`.
+    """
+    flush()

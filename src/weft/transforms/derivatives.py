@@ -33,7 +33,7 @@ from .linear_maps import (
 )
 from .vmap import mapped_over_leading
 
-__all__ = ["grad", "hessian", "jacfwd", "jacrev", "value_and_grad"]
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
 
 ArgNums = int | Sequence[int]
 
@@ -198,7 +198,7 @@ def gradient(
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses an output that isn't a scalar of the right kind."""
     transform, out_tree, fun = flat.transform, flat.out_tree, flat.function
-    if not out_tree.is_leaf:
+    if out_tree.kind is not None:
         hint = (
             "\n  fix: has_aux=True if the function returns (loss, auxiliary data)"
             if len(avals) == 2 or out_tree.num_leaves != 1
@@ -217,7 +217,7 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
         )
     if holomorphic and not dtypes.is_complex(a.dtype):
         raise TypeError(f"{transform}: with holomorphic=True the output must be complex; got {a}")
-    if not holomorphic and not dtypes.is_float(a.dtype):
+    if not holomorphic and (not a.inexact or a.dtype.kind == "c"):
         raise TypeError(
             f"{transform}: {function_line(fun)} must return a real floating-point scalar; got {a}\n"
             "  fix: convert the result with .astype(float), take its .real, or, for a "
@@ -277,6 +277,9 @@ def jacrev(
         return (result, flat.aux(outs)) if has_aux else result
 
     return jacobian
+
+
+jacobian = jacrev
 
 
 def jacfwd(

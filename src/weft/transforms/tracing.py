@@ -247,7 +247,7 @@ def named_scope(name: str) -> Iterator[None]:
       ...     with weft.named_scope("normalise"):
       ...         y = x / np.sum(x)
       ...     return np.sin(y)
-      >>> [(e.primitive.name, len(e.inputs)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
+      >>> [(e.primitive.name, len(e.invars)) for e in weft.make_jaxpr(f)(np.ones(3)).eqns]
       [('call', 1), ('sin', 1)]
     Source: JAX documentation, `jax.named_scope`.
     """

@@ -4,7 +4,10 @@ Knows programs; knows nothing of caching.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ... import dtypes
 from ...compiler.loaded import Loaded
@@ -77,6 +80,21 @@ def struct_of(a: Aval) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
 
 
+@dataclass(frozen=True)
+class ArgInfo:
+    """An argument's leaf: what a function was traced for.
+
+    Attributes:
+      shape, dtype: of the leaf.
+      donated: whether its memory may be used for results.
+    Source: JAX documentation, `jax.stages.ArgInfo`.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    donated: bool
+
+
 class Traced:
     """A function traced on a signature. `.jaxpr` is the program; `.lower()` goes on.
 
@@ -100,6 +118,14 @@ class Traced:
         """Shapes and dtypes of the results, in their tree."""
         return self.out_tree.unflatten([struct_of(a) for a in self.jaxpr.out_avals])
 
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        donated = self.entry.donated
+        return self.in_tree.unflatten(
+            [ArgInfo(a.shape, a.dtype, i in donated) for i, a in enumerate(self.jaxpr.in_avals)]
+        )
+
     def lower(self) -> "Lowered":
         """The program as StableHLO."""
         return Lowered(self)
@@ -113,11 +139,17 @@ class Lowered:
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.loaded = traced.entry.load(traced.types)
         self.text, self.module = self.loaded.text()
+        self.donate_argnums = traced.donate_argnums
 
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, in their tree."""
         return self.traced.out_info
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        return self.traced.args_info
 
     def as_text(self, dialect: str = "stablehlo") -> str:
         """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation."""
@@ -158,6 +190,16 @@ class Compiled:
         self.executable = loaded.executable
         self.input_shardings = traced.in_tree.unflatten(loaded.input_shardings())
         self.output_shardings = traced.out_tree.unflatten(loaded.output_shardings())
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
+        return self.traced.args_info
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, in their tree."""
+        return self.traced.out_info
 
     def as_text(self) -> str:
         """The program as XLA optimised it, as HLO text."""

@@ -1,0 +1,74 @@
+"""Functions of trees as functions of leaves, for libraries with transformations of their own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from .core.aval import Aval
+from .core.source import located
+from .extend.linear_util import WrappedFun, wrap_init
+from .transforms.arguments import shaped_aval
+from .tree_util import PyTreeDef, tree_flatten
+
+__all__ = ["flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
+
+OutTree = Callable[[], PyTreeDef]
+
+
+def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
+    """A function of trees as one of leaves.
+
+    Args:
+      f: the function, from `extend.linear_util.wrap_init`.
+      in_tree: the structure of the pair (positional arguments, keyword arguments).
+    Returns: a function of leaves that returns the list of the result's leaves, and a function that
+      returns the result's structure after a call.
+    Example:
+      >>> import weft
+      >>> from weft.extend.linear_util import wrap_init
+      >>> leaves, in_tree = weft.tree.flatten((({"a": 1, "b": 2},), {"scale": 10}))
+      >>> function = wrap_init(lambda d, scale: (d["a"] * scale, d["b"]))
+      >>> flat, out_tree = weft.api_util.flatten_fun(function, in_tree)
+      >>> flat.call_wrapped(*leaves), out_tree()
+      ([10, 2], PyTreeDef((*, *)))
+    Source: JAX's source, `jax.api_util.flatten_fun`: its name and meaning.
+    """
+    found: list[PyTreeDef] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        args, kwargs = in_tree.unflatten(leaves)
+        outs, out_tree = tree_flatten(f.call_wrapped(*args, **kwargs))
+        found[:] = [out_tree]
+        return outs
+
+    return wrap_init(flat), lambda: the_tree(found)
+
+
+def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
+    """As `flatten_fun`, for the structure of a tuple of positional arguments."""
+    found: list[PyTreeDef] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        outs, out_tree = tree_flatten(f.call_wrapped(*in_tree.unflatten(leaves)))
+        found[:] = [out_tree]
+        return outs
+
+    return wrap_init(flat), lambda: the_tree(found)
+
+
+@located
+def the_tree(found: list[PyTreeDef]) -> PyTreeDef:
+    """The structure that was found, if the function has been called."""
+    if not found:
+        raise ValueError("flatten_fun: the structure of the result is known after a call")
+    return found[0]
+
+
+def shaped_abstractify(x: Any) -> Aval:
+    """The aval of an array, of a scalar, or of anything with a shape and a dtype.
+
+    Raises: TypeError: `x` is none of these.
+    Example:
+      >>> weft.api_util.shaped_abstractify(weft.ShapeDtypeStruct((2,), "int32"))
+      int32[2]
+    """
+    return shaped_aval(x)

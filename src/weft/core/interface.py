@@ -1,0 +1,116 @@
+"""The classes of programs and values by the names that JAX has for them: `weft.core`.
+
+What weft's own modules and `weft.extend` call a `Jaxpr` has the values of its constants, so that it
+is JAX's `ClosedJaxpr`; the `Jaxpr` here is JAX's, without them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .array import Array, Tracer, as_value
+from .aval import Aval
+from .jaxpr import Jaxpr as ClosedJaxpr, Var, run
+from .open_jaxpr import JaxprEqn, Literal, OpenJaxpr
+from .primitive import Primitive
+from .source import located
+from .trace import current
+
+__all__ = [
+    "ClosedJaxpr",
+    "Jaxpr",
+    "JaxprEqn",
+    "Literal",
+    "Primitive",
+    "ShapedArray",
+    "Tracer",
+    "Var",
+    "eval_jaxpr",
+    "get_aval",
+    "jaxpr_as_fun",
+    "typeof",
+]
+
+Jaxpr = OpenJaxpr
+ShapedArray = Aval
+
+
+@located
+def get_aval(x: Any) -> Aval:
+    """The aval of an array, a tracer or a number: its shape, dtype and weak type.
+
+    Raises: TypeError: `x` is no array and no number.
+    Example:
+      >>> import weft
+      >>> weft.core.get_aval(weft.numpy.ones((2, 3))), weft.core.get_aval(1.0).weak_type
+      (float32[2,3], True)
+    Source: JAX documentation, `jax.core.get_aval`.
+    """
+    return as_value(x).aval  # type: ignore[no-any-return]
+
+
+@located
+def typeof(x: Any) -> Aval:
+    """The type of an array, a tracer or a number: its shape and dtype, printed `float32[2,3]`.
+
+    Args:
+      x: the array.
+    Returns: an object with `shape`, `dtype`, `ndim`, `size` and `weak_type`; those of equal types
+      are one object.
+    Raises: TypeError: `x` is no array and no number.
+    Example:
+      >>> import weft
+      >>> weft.typeof(weft.numpy.ones((2, 3)))
+      float32[2,3]
+      >>> weft.jit(lambda x: weft.numpy.zeros(weft.typeof(x).shape))(weft.numpy.ones(2))
+      Array([0., 0.], dtype=float32)
+    Source: JAX documentation, `jax.typeof`.
+    """
+    return as_value(x).aval  # type: ignore[no-any-return]
+
+
+@located
+def eval_jaxpr(jaxpr: OpenJaxpr | ClosedJaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Applies a program to values, operation by operation.
+
+    Args:
+      jaxpr: the program.
+      consts: the values of its constants, `closed.consts`.
+      args: a value for each of its inputs.
+    Returns: a list of its results.
+    Raises: TypeError: another number of constants or arguments.
+    Example:
+      >>> import weft
+      >>> closed = weft.make_jaxpr(lambda x, y: (x + y, 1.0))(2.0, 3.0)
+      >>> weft.core.eval_jaxpr(closed.jaxpr, closed.consts, 4.0, 5.0)
+      [Array(9., dtype=float32, weak_type=True), Array(1., dtype=float32, weak_type=True)]
+    Source: JAX documentation, `jax.core.eval_jaxpr`.
+    """
+    closed = jaxpr.closed if isinstance(jaxpr, OpenJaxpr) else jaxpr
+    for given, wanted, what in (
+        (consts, closed.constvars, "constants"),
+        (args, closed.invars, "arguments"),
+    ):
+        if len(given) != len(wanted):
+            raise TypeError(
+                f"eval_jaxpr: the program has {len(wanted)} {what}; got {len(given)}\n"
+                "  fix: pass closed.jaxpr, closed.consts, and an array for each of closed.in_avals"
+            )
+    whole = closed.without_consts()
+    return run(whole, [as_value(x) for x in (*consts, *args)], current.trace)
+
+
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Array]]:
+    """A function that applies a program to its arguments and returns the list of its results.
+
+    Example:
+      >>> import weft
+      >>> f = weft.core.jaxpr_as_fun(weft.make_jaxpr(lambda x: x * 3.0)(1.0))
+      >>> f(weft.numpy.float32(2.0))
+      [Array(6., dtype=float32)]
+    Source: JAX documentation, `jax.extend.core.jaxpr_as_fun`.
+    """
+
+    def function(*args: Any) -> list[Array]:
+        return eval_jaxpr(closed_jaxpr, closed_jaxpr.consts, *args)
+
+    return function

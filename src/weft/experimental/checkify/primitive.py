@@ -1,0 +1,171 @@
+"""`check`: an operation that fails if a condition is false. `checkify` makes a value of that.
+
+Knows how it raises where values are known; knows nothing of how programs are changed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.array import Array, as_value
+from ...core.primitive import Primitive
+from ...core.source import located, noted, user_line
+from ...core.value import Value
+from ...primitives.selection import select_n
+from ...primitives.structural import widen
+from ...tree_util import tree_flatten
+from ...typing import ArrayLike
+from .values import Error, FailedCheckError, Layout, Site
+
+__all__ = ["check", "check_error", "debug_check"]
+
+NONE = np.int32(-1)  # the code of no error
+
+check_p = Primitive(
+    "check",
+    "Fails if its first operand, the number of one of `sites`, isn't -1. The others are the "
+    "payload, with the axes of the number in front.",
+    multiple=True,
+    host_limit=None,
+)
+check_p.effects = check_p.may_act = True
+
+
+@check_p.type
+def _(code: Any, *payload: Any, sites: tuple[Site, ...], debug: bool) -> list[Any]:
+    return []
+
+
+@check_p.execute
+def _(args: Sequence[Array], *, sites: tuple[Site, ...], debug: bool) -> list[Array]:
+    if not debug:
+        Error(args[0], args[1:], sites).throw()
+    return []
+
+
+@check_p.lower
+def _(
+    block: Any, code: Any, *payload: Any, out: Any, sites: tuple[Site, ...], debug: bool
+) -> list[Any]:
+    if debug:
+        return []
+    where = sites[0].place.strip(" ()") if sites else ""
+    raise noted(
+        ValueError(
+            f"checkify.check: a compiled program can't raise ({where})\n"
+            "  fix: err, out = jit(checkify.checkify(f))(…) and then err.throw(); or "
+            "checkify.debug_check, which is left out of programs that aren't checked"
+        )
+    )
+
+
+@check_p.jvp
+def _(primals: Any, tangents: Any, out: Any, **params: Any) -> list[Any]:
+    return []
+
+
+@check_p.batch
+def _(args: Any, batched: Any, batch_size: int, **params: Any) -> list[Any]:
+    whole = [
+        a if b else widen(a, (batch_size, *a.shape)) for a, b in zip(args, batched, strict=True)
+    ]
+    check_p(*whole, **params)
+    return []
+
+
+@located
+def check(
+    pred: ArrayLike, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any
+) -> None:
+    """Fails with a message if a condition is false.
+
+    Called with known values it raises. In a function that is traced the failure has to become a
+    value: `checkify` the function before it is compiled.
+
+    Args:
+      pred: a boolean scalar.
+      msg: the message. Fields in braces are filled with the values that follow, by `str.format`.
+      fmt_args, fmt_kwargs: arrays, and containers of them.
+      debug: if True, the check does nothing unless the function is checkified.
+    Raises: FailedCheckError: the condition is known, and false. ValueError: a function with a check
+      is compiled. TypeError: the condition is no boolean scalar, or a value no array.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> from weft.experimental import checkify
+      >>> def f(x):
+      ...     checkify.check(x > 0, "{x} must be positive", x=x)
+      ...     return np.log(x)
+      >>> err, y = weft.jit(checkify.checkify(f))(-2.0)
+      >>> err.get().split(" (")[0]
+      '-2.0 must be positive'
+    Source: JAX documentation, `jax.experimental.checkify.check`.
+    """
+    operation = "debug_check" if debug else "check"
+    value = as_value(pred)
+    if value.shape != () or value.dtype != np.bool_:
+        raise TypeError(
+            f"{operation}: the condition must be a boolean scalar; got {value.aval}\n"
+            "  fix: numpy.all(condition)"
+        )
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    payload = [as_value(x) for x in leaves]
+    msg.format(*fmt_args, **fmt_kwargs)  # so that a field without a value is an error here
+    slots = Layout().place([x.aval for x in payload])
+    order = [slots.index(i) for i in range(len(slots))]
+    site = Site(
+        FailedCheckError,
+        msg,
+        f" (check failed at {user_line()})",
+        tree if payload else None,
+        tuple(slots),
+    )
+    code = select_n(value, np.int32(0), NONE)
+    check_p(code, *[payload[i] for i in order], sites=(site,), debug=bool(debug))
+
+
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """`check` that does nothing unless the function is checkified.
+
+    Args: as for `check`.
+    Example:
+      >>> import weft
+      >>> from weft.experimental import checkify
+      >>> def f(x):
+      ...     checkify.debug_check(x > 0, "not positive")
+      ...     return x
+      >>> weft.jit(f)(-1.0).item(), checkify.checkify(f)(-1.0)[0].get().split(" (")[0]
+      (-1.0, 'not positive')
+    Source: JAX documentation, `jax.experimental.checkify.debug_check`.
+    """
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+@located
+def check_error(error: Error) -> None:
+    """Fails if an error is one: what `checkify` takes apart, put together again.
+
+    Args:
+      error: what a checkified function returned.
+    Raises: JaxRuntimeError: the error is known. ValueError: a function with this call is compiled
+      without `checkify` around it. TypeError: no `Error`.
+    Example:
+      >>> import weft
+      >>> from weft.experimental import checkify
+      >>> def f(x):
+      ...     checkify.check(x > 0, "not positive")
+      ...     return x
+      >>> def again(x):
+      ...     err, y = checkify.checkify(f)(x)
+      ...     checkify.check_error(err)
+      ...     return y * 2
+      >>> err, y = weft.jit(checkify.checkify(again))(-1.0)
+      >>> err.get().split(" (")[0]
+      'not positive'
+    Source: JAX documentation, `jax.experimental.checkify.check_error`.
+    """
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error: expected an Error; got {type(error).__name__}")
+    if error.sites:
+        values: list[Value] = [as_value(x) for x in (error.code, *error.payload)]
+        check_p(*values, sites=error.sites, debug=False)

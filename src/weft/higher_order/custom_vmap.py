@@ -1,0 +1,193 @@
+"""Functions with a batching rule of their own, staged: the equation keeps function and rule.
+
+Under `vmap` the rule is called; everything else goes on with the function, derivatives too. A jvp
+keeps the rule, pushed forward; what `linearize` splits is a function without one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..compiler.lower import lower_jaxpr
+from ..core.array import Array
+from ..core.aval import Aval
+from ..core.bounded import remember
+from ..core.jaxpr import Jaxpr, run
+from ..core.masks import Mask, active, scatter_list
+from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.source import noted
+from ..core.trace import current
+from ..core.value import Value
+from ..interpreters.batch import repeated
+from ..interpreters.derivative import Derivative
+from ..interpreters.jvp import jvp
+from ..interpreters.stage import stage
+from ..primitives.structural import zeros
+from ..programs.hash_consing import ProgramOwner
+from ..programs.transform import (
+    batch_partly,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    nonzero,
+    not_linear,
+    transpose_jaxpr,
+)
+from ..stablehlo import Block, Operand
+from .applying import applies_jaxpr
+from .call import call_jaxpr, wrapped
+
+custom_vmap_call = HigherOrder(
+    "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own."
+)
+applies_jaxpr(custom_vmap_call)
+
+# (length of the axis, which arguments have it, arguments) -> (results, which of them have it)
+BatchingRule = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
+
+
+class CustomVmap(ProgramOwner):
+    """A batching rule on leaves; an axis that is mapped is axis 0."""
+
+    __slots__ = ("name", "pushed_rules", "rule")
+
+    def __init__(self, name: str, rule: BatchingRule) -> None:
+        super().__init__()
+        self.name, self.rule = name, rule
+        self.pushed_rules: dict[Any, CustomVmap] = {}
+
+    def __repr__(self) -> str:
+        return f"batching rule of {self.name}"
+
+    def pushed(self, mask: Mask, out_mask: Mask) -> "CustomVmap":
+        """The rule of the pushforward: of (primals, active tangents) -> (outputs, tangents).
+
+        Args:
+          mask, out_mask: the arguments, and the outputs, that have a tangent.
+        """
+
+        def rule(
+            size: int, batched: Sequence[bool], args: Sequence[Value]
+        ) -> tuple[list[Value], list[bool]]:
+            n = len(mask)
+            t_batched = [bool(b) for b in scatter_list(batched[n:], mask)]
+            which = [p or t for p, t in zip(batched[:n], t_batched, strict=True)]
+            primals = with_batch(args[:n], batched[:n], which, size)
+            tangents = scatter_list(
+                with_batch(args[n:], batched[n:], active(which, mask), size), mask
+            )
+            out_batched: list[bool] = []
+
+            def primal_rule(*xs: Value) -> list[Value]:
+                outs, out_batched[:] = self.rule(size, which, xs)
+                return outs
+
+            outs, t_outs = jvp(primal_rule, primals, tangents)
+            there = [
+                zeros(o.aval.strong()) if t is None else t
+                for o, t in zip(active(outs, out_mask), active(t_outs, out_mask), strict=True)
+            ]
+            return [*outs, *there], [*out_batched, *active(out_batched, out_mask)]
+
+        made = CustomVmap(self.name + "_jvp", rule)
+        first: CustomVmap = remember(self.pushed_rules, (mask, out_mask), made)
+        return first
+
+
+def with_batch(
+    args: Sequence[Value], batched: Sequence[bool], wanted: Sequence[bool], size: int
+) -> list[Value]:
+    """The arguments, repeated along a new axis 0 where that is wanted and they have none."""
+    return [
+        repeated(a, size) if w and not b else a
+        for a, b, w in zip(args, batched, wanted, strict=True)
+    ]
+
+
+@custom_vmap_call.execute
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+    return run(jaxpr, args, current.base)
+
+
+@custom_vmap_call.lower
+def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+    return lower_jaxpr(block, jaxpr, operands)
+
+
+@custom_vmap_call.batch
+def _(
+    args: Sequence[Value],
+    batched: Mask,
+    axis: Axis,
+    *,
+    jaxpr: Jaxpr,
+    rules: CustomVmap,
+    consts: int,
+) -> list[Value | Shared]:
+    if any(batched[:consts]):
+        raise noted(
+            TypeError(
+                f"custom_vmap: {rules.name} closes over a value that is mapped; its rule says "
+                "nothing of that value\n  fix: pass the value as an argument"
+            )
+        )
+    if any(batched):
+        outs, out_batched = rules.rule(axis.size, batched[consts:], args[consts:])
+        check_mapped_results(rules.name, outs, out_batched, jaxpr.out_avals, axis.size)
+    else:  # its program refers to the axis by name
+        mapped, mask = batch_partly(jaxpr, batched, axis)
+        outs, out_batched = call_jaxpr(mapped, args), list(mask)
+    return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+
+
+def check_mapped_results(
+    name: str, outs: Sequence[Value], batched: Sequence[bool], avals: Sequence[Aval], size: int
+) -> None:
+    """Refuses results of a rule that aren't the function's, mapped."""
+    for i, (o, b, a) in enumerate(zip(outs, batched, avals, strict=True)):
+        wanted = a.update(shape=(size, *a.shape)) if b else a
+        if o.aval.shape != wanted.shape or o.aval.dtype != wanted.dtype:
+            raise noted(
+                TypeError(
+                    f"custom_vmap: the rule of {name} must return {wanted} as leaf {i} of its "
+                    f"output, of which it says that it is {'' if b else 'not '}batched; got "
+                    f"{o.aval}\n  fix: a batched output has the mapped axis as its axis 0"
+                )
+            )
+
+
+@custom_vmap_call.pushforward
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
+) -> tuple[Jaxpr, Mask]:
+    pushed, out_mask = jvp_jaxpr(jaxpr, mask)
+    if any(mask[:consts]):  # of which the rule knows nothing
+        return pushed, out_mask
+    whole, pushed_rules = pushed.without_consts(), rules.pushed(tuple(mask[consts:]), out_mask)
+    more = len(pushed.consts)
+
+    def apply(*args: Value) -> list[Value]:
+        outs: list[Value] = custom_vmap_call(
+            *pushed.consts, *args, jaxpr=whole, rules=pushed_rules, consts=more + consts
+        )
+        return outs
+
+    return stage(apply, pushed.in_avals, name=pushed.name), out_mask
+
+
+@custom_vmap_call.linearize
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVmap, consts: int
+) -> Derivative | None:
+    forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
+    if not any(out_mask):
+        return None
+    return Derivative(mask, wrapped(forward, {}), len(jaxpr.outvars), out_mask, wrapped(linear, {}))
+
+
+@custom_vmap_call.transpose
+def _(
+    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: Any
+) -> list[Value | None]:
+    linear = tuple(type(a) is Aval for a in args)
+    known = tuple(ct is not None for ct in cts)
+    transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    return scatter_list(call_jaxpr(transposed, [*not_linear(args), *nonzero(cts)]), there)

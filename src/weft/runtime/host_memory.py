@@ -1,0 +1,87 @@
+"""Has the C library keep freed memory for the next array, up to a bound. Knows no arrays.
+
+By default glibc maps a large array's memory anew each time and gives it back when it is freed, and
+to have its pages filled in again takes longer than most operations. It moves its two thresholds
+by itself as large arrays are freed; how far depends on what the process happened to do before.
+Here they are put where they go at most: that is the state of every process that has freed an array
+of 32 MB, and it holds for NumPy and XLA too.
+
+What glibc doesn't do is to give back what lies between blocks that are in use. So a full collection
+(`gc.collect()`) does, if that is much.
+"""
+
+import ctypes
+import gc
+import os
+from typing import Any
+
+from ..config import config
+
+MAPPED = 32 << 20
+"""The bytes from which on an array's memory is mapped, and given back when it is freed: glibc takes
+no more than that."""
+
+KEPT = 64 << 20
+"""The free bytes at the end of the heap that stay with the process."""
+
+MUCH = 128 << 20
+"""The free bytes in the heap that a full collection gives back."""
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # the parameters' numbers in malloc.h
+_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
+
+
+class _Usage(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = [
+        *[(f"other{i}", ctypes.c_size_t) for i in range(8)],
+        ("free", ctypes.c_size_t),  # fordblks: of the heap, in all threads' parts
+        ("keepcost", ctypes.c_size_t),
+    ]
+
+
+class _Heap:
+    """glibc's heap. There is one; `library` is None where the C library is another one."""
+
+    library: Any = None
+    given_back = 0  # of the free bytes, those whose pages the system has
+
+
+heap = _Heap()
+
+
+def keep() -> None:
+    """Sets glibc's thresholds, once, unless the user has set them. Elsewhere it does nothing."""
+    if heap.library is not None or not config.keep_host_memory or _is_tuned():
+        return
+    try:
+        if not (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc"):
+            return
+    except (AttributeError, ValueError):  # not Linux, or not glibc
+        return
+    heap.library = ctypes.CDLL(None)
+    heap.library.mallopt(_MMAP_THRESHOLD, MAPPED)
+    heap.library.mallopt(_TRIM_THRESHOLD, KEPT)
+    if hasattr(heap.library, "mallinfo2"):  # glibc 2.33
+        heap.library.mallinfo2.restype = _Usage
+        gc.callbacks.append(_collected)
+
+
+def _is_tuned() -> bool:
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
+    return "glibc.malloc." in tunables or any(name in os.environ for name in _VARIABLES)
+
+
+def _collected(phase: str, info: dict[str, int]) -> None:
+    if info["generation"] == 2 and phase == "stop":
+        give_back()
+
+
+def give_back() -> None:
+    """Gives free memory back to the system, if there is much that has not been given back yet."""
+    free = heap.library.mallinfo2().free
+    heap.given_back = min(heap.given_back, free)
+    if free - heap.given_back > MUCH:
+        heap.library.malloc_trim(KEPT)
+        heap.given_back = heap.library.mallinfo2().free
