@@ -130,7 +130,7 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     attribute = getattr(dtype, "dtype", None)
     for given in (dtype, attribute):
         if given.__class__ is ExtendedDType:
-            return given  # type: ignore[no-any-return]
+            return given  # type: ignore[return-value]
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)

@@ -267,6 +267,8 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
             host = np.asarray(stored(dtype).type(x))
             if is_extended(dtype):
+                if x:
+                    raise noted(no_numbers("array", f"dtype {dtype} for {x!r}"))
                 host = host.view(host_dtype(dtype))
         except OverflowError:
             raise noted(not_fitting("array", x, dtype)) from None

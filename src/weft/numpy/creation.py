@@ -147,8 +147,8 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
 def _no_complex(dtype: Any) -> Exception:
     return noted(
         TypeError(
-            f"array: complex data can't become {dtype.name}\n  fix: np.real(x) drops the "
-            "imaginary part"
+            f"array: complex data can't become {dtype.name}\n"
+            "  fix: np.real(x) drops the imaginary part"
         )
     )
 
@@ -316,8 +316,8 @@ def asarray(
             raise noted(
                 ShapeError(
                     f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
-                    f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where "
-                    "needed"
+                    f"{type(a).__name__} of dtype {host.dtype}\n"
+                    "  fix: copy=None copies where needed"
                 )
             )
         return array(a, wanted, copy=False, device=device)
@@ -434,8 +434,6 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if is_extended(found) and number:
-        raise noted(no_numbers(name, f"dtype {found}"))
     if current.trace is not _base or is_extended(found):
         return on_device(structural.full(known, number), device)
     try:
@@ -472,14 +470,10 @@ def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = F
     if fill_value.__class__ in SCALARS:
         if is_extended(dtype):
             raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
-        if dtype is None:
-            x = as_value(fill_value)
+        if dtype is None or weak:
+            x = as_value(fill_value) if dtype is None else cast(as_value(fill_value), dtype, True)
         else:
-            x = (
-                _as_dtype(fill_value, dtype)
-                if not weak
-                else cast(as_value(fill_value), dtype, True)
-            )
+            x = _as_dtype(fill_value, dtype)
         if current.trace is _base and not weak:
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):
