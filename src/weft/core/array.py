@@ -36,8 +36,9 @@ class Array(Value):
     every eager operation reads them.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_host", "aval", "type")
+    __slots__ = ("__weakref__", "_buffer", "_host", "_kept", "aval", "type")
     type: ArrayType
+    _kept: bool  # set if programs share it: see `is_kept`
 
     def __init__(self, host: Any, type: ArrayType, buffer: Any = None) -> None:
         """
@@ -159,7 +160,10 @@ class Array(Value):
         """Begins copying to the host; on the CPU there is nothing to copy."""
 
     def delete(self) -> None:
-        """Frees the memory now; using the array afterwards is an error."""
+        """Frees the memory now; using the array afterwards is an error.
+
+        The array that weft keeps for a Python number, such as `numpy.positive(2.0)`, stays.
+        """
         current.base.delete(self)
 
     def is_deleted(self) -> bool:
@@ -219,6 +223,19 @@ _SCALARS = (bool, int, float, complex)
 _literals: dict[Any, dict[Any, Array]] = {}
 
 
+def is_kept(x: Array) -> bool:
+    """True for the array that stands for a Python number wherever programs have this number.
+
+    It must never be deleted nor donated. The slot is empty in all others, which so cost nothing.
+    """
+    return hasattr(x, "_kept")
+
+
+def own(x: Any) -> Any:
+    """The value; for an array that is kept, another one like it, which may be given away."""
+    return Array(x._host, x.aval) if hasattr(x, "_kept") else x
+
+
 def as_value(x: Any) -> Any:
     """A value for `x`: itself, or an `Array` for a scalar or a NumPy array (which is copied)."""
     if isinstance(x, Value):
@@ -259,6 +276,7 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
         try:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
             host = np.asarray(dtype.type(x))
+            host.flags.writeable = False
         except OverflowError:
             raise OverflowError(
                 f"the Python integer {x} does not fit {dtype.name}\n"
@@ -266,7 +284,9 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
             ) from None
         if len(cache) > 4096:
             cache.clear()
-        array = cache[key] = Array(host, aval((), dtype, True))
+        array = Array(host, aval((), dtype, True))
+        array._kept = True
+        cache[key] = array
     return array
 
 

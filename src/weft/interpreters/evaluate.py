@@ -15,7 +15,7 @@ from ..compiler import placing
 from ..compiler.loaded import constrained, run_program
 from ..compiler.program import one_operation
 from ..config import caches, thread
-from ..core.array import Array, Tracer
+from ..core.array import Array, Tracer, is_kept
 from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
@@ -122,6 +122,8 @@ class EvaluateTrace(Trace):
 
     def delete(self, array: Array) -> None:
         """Gives an array's memory back."""
+        if is_kept(array):
+            return
         if array._buffer is not None:
             buffers.delete(array._buffer)
         array._buffer = array._host = None

@@ -133,7 +133,8 @@ def strong(x: Any) -> Any:
     if not aval.weak_type:
         return x
     if uncommitted(x):
-        return Array(x._host, aval.strong(), x._buffer)
+        # a number's buffer stays with the array that is kept for it
+        return Array(x._host, aval.strong(), x._buffer if aval.ndim else None)
     return cast(x, aval.dtype)
 
 

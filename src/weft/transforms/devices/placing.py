@@ -16,7 +16,7 @@ import numpy as np
 from ...compiler.layout import layout_of
 from ...compiler.loaded import commit
 from ...compiler.placing import move, put_array, with_default_device
-from ...core.array import Array, Tracer, as_value
+from ...core.array import Array, Tracer, as_value, own
 from ...core.aval import aval
 from ...core.primitive import Primitive
 from ...core.source import located
@@ -269,7 +269,7 @@ def device_put(x: Any, device: Any = None) -> Any:
 def leaf_value(path: Any, leaf: Any) -> Any:
     """A leaf as a value; the error for one that isn't says which it is."""
     try:
-        return as_value(leaf)
+        return own(as_value(leaf))
     except (TypeError, ValueError) as error:
         raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
 
