@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         sharding,
         tree_util,
     )
-    from .core.array import Array
     from .runtime.client import Device
     from .transforms.callbacks import pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
@@ -91,6 +90,7 @@ if TYPE_CHECKING:
         named_scope,
     )
     from .transforms.vmap import vmap
+    from .typing import Array
 
 __version__ = "0.1.0"
 
@@ -180,8 +180,8 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "core.array": ("Array",),
         "runtime.client": ("Device",),
+        "typing": ("Array",),
         "transforms.callbacks": ("pure_callback",),
         "transforms.checkpointing": (
             "checkpoint",

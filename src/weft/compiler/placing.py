@@ -12,6 +12,7 @@ from .. import errors
 from ..core.array import Array, as_value, own
 from ..core.aval import aval
 from ..core.placement import Layout, on_device, same_parts, type_on
+from ..core.quiet import quietly_cast
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
 from ..runtime import buffer as buffers, client, parts, transfers
@@ -50,7 +51,7 @@ def argument_buffer(x: Any, device: Device) -> RawBuffer:
     """The buffer of an argument of a call: of an array, or of what becomes one."""
     if x.__class__ is np.ndarray:
         dtype = canonicalize_dtype(x.dtype)
-        return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)
+        return buffers.put(x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)
     return buffer_on(as_value(x), device)
 
 
@@ -110,7 +111,7 @@ def host_buffer(x: Any, to: Layout) -> RawBuffer:
         return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
     # here, as a whole.
-    host = x if x.dtype == to.aval.dtype else x.astype(to.aval.dtype)
+    host = x if x.dtype == to.aval.dtype else quietly_cast(x, to.aval.dtype)
     large = x.nbytes >= LARGE
     return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
 

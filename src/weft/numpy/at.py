@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
 from ..core.trace import current
-from ..interpreters.evaluate import interrupting, quietly
 from ..primitives import structural
 from ..primitives.dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike

@@ -72,7 +72,7 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
                 break
         else:
             return shape  # type: ignore[no-any-return]
-    if isinstance(shape, Iterable) and not (isinstance(shape, Value) and not shape.ndim):
+    if isinstance(shape, Iterable) and getattr(shape, "ndim", 1):
         lengths = tuple([whole_number(name, n, f"a length in {argument}") for n in shape])
     else:
         lengths = (whole_number(name, shape, argument),)

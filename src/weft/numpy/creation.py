@@ -8,9 +8,10 @@ import numpy as np
 from .. import dtypes
 from ..compiler.placing import with_default_device
 from ..config import caches, thread
-from ..core.array import Array, as_value, from_host
+from ..core.array import Array, as_value, from_host, literal, own
 from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
+from ..core.quiet import quietly_cast, run_quietly
 from ..core.trace import current
 from ..core.value import Value
 from ..lax.operands import uncommitted
@@ -106,10 +107,7 @@ def array(
         if copy and result is object:
             result = copied(object)
     elif kind in SCALARS:
-        result = as_value(object)
-        result = (
-            _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
-        )
+        result = own(as_value(object)) if wanted is None else _as_dtype(object, wanted)
     elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
         result = _from_nested(object, wanted)
     else:
@@ -143,7 +141,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
-        host = np.asarray(x, dtype)
+        host = run_quietly(np.asarray, x, dtype)
     return Array(host, aval_of(host.shape, dtype))
 
 
@@ -163,20 +161,12 @@ def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
         except TypeError as error:
             raise noted(TypeError(f"array: {error}")) from None
     if x.dtype != dtype:
-        host = _converted(x, dtype)
+        host = quietly_cast(x, dtype)
     elif copy:
         host = x.copy()
     else:
         host = x
     return Array(host, aval_of(host.shape, dtype))
-
-
-def _converted(x: np.ndarray, dtype: Any) -> Any:
-    """A NumPy array in another dtype, as `astype` of arrays does it."""
-    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        x = x.real
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
 
 
 def _from_nested(x: Any, dtype: Any) -> Any:
@@ -228,7 +218,7 @@ def _regular(x: Any, dtype: Any) -> Array:
     try:
         if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
             return _as_dtype(x, dtype)
-        host = np.array(x, dtype)
+        host = run_quietly(np.array, x, dtype)
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(
@@ -475,11 +465,7 @@ def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = F
         if dtype is None:
             x = as_value(fill_value)
         else:
-            x = (
-                _as_dtype(fill_value, dtype)
-                if not weak
-                else cast(as_value(fill_value), dtype, True)
-            )
+            x = _as_dtype(fill_value, dtype) if not weak else literal(fill_value, dtype)
         if current.trace is _base and not weak:
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):

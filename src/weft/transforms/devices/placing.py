@@ -19,6 +19,7 @@ from ...compiler.placing import move, put_array, with_default_device
 from ...core.array import Array, Tracer, as_value, own
 from ...core.aval import aval
 from ...core.primitive import Primitive
+from ...core.quiet import quietly_cast
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
 from ...primitives.placement import constrain
@@ -301,7 +302,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
             raise ValueError(f"device_put: x{keystr(path)}, {a}: {error}") from None
         with transfers.explicitly():
             if value is None:  # its parts are copied once
-                host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
+                host = leaf if leaf.dtype == a.dtype else quietly_cast(leaf, a.dtype)
                 outs.append(put_array(host, to))
             elif not isinstance(value, Tracer):
                 outs.append(commit(value, sharding))
