@@ -40,13 +40,18 @@ if TYPE_CHECKING:
         experimental,
         extend,
         flatten_util,
+        interop,
         lax,
         numpy,
         ops,
         random,
         sharding,
         tree_util,
+        typing,
     )
+    from .numpy.einsums import einsum
+    from .numpy.products import tensordot
+    from .numpy.shapes import transpose
     from .runtime.client import Device
     from .transforms.callbacks import pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
@@ -127,6 +132,7 @@ __all__ = [
     "distributed",
     "dlpack",
     "dtypes",
+    "einsum",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -138,6 +144,7 @@ __all__ = [
     "flatten_util",
     "grad",
     "hessian",
+    "interop",
     "jacfwd",
     "jacrev",
     "jit",
@@ -166,11 +173,14 @@ __all__ = [
     "remat",
     "shard_map",
     "sharding",
+    "tensordot",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
     "transfer_guard_host_to_device",
+    "transpose",
     "tree_util",
+    "typing",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -180,6 +190,10 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
+        # opt_einsum looks for these in the package of an array's class
+        "numpy.einsums": ("einsum",),
+        "numpy.products": ("tensordot",),
+        "numpy.shapes": ("transpose",),
         "runtime.client": ("Device",),
         "typing": ("Array",),
         "transforms.callbacks": ("pure_callback",),
@@ -251,11 +265,13 @@ __getattr__, __dir__ = exports(
         "experimental",
         "extend",
         "flatten_util",
+        "interop",
         "lax",
         "numpy",
         "ops",
         "random",
         "sharding",
         "tree_util",
+        "typing",
     ),
 )

@@ -26,7 +26,7 @@ RUNGS = (
     "lax",
     "numpy",
     "random shapes flatten_util dlpack ad_checkpoint custom_derivatives",
-    "nn scipy image ops debug profiler extend",
+    "nn scipy image ops debug profiler extend interop",
     "experimental fastmath",
     "layers",
     "optimizers data training decoding models cli info",

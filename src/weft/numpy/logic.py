@@ -376,12 +376,14 @@ comparison_flag = literal(0, dtypes.int32).aval.update(dtype=dtypes.bool_, weak_
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """True if the arrays broadcast together and all elements are equal then.
 
+    Args:
+      a1, a2: arrays, or lists and tuples that arrays can be made of.
     Returns: boolean scalar.
     Example:
       >>> np.array_equiv(np.ones((2, 3)), np.ones(3))
       Array(True, dtype=bool)
     """
-    x, y = value("array_equiv", a1, "a1"), value("array_equiv", a2, "a2")
+    x, y = asarray(a1), asarray(a2)
     try:
         structural.broadcast_shape("array_equiv", (x.aval, y.aval))
     except TypeError:

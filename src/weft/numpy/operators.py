@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from ..core.value import Value, fill_operators
-from ..lazy import exports
+from ..lazy import Deferred, exports
 from ..primitives import arithmetic, bitwise, comparison, structural
 from . import logic
 from .beyond import compared
@@ -111,3 +111,6 @@ fill_operators(
     ge=greater_equal,
     **{"and": bitwise_and, "or": bitwise_or},
 )
+
+if "einops" in sys.modules:  # it finds what is there when it meets the first array
+    Deferred("weft.interop.einops").Backend  # noqa: B018

@@ -11,6 +11,7 @@ from contextlib import ContextDecorator
 from typing import Any, NamedTuple, TypeVar
 
 from ..core.array import Tracer
+from ..core.aval import aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Axis
@@ -19,10 +20,11 @@ from ..core.trace import Trace, current
 from ..higher_order.call import call_jaxpr, named_block
 from ..interpreters.known_first import KnownFirstTrace
 from ..interpreters.stage import StageTrace, stage
+from ..primitives.structural import zeros
 from ..programs.hash_consing import hash_consed, is_eager
 from ..programs.transform import batch_partly
 from ..scope import within_axes
-from ..tree_util import PyTreeDef, tree_flatten
+from ..tree_util import PyTreeDef, tree_flatten, tree_map
 from ..typing import PyTree
 from .arguments import (
     FlatFunction,
@@ -149,7 +151,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Args:
       fun: the function.
       args, kwargs: arrays, or anything with a shape and a dtype, in containers.
-    Returns: the tree of results with `ShapeDtypeStruct` for arrays.
+    Returns: the tree of results with `ShapeDtypeStruct` for arrays; one that `fun` returns stays.
     Example:
       >>> import weft
       >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
@@ -159,7 +161,19 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Source: JAX documentation, `jax.eval_shape`.
     """
     check_callable(fun, "eval_shape")
-    return traced("eval_shape", fun, (), args, kwargs).out_shapes
+
+    @functools.wraps(fun)
+    def with_structs(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        return tree_map(value_like, fun(*args, **kwargs))
+
+    return traced("eval_shape", with_structs, (), args, kwargs).out_shapes
+
+
+def value_like(leaf: Any) -> Any:
+    """A value of the shape and dtype that a struct names; anything else as it is."""
+    if not isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))
 
 
 # --- names of parts of a program ---
