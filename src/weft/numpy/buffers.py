@@ -105,7 +105,9 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
       >>> np.fromiter(range(3), dtype=int)
       Array([0, 1, 2], dtype=int32)
     """
-    return array(np.fromiter(iter, _read_dtype(dtype), count))
+    with np.errstate(all="ignore"):
+        host = np.fromiter(iter, _read_dtype(dtype), count)
+    return array(host)
 
 
 @located

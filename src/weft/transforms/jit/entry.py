@@ -81,9 +81,16 @@ class Entry(ABC):
         outs = self.run_program(loaded, values)
         for i in program.donated:
             release(values[program.live[i]])
-        for i in self.bitless:  # zero tangents of integers, which transformations give as NumPy's
-            outs[i] = np.zeros(outs[i].shape, float0)  # type: ignore[call-overload]
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
+
+    def with_numpys_zeros(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs, zero tangents of integers (float0) as NumPy arrays, as transformations give
+        them."""
+        if self.bitless:
+            outs = [*outs]
+            for i in self.bitless:
+                outs[i] = np.zeros(outs[i].shape, float0)  # type: ignore[call-overload]
+        return outs
 
     def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
         """The outputs of the program for arrays."""
