@@ -168,11 +168,11 @@ def test_files(tmp_path):
 
 
 def test_numpys_scalars_are_instances_of_their_dtype():
-    assert isinstance(numpy.int32(1), wnp.int32)
+    assert isinstance(np.int32(1), wnp.int32)
     assert isinstance(wnp.int32(1), wnp.int32)
-    assert isinstance(numpy.float32(1), wnp.float32)
+    assert isinstance(np.float32(1), wnp.float32)
     assert isinstance(wnp.bfloat16(1), wnp.bfloat16)
-    assert not isinstance(numpy.int64(1), wnp.int32)
+    assert not isinstance(np.int64(1), wnp.int32)
     assert not isinstance(1, wnp.int32)
     assert not isinstance(wnp.zeros(2, "int32"), wnp.int32)
     assert wnp.bool is wnp.bool_
@@ -187,5 +187,5 @@ def test_equality_of_lists(compare):
 
 
 def test_an_array_without_axes_is_a_length():
-    for length in (numpy.array(4), wnp.array(4), onp.int32(4), 4):
+    for length in (np.array(4), wnp.array(4), onp.int32(4), 4):
         assert wnp.zeros(length).shape == (4,)

@@ -69,7 +69,7 @@ def matrix(rows: Any) -> str:
 def dense(value: Any) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
     array = np.asarray(value)
-    if array.dtype.kind == "V":  # float0, which has no bits
+    if array.dtype.names is not None:  # float0, which has no bits
         return "false" if array.size else ""
     flat = array.reshape(-1)
     if (
