@@ -187,5 +187,5 @@ def test_equality_of_lists(compare):
 
 
 def test_an_array_without_axes_is_a_length():
-    for length in (np.array(4), wnp.array(4), onp.int32(4), 4):
+    for length in (np.array(4), wnp.array(4), np.int32(4), 4):
         assert wnp.zeros(length).shape == (4,)
