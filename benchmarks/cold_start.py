@@ -51,4 +51,4 @@ PROGRAMS = dict(
 
 def program(peer: str, case: str) -> str:
     """The text of the process."""
-    return PROGRAMS[case].replace("{peer}", peer)
+    return PROGRAMS[case].replace("{peer}", "weft" if peer == "before" else peer)

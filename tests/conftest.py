@@ -42,10 +42,20 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 LEAST_EFFORT = (
     "core",
+    "errors",
+    "experimental",
     "generated",
     "higher_order",
+    "interpreters",
+    "laws/test_derivatives.py",
+    "laws/test_values.py",
+    "laws/test_warm_arguments.py",
     "lax",
+    "numpy",
+    "programs",
+    "random",
     "seeds",
+    "threads",
     "transforms/devices",
     "transforms/jit",
     "transforms/test_nesting.py",
@@ -78,17 +88,20 @@ def pytest_unconfigure():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leaves out the combinations that a test marked `combinations` does not need.
+    """Leaves out slow tests, and the combinations that a test marked `combinations` does not need.
 
-    A test that is asked for by its full name always runs.
+    A test that is asked for by its full name always runs, and a slow one by a marker too.
     """
     if sampling.whole or any("[" in arg for arg in config.args):
         return
     tests = defaultdict(list)
+    left_out = set()
     for item in items:
+        if item.get_closest_marker("slow") and not config.option.markexpr:
+            left_out.add(item)
+            continue
         if item.get_closest_marker("combinations"):
             tests[item.nodeid.partition("[")[0]].append(item)
-    left_out = set()
     for name, group in tests.items():
         strength = group[0].get_closest_marker("combinations").kwargs.get("strength", 2)
         rows = [tuple(map(id, item.callspec.params.values())) for item in group]

@@ -192,6 +192,7 @@ def in_python(program, notes, x):
     return notes.taken()
 
 
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("name", TRANSFORMED)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_calls_come_once_and_in_the_order_of_the_program(program, name):

@@ -1,5 +1,6 @@
 """Namespaces load their modules when a name is asked for, and not before."""
 
+import os
 import subprocess
 import sys
 
@@ -66,4 +67,25 @@ def test_importing_weft_loads_little():
         "assert x.tolist() == [2.0, 2.0]\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_small_eager_work_does_not_load_jaxlib():
+    """It takes 60 ms and more to load; on a machine without an accelerator nothing needs it."""
+    program = (
+        "import copy, pickle, sys, numpy, weft, weft.numpy as np\n"
+        "loss = lambda w, x: np.mean(np.tanh(np.dot(x, w)) ** 2)\n"
+        "w, x = np.array(numpy.ones((2, 2), 'f')), np.ones((3, 2))\n"
+        "loss, gradient = weft.value_and_grad(loss)(w, x)\n"
+        "w = w - 0.1 * gradient\n"
+        "print(w, repr(w), f'{loss:.3f}', w[0], w.tolist(), w.is_fully_addressable)\n"
+        "copy.deepcopy(pickle.loads(pickle.dumps(w)))\n"
+        "weft.vmap(np.sin)(x), weft.make_jaxpr(np.cos)(x), weft.tree_util.tree_map(abs, [w])\n"
+        "assert 'jaxlib' not in sys.modules\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "WEFT_CPU_DEVICES"}
+    environment["WEFT_PLATFORM"] = "cpu"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr

@@ -150,27 +150,7 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError("register_dataclass: give both data_fields and meta_fields, or none")
-    name = nodetype.__name__
-    known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
-    if known is not None:
-        real = [f for f in known.values() if f._field_type.name == "_FIELD"]  # no ClassVar
-        fields = [f for f in real if f.init and f.name not in drop_fields]
-        static = [f.name for f in fields if f.metadata.get("static", False)]
-        names = [f.name for f in fields]
-        data = tuple(n for n in names if n not in static) if data_fields is None else data_fields
-        meta = tuple(static) if meta_fields is None else meta_fields
-        missing = [n for n in names if n not in (*data, *meta)]
-        unknown = [n for n in (*data, *meta) if n not in names]
-        if missing or unknown:
-            raise ValueError(
-                f"register_dataclass: the fields of {name} are {names}; "
-                f"missing: {missing}, unknown: {unknown}"
-            )
-    elif data_fields is None or meta_fields is None:
-        raise TypeError(f"register_dataclass: {name} is no dataclass; name its fields")
-    else:
-        data, meta = data_fields, meta_fields
-    data, meta = tuple(data), tuple(meta)
+    data, meta = _fields_of(nodetype, data_fields, meta_fields, drop_fields)
     for field in (*data, *meta):
         if not field.isidentifier() or keyword.iskeyword(field):
             raise ValueError(f"register_dataclass: {field!r} can't be the name of a field")
@@ -192,6 +172,35 @@ def register_dataclass(
         )
     )
     return nodetype
+
+
+def _fields_of(
+    nodetype: type,
+    data_fields: Sequence[str] | None,
+    meta_fields: Sequence[str] | None,
+    drop_fields: Sequence[str],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the fields that are children, and of those that are part of the structure."""
+    name = nodetype.__name__
+    known = getattr(nodetype, "__dataclass_fields__", None)  # as `dataclasses.fields` reads it
+    if known is None:
+        if data_fields is None or meta_fields is None:
+            raise TypeError(f"register_dataclass: {name} is no dataclass; name its fields")
+        return tuple(data_fields), tuple(meta_fields)
+    real = [f for f in known.values() if f._field_type.name == "_FIELD"]  # no ClassVar
+    fields = [f for f in real if f.init and f.name not in drop_fields]
+    static = [f.name for f in fields if f.metadata.get("static", False)]
+    names = [f.name for f in fields]
+    data = [n for n in names if n not in static] if data_fields is None else data_fields
+    meta = static if meta_fields is None else meta_fields
+    missing = [n for n in names if n not in (*data, *meta)]
+    unknown = [n for n in (*data, *meta) if n not in names]
+    if missing or unknown:
+        raise ValueError(
+            f"register_dataclass: the fields of {name} are {names}; "
+            f"missing: {missing}, unknown: {unknown}"
+        )
+    return tuple(data), tuple(meta)
 
 
 def _values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

@@ -277,6 +277,11 @@ class PyTreeDef:
             leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise self.wrong_count(leaves)
+        kind = self.kind
+        if kind is None:
+            return leaves[0]
+        if self.num_nodes == self.num_leaves + 1:  # the children are the leaves
+            return kind.unflatten(self.data, [*leaves])
         return _build(self, iter(leaves))
 
     def wrong_count(self, leaves: Any) -> ValueError:

@@ -4,10 +4,13 @@ import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sampling
 from several_processes import free_address, members, processes
 
 LOST = 75
@@ -41,7 +44,7 @@ def all_name(survivors, lost, pid, why=""):
 AT_ONCE = 4  # runs; most of their time is waiting
 
 
-@pytest.mark.parametrize("first", range(0, 20, AT_ONCE))
+@pytest.mark.parametrize("first", sampling.some(range(0, 20, AT_ONCE), 2, "killed"))
 def test_a_process_killed_at_a_random_moment(tmp_path, first):
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for result in [pool.submit(one_killed, tmp_path, first + i) for i in range(AT_ONCE)]:
@@ -242,3 +245,32 @@ def test_a_process_that_dies_while_others_are_awaited(start):
     time.sleep(2.0)
     second.popen.kill()
     refused(first, "process 1 (host ", "ended before all processes had come")
+
+
+EARLY = """
+import json, socket, threading, time
+from weft.distributed.hub import Hello
+from weft.distributed.members import Limits, Member
+from weft.distributed.spoke import Spoke, attend
+
+members = [Member(0, "here", 1), Member(1, "there", 2)]
+welcome = {"members": members, "limits": Limits(9, 9, 9, 9), "port": 1, "address": ""}
+with socket.create_server(("127.0.0.1", 0)) as hub:
+    def answer():
+        line = hub.accept()[0]
+        line.recv(1000)
+        line.sendall(b"".join(json.dumps(m).encode() + b"\\n" for m in MESSAGES))
+    MESSAGES = [welcome, {"lost": 1, "why": "it was killed"}]
+    threading.Thread(target=answer).start()
+    host, port = hub.getsockname()
+    line, welcome = attend(host, port, Hello(members[0], 2, "0"), timeout=9)
+    Spoke(line, 0, welcome, None)
+    time.sleep(9)
+"""
+
+
+def test_a_loss_that_is_told_along_with_the_welcome():
+    """On a busy machine both are there when the process looks."""
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True)
+    assert done.returncode == LOST
+    assert "weft: process 1 (host there, pid 2) is lost: it was killed" in done.stderr

@@ -93,6 +93,7 @@ def nothing_frozen():
 
 
 @pytest.mark.usefixtures("nothing_frozen")
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize(
     ("function", "made_by", "kept_by"), LEAKS, ids=lambda x: getattr(x, "__name__", "")
@@ -201,6 +202,7 @@ NESTS = {
 }
 
 
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("nest", NESTS)
 @pytest.mark.parametrize("function", ORDINARY)
 def test_ordinary_programs_have_none(function, nest):

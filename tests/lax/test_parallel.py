@@ -180,6 +180,7 @@ def test_a_batch_on_devices(case: Case):
 
 
 @over_each
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
 def test_derivatives_over_two_names_of_which_one_is_mapped_at_a_time(case: Case, over):
     x = stack_for(case)

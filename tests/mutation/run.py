@@ -1,6 +1,6 @@
 """Plants small bugs, one at a time, and says which of them the tests notice.
 
-    python tests/mutation/run.py                  all of them, some ten minutes on one core
+    python tests/mutation/run.py                  all of them, some twenty minutes on one core
     python tests/mutation/run.py P03 N01          some
     python tests/mutation/run.py --workers 2      two at once
     python tests/mutation/run.py --list           which there are, and whether each has its place

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import numpy as onp
+import numpy.testing  # NumPy imports it when it is asked for, which no two threads may do at once
 import pytest
 
 import weft

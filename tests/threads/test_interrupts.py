@@ -58,11 +58,17 @@ class Interrupt(BaseException):
 
 
 def bombard(work, hits):
-    """Interrupts `work` at random moments; after each one looks whether all is as it was."""
+    """Interrupts `work` at random moments; after each one looks whether all is as it was.
+
+    Python drops what a handler raises inside a `__del__` or a weak reference's callback: then the
+    work goes on to its end.
+    """
     armed = False
 
     def handler(*_):
+        nonlocal armed
         if armed:
+            armed = False
             raise Interrupt
 
     work()
@@ -75,12 +81,10 @@ def bombard(work, hits):
             try:
                 armed = True
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(20e-6, 500e-6))
-                while True:
+                while armed:
                     work()
             except Interrupt:
                 interrupted += 1
-            finally:
-                armed = False
             assert (current.trace, thread.key, gc.isenabled()) == state, interrupted
     finally:
         armed = False
@@ -89,14 +93,17 @@ def bombard(work, hits):
     assert onp.asarray(X + 1).tolist() == [[2, 2]] * 3
 
 
+DROPPED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 WORK = [staged, transposed, planned, batched, pushed]
 
 
+@DROPPED
 @pytest.mark.parametrize("work", WORK, ids=lambda f: f.__name__)
 def test_an_interrupt_leaves_the_thread_usable(work):
     bombard(work, 300)
 
 
+@DROPPED
 @pytest.mark.slow
 @pytest.mark.parametrize("work", WORK, ids=lambda f: f.__name__)
 def test_twenty_thousand_interrupts_leave_the_thread_usable(work):

@@ -204,6 +204,7 @@ def test_policies_hold_in_maps_over_devices(function):
 same = functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_policy_changes_a_value(function, policy):
@@ -305,6 +306,7 @@ def test_names_are_the_identity():
 # --- operations with effects ---
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("policy", [None, NOTHING, DOTS], ids=["none", "nothing", "dots"])
 @pytest.mark.parametrize("place", ["here", "in a jitted function", "in a scan", "in a branch"])
 @pytest.mark.parametrize("transform", [weft.grad, lambda f: weft.jit(weft.grad(f))])

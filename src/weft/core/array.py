@@ -51,7 +51,7 @@ class Array(Value):
         self._host = host
         self._buffer = buffer
         self.type = type
-        self.aval = type if type.__class__ is Aval else type.aval
+        self.aval = type.aval
 
     def concrete(self) -> "Array":
         return self
@@ -173,12 +173,14 @@ class Array(Value):
     @property
     def is_fully_replicated(self) -> bool:
         """True if each of its devices has all of the array."""
-        return self.sharding.is_fully_replicated
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_replicated
 
     @property
     def is_fully_addressable(self) -> bool:
         """True if this process has all of the array's devices."""
-        return self.sharding.is_fully_addressable
+        sharding = self.type.placement.sharding
+        return sharding is None or sharding.is_fully_addressable
 
     @property
     def global_shape(self) -> tuple[int, ...]:

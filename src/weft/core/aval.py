@@ -19,12 +19,16 @@ from .placement import ANYWHERE, Placement
 class Aval:
     """Shape, dtype and weak type of an array. Made by `aval` only, so that `is` compares avals.
 
-    A weak aval is that of a Python scalar: it takes the dtype of what it meets.
-    `text` is the StableHLO type, kept here by `weft.stablehlo.types` once written. An aval is also
-    the type (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself.
+    A weak aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True
+    for floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO
+    type, kept here by `weft.stablehlo.types` once written. An aval is also the type
+    (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
+    attribute since every array that is made reads it.
     """
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "text", "weak_type")
+    __slots__ = (
+        "__weakref__", "aval", "dtype", "inexact", "ndim", "shape", "size", "text", "weak_type",
+    )  # fmt: skip
 
     placement: Placement = ANYWHERE
     shape: tuple[int, ...]
@@ -32,12 +36,9 @@ class Aval:
     weak_type: bool
     ndim: int
     size: int
+    inexact: bool
     text: str | None
-
-    @property
-    def aval(self) -> "Aval":
-        """Itself."""
-        return self
+    aval: "Aval"
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
@@ -99,8 +100,10 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape, dtype = tuple(int(n) for n in shape), np.dtype(dtype)
     parts = shape, dtype, bool(weak_type)
     made = Aval()
+    made.aval = made
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None
+    made.inexact = dtypes.is_inexact(dtype)
     reference = _Reference(made, _dead.append)
     reference.parts = parts
     with _lock:

@@ -165,7 +165,8 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
     if jaxpr.equations and jaxpr.equations[0].source is not None:  # looked at once a run
         return run_at_locations(jaxpr, env, trace)
     bind = trace.bind
-    for equation, dead in zip(jaxpr.equations, last_uses(jaxpr), strict=True):
+    uses = last_uses(jaxpr) if len(jaxpr.equations) > 1 else ((),)  # all go at the end
+    for equation, dead in zip(jaxpr.equations, uses, strict=False):
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:

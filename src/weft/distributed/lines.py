@@ -19,6 +19,7 @@ class Line:
         connected.settimeout(SENDING)
         self.socket = connected
         self._unfinished = b""
+        self.unread: list[dict[str, Any]] = []  # received with a message that ended the waiting
         self._sending = threading.Lock()
 
     def fileno(self) -> int:

@@ -66,13 +66,14 @@ def attend(host: str, port: int, hello: Hello, timeout: float) -> tuple[Line, We
         messages = line.receive()
         if messages is None:
             break
-        for message in messages:
+        for n, message in enumerate(messages, 1):
             match message:
                 case {"refused": str(reason)}:
                     line.close()
                     raise Refused(reason)
                 case {"members": members, "limits": limits, "port": service, "address": address}:
                     everyone = [Member(*member) for member in members]
+                    line.unread = messages[n:]  # that one is lost already, perhaps
                     return line, Welcome(everyone, Limits(*limits), service, address)
     line.close()
     raise Unanswered(
@@ -155,6 +156,8 @@ class Spoke:
         interval = self.limits.interval
         heard = time.monotonic()
         next_beat = 0.0
+        for message in self._line.unread:
+            self._take(message)
         while True:
             now = time.monotonic()
             if now >= next_beat:

@@ -6,7 +6,6 @@ Outside jit such a function simply runs; see `bind_custom` of each trace.
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
@@ -182,7 +181,7 @@ def _(
     fwd = stage(forward, avals, name=rules.name + "_fwd")
     out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
     res_avals = fwd.out_avals[n_outs:]
-    out_mask = tuple(dtypes.is_inexact(a.dtype) for a in out_avals)
+    out_mask = tuple(a.inexact for a in out_avals)
     ct_avals = active(out_avals, out_mask)
     in_avals = [a.strong() for a in active(avals, mask)]
 

@@ -1,6 +1,6 @@
 """A scan in StableHLO: a while loop over slices, unrolled as wanted. Knows blocks of text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_call, lower_jaxpr, with_token
@@ -58,28 +58,41 @@ def lower_scan(
             at = inner.elementwise("add", (at, one), _INDEX)
         return at, carry, stacks
 
+    def body(inner: Block, args: Operands) -> Operands:
+        at, carry, stacks = steps(inner, args[0], unroll, *groups_of(args[1:], num_carry))
+        return [at, *carry, *stacks]
+
     at = block.constant(int32.type(0), _INDEX)
     if whole:
-        calls = jaxpr_calls_host(jaxpr)
-        state = [at, *carry, *stacks, *([token_of(block)] if calls else [])]
-        avals = [o.aval for o in state]
-
-        def condition(inner: Block, args: Operands) -> Operands:
-            limit = inner.constant(int32.type(whole * unroll), _INDEX)
-            return [inner.compare("LT", args[0], limit, aval((), bool))]
-
-        def body(inner: Block, args: Operands) -> Operands:
-            at, carry, stacks = steps(inner, args[0], unroll, *groups_of(args[1:], num_carry))
-            return [at, *carry, *stacks]
-
-        write_body = with_token(body) if calls else body
-        regions = [block.region(avals, condition), block.region(avals, write_body)]
-        at, *state = block.op("while", *state, out=avals, regions=regions)
-        if calls:
-            block.token = state.pop()
+        state = [at, *carry, *stacks]
+        at, *state = _counted(block, state, whole * unroll, body, jaxpr_calls_host(jaxpr))
         carry, stacks = state[:num_carry], state[num_carry:]
     _, carry, stacks = steps(block, at, rest, carry, stacks)
     return [*carry, *stacks]
+
+
+def _counted(
+    block: Block,
+    state: Operands,
+    end: int,
+    body: Callable[[Block, Operands], Operands],
+    calls_host: bool,
+) -> list[Operand]:
+    """Writes a while loop that ends when the first value of its state is `end`."""
+
+    def condition(inner: Block, args: Operands) -> Operands:
+        limit = inner.constant(int32.type(end), _INDEX)
+        return [inner.compare("LT", args[0], limit, aval((), bool))]
+
+    if calls_host:
+        state = [*state, token_of(block)]
+        body = with_token(body)
+    avals = [o.aval for o in state]
+    regions = [block.region(avals, condition), block.region(avals, body)]
+    outs = list(block.op("while", *state, out=avals, regions=regions))
+    if calls_host:
+        block.token = outs.pop()
+    return outs
 
 
 def starts(block: Block, at: Operand, ndim: int) -> list[Operand]:

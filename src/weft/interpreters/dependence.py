@@ -6,7 +6,6 @@ Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.derived import derived
@@ -32,7 +31,7 @@ def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set
         found.update(
             v
             for v, r in zip(e.outvars, reached(e, touched, inexact), strict=True)
-            if r and (not inexact or dtypes.is_inexact(v.aval.dtype))
+            if r and (not inexact or v.aval.inexact)
         )
     return found
 

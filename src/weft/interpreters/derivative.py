@@ -8,7 +8,7 @@ Reverse mode is `linear`, transposed. Knows jvp rules; knows no trace that uses 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes, errors
+from .. import errors
 from ..compiler.dead_code import live_equations, without_dead_code
 from ..config import caches, thread
 from ..core.aval import Aval
@@ -134,7 +134,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
         out = trace.bind(primitive, primals, params)
         if primitive.jvp_rule is None:
             outs = out if primitive.multiple else [out]
-            if any(dtypes.is_inexact(o.aval.dtype) for o in outs):
+            if any(o.aval.inexact for o in outs):
                 raise errors.MissingRuleError(
                     f"{primitive}: is not differentiable; got a derivative to take in arguments "
                     f"{[i for i, m in enumerate(mask) if m]}\n"

@@ -4,6 +4,7 @@ Fills the first of the two hooks: the base trace.
 """
 
 import sys
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
+type_of = attrgetter("type")
+
 
 class EvaluateTrace(Trace):
     """Carries every operation out at once, by NumPy or by XLA (see `eager_tiers`)."""
@@ -34,7 +37,7 @@ class EvaluateTrace(Trace):
 
     def bind(self, primitive: Primitive, args: Any, params: Any, out: Any = None) -> Any:
         try:
-            kernel, out = caches.now[primitive.kernels][(params, *[a.type for a in args])]
+            kernel, out = caches.now[primitive.kernels][(params, *map(type_of, args))]
         except KeyError:
             if primitive.execute_rule is not None:  # what it runs is kept on its jaxpr, not here
                 return self.execute(primitive, args, params, out)

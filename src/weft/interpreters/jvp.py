@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..config import thread
 from ..core.array import Tracer
 from ..core.aval import Aval
@@ -95,7 +94,7 @@ class JvpTrace(Trace):
         for a in args:
             if a.__class__ is JvpTracer and a._trace is self:
                 primals.append(a.primal)
-                active = dtypes.is_inexact(a.aval.dtype)
+                active = a.aval.inexact
                 mask.append(active)
                 if active:
                     tangents.append(a.tangent)

@@ -7,7 +7,6 @@ and residuals. `LinearMap` runs it forwards (tangents) or backwards (cotangents)
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import dtypes
 from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
@@ -233,7 +232,7 @@ class LinearizeTrace(Trace):
         outs, residuals, tree = under(self.outside, rules.forward, primals, mine)
         live = [i for i in inputs if i is not None]
         mask = [i is not None for i in inputs]
-        out_mask = [dtypes.is_inexact(o.aval.dtype) for o in outs]
+        out_mask = [o.aval.inexact for o in outs]
         pullback = CustomPullback(rules, tree, [a.aval for a in args], mask, [o.aval for o in outs])
         return self.wrap(Node(pullback, residuals, live, []), outs, out_mask)
 
@@ -310,7 +309,7 @@ class CustomPullback:
         )
 
     def pull(self, residuals: Any, cts: Any, trace: Trace) -> list[Any]:
-        full = scatter_list(cts, [dtypes.is_inexact(a.dtype) for a in self.out_avals])
+        full = scatter_list(cts, [a.inexact for a in self.out_avals])
         results = self.rules.backward(self.tree, residuals, full, self.in_avals)
         return [r for r, m in zip(results, self.mask, strict=True) if m]
 
@@ -388,7 +387,7 @@ def linearize(
         aval = p.aval
         node = Node(None, (), (), (aval.strong(),))
         nodes.append(node)
-        active = dtypes.is_inexact(aval.dtype)
+        active = aval.inexact
         args.append(LinearizeTracer(trace, p, (node, 0), aval) if active else p)
     try:
         results = under(trace, function, *args)

@@ -155,24 +155,8 @@ def vectorize(
                     f"vectorize: signature {signature} has {len(cores)} arguments; got "
                     f"{len(values)}"
                 )
-        lengths: dict[str, int] = {}
-        fronts: list[tuple[int, ...]] = []
-        for v, core in zip(values, cores, strict=True):
-            if v.ndim < len(core):
-                raise ValueError(
-                    f"vectorize: argument {places[len(fronts)]} of {function_line(pyfunc)}, with "
-                    f"shape {v.shape}, does not have enough dimensions for all its core "
-                    f"dimensions {core}; excluded={left_out!r} and signature={signature!r}"
-                )
-            at = v.ndim - len(core)
-            for label, n in zip(core, v.shape[at:], strict=True):
-                wanted = int(label) if label.isdigit() else lengths.setdefault(label, n)
-                if wanted != n:
-                    raise ValueError(
-                        f"vectorize: axis {label} of signature {signature} has lengths {wanted} "
-                        f"and {n}"
-                    )
-            fronts.append(v.shape[:at])
+        where = (function_line(pyfunc), places, left_out, signature)
+        fronts, lengths = _fronts(values, cores, *where)
         shape = joint_shape("vectorize", fronts)
 
         def inner(*vs: Any) -> Any:
@@ -184,23 +168,61 @@ def vectorize(
                 _check_outputs(result, outs, lengths, signature)
             return result
 
-        mapped: Callable[..., Any] = inner
-        squeezed = [
-            reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
-            for v, front in zip(values, fronts, strict=True)
-        ]
-        kept_axes = []  # axes from the last to the first: which arguments have them
-        for k in range(len(shape)):
-            kept = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
-            kept_axes.append(kept)
-            if any(kept):
-                mapped = vmap(mapped, in_axes=tuple(0 if has else None for has in kept))
-        result = mapped(*squeezed)
-        single = not isinstance(result, tuple)
-        results = [_restored(r, shape, kept_axes) for r in ((result,) if single else result)]
-        return results[0] if single else tuple(results)
+        return _mapped(inner, values, fronts, shape)
 
     return vectorized
+
+
+def _fronts(
+    values: Sequence[Any],
+    cores: Sequence[tuple[str, ...]],
+    function: str,
+    places: Sequence[int],
+    left_out: frozenset[int | str],
+    signature: str | None,
+) -> tuple[list[tuple[int, ...]], dict[str, int]]:
+    """The axes of each argument that are mapped over, and the lengths of the named ones."""
+    lengths: dict[str, int] = {}
+    fronts: list[tuple[int, ...]] = []
+    for v, core, place in zip(values, cores, places, strict=True):
+        if v.ndim < len(core):
+            raise ValueError(
+                f"vectorize: argument {place} of {function}, with shape {v.shape}, does not have "
+                f"enough dimensions for all its core dimensions {core}; excluded={left_out!r} and "
+                f"signature={signature!r}"
+            )
+        at = v.ndim - len(core)
+        for label, n in zip(core, v.shape[at:], strict=True):
+            wanted = int(label) if label.isdigit() else lengths.setdefault(label, n)
+            if wanted != n:
+                raise ValueError(
+                    f"vectorize: axis {label} of signature {signature} has lengths {wanted} and {n}"
+                )
+        fronts.append(v.shape[:at])
+    return fronts, lengths
+
+
+def _mapped(
+    function: Callable[..., Any],
+    values: Sequence[Any],
+    fronts: Sequence[tuple[int, ...]],
+    shape: tuple[int, ...],
+) -> Any:
+    """The function mapped over the front axes, which broadcast to `shape`."""
+    squeezed = [
+        reshape(v, tuple(n for n in front if n != 1) + v.shape[len(front) :])
+        for v, front in zip(values, fronts, strict=True)
+    ]
+    kept_axes = []  # axes from the last to the first: which arguments have them
+    for k in range(len(shape)):
+        kept = [len(front) > k and front[len(front) - 1 - k] != 1 for front in fronts]
+        kept_axes.append(kept)
+        if any(kept):
+            function = vmap(function, in_axes=tuple(0 if has else None for has in kept))
+    result = function(*squeezed)
+    single = not isinstance(result, tuple)
+    results = [_restored(r, shape, kept_axes) for r in ((result,) if single else result)]
+    return results[0] if single else tuple(results)
 
 
 def _restored(r: Any, shape: tuple[int, ...], kept_axes: Any) -> Any:

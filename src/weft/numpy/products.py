@@ -14,7 +14,7 @@ from ..primitives.slicing import concatenate
 from ..typing import ArrayLike, DTypeLike
 from .axes import all_axes, one_axis, whole_number
 from .creation import wanted_dtype
-from .plans import Products, composite
+from .plans import Products, composite, computing
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
 
 __all__ = [
@@ -99,7 +99,7 @@ def dot(
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:  # nothing was cast
+        if plain and x is a and y is b and computing():  # nothing was cast
             _dots.add(x, y, _plain_parameters("dot", dims))
         return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
@@ -148,7 +148,7 @@ def _matmul(name: str, a: Any, b: Any, precision: Any, dtype: Any, plain: bool) 
         raise _mismatch(name, x, y, i, j)
     if n <= 2 and m <= 2:
         dims: Any = (((i,), (j,)), ((), ()))
-        if plain and x is a and y is b:
+        if plain and x is a and y is b and computing():
             _matmuls.add(x, y, _plain_parameters(name, dims))
         return contracted(name, x, y, dims, precision, dtype)
     front_x, front_y = x.aval.shape[:-2], y.aval.shape[:-2]

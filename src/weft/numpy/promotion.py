@@ -106,10 +106,8 @@ def promote_values(
       to_number: booleans become the default integer.
     """
     if len(xs) == 2 and isinstance(xs[0], Value) and isinstance(xs[1], Value):
-        dtype = xs[0].aval.dtype  # the way of nearly every call while tracing
-        if dtype is xs[1].aval.dtype and (
-            dtypes.is_inexact(dtype) or not (to_inexact or to_number)
-        ):
+        first = xs[0].aval  # the way of nearly every call while tracing
+        if first.dtype is xs[1].aval.dtype and (first.inexact or not (to_inexact or to_number)):
             return [*xs]
     xs = tuple(
         [x if x.__class__ in SCALARS else value(name, x, f"x{i}") for i, x in enumerate(xs, 1)]

@@ -212,7 +212,7 @@ class HostCall(Primitive):
         def _(
             primals: Values, tangents: Tangents, out: Values, *, function: HostFunction
         ) -> Tangents:
-            if any(dtypes.is_inexact(o.aval.dtype) for o in out):
+            if any(o.aval.inexact for o in out):
                 raise no_derivative(function)
             return [None] * len(out)
 

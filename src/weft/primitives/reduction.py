@@ -332,7 +332,7 @@ def further_pair(largest: bool) -> Callable[[Block, Sequence[Operand]], list[Ope
 
         beyond = block.compare("GT" if largest else "LT", x, y, mask)
         level = block.compare("EQ", x, y, mask)
-        if dtypes.is_inexact(x.aval.dtype):
+        if x.aval.inexact:
             x_nan, y_nan = (block.compare("NE", v, v, mask) for v in (x, y))
             beyond = logic("or", beyond, logic("and", x_nan, block.compare("EQ", y, y, mask)))
             level = logic("or", level, logic("and", x_nan, y_nan))

@@ -118,7 +118,7 @@ def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
         return block.elementwise(name, (a, b), flag)
 
     less = block.compare("LT", x, y, flag)
-    inexact = dtypes.is_inexact(x.aval.dtype)
+    inexact = x.aval.inexact
     if inexact:
         y_nan, x_number = block.compare("NE", y, y, flag), block.compare("EQ", x, x, flag)
         less = logic("or", less, logic("and", y_nan, x_number))

@@ -402,7 +402,7 @@ def _(
     shape, flags = x.aval.shape, out.update(dtype=dtypes.bool_)
     nowhere = block.full(math.prod(shape[batch_dims:]), out)
     padded = block_dilate_and_pad(block, x, geometry, x.aval.dtype.type(0))
-    cut, inexact = block_slice(block), dtypes.is_inexact(x.aval.dtype)
+    cut, inexact = block_slice(block), x.aval.inexact
     best, place, everywhere = None, nowhere, False
 
     def logic(name: str, a: Operand, b: Operand) -> Operand:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.bounded import remember
@@ -296,7 +295,7 @@ def saved_residuals(
     jaxpr = flat.stage()
     whole = jaxpr.without_consts()
     constants = [False] * len(jaxpr.consts)
-    mask = [*constants, *[dtypes.is_inexact(v.aval.dtype) for v in jaxpr.invars]]
+    mask = [*constants, *[v.aval.inexact for v in jaxpr.invars]]
     forward, _, _ = linearize_jaxpr(whole, mask)
     arguments = [f"from the argument {path}" for path in flat.paths()]
     sources = ["from a constant"] * len(jaxpr.consts) + arguments

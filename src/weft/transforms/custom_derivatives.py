@@ -556,8 +556,8 @@ def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunct
     in_tree = flat.args_tree
     jaxpr = flat.stage()
     out_tree = flat.out_tree
-    hoisted = [c for c in jaxpr.consts if dtypes.is_inexact(c.aval.dtype)]
-    fixed = [None if dtypes.is_inexact(c.aval.dtype) else c for c in jaxpr.consts]
+    hoisted = [c for c in jaxpr.consts if c.aval.inexact]
+    fixed = [None if c.aval.inexact else c for c in jaxpr.consts]
     program = jaxpr.without_consts()
     count = len(example_args)
 

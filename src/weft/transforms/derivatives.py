@@ -93,14 +93,14 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
                 f"{transform}: with holomorphic=True arguments must be complex; got {a} for "
                 f"{flat.paths()[i]} of {function_line(flat.function)}"
             )
-        if not dtypes.is_inexact(a.dtype) and not allow_int:
+        if not a.inexact and not allow_int:
             raise TypeError(
                 f"{transform}: can differentiate in floating-point or complex arguments only; got "
                 f"{a} for {flat.paths()[i]} of {function_line(flat.function)}\n"
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
-        if dtypes.is_complex(a.dtype) and not holomorphic and transform in ("jacfwd", "jacrev"):
+        if not holomorphic and transform in ("jacfwd", "jacrev") and dtypes.is_complex(a.dtype):
             raise TypeError(
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
@@ -198,7 +198,7 @@ def gradient(
 def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses an output that isn't a scalar of the right kind."""
     transform, out_tree, fun = flat.transform, flat.out_tree, flat.function
-    if not out_tree.is_leaf:
+    if out_tree.kind is not None:
         hint = (
             "\n  fix: has_aux=True if the function returns (loss, auxiliary data)"
             if len(avals) == 2 or out_tree.num_leaves != 1
@@ -217,7 +217,7 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
         )
     if holomorphic and not dtypes.is_complex(a.dtype):
         raise TypeError(f"{transform}: with holomorphic=True the output must be complex; got {a}")
-    if not holomorphic and not dtypes.is_float(a.dtype):
+    if not holomorphic and (not a.inexact or a.dtype.kind == "c"):
         raise TypeError(
             f"{transform}: {function_line(fun)} must return a real floating-point scalar; got {a}\n"
             "  fix: convert the result with .astype(float), take its .real, or, for a "
@@ -317,7 +317,7 @@ def jacfwd(
             return [*pushed, *outs[len(out_avals) :]]
 
         pushed = mapped_over_basis(columns, flat.avals)
-        inexact = [dtypes.is_inexact(a.dtype) for a in out_avals]
+        inexact = [a.inexact for a in out_avals]
         count = sum(inexact)
         stacks = scatter_list(pushed[:count], inexact)
         per_output = [

@@ -259,11 +259,7 @@ def pull_back(
     full = [*cts, *[None] * (n_outs - len(cts))]
     results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
     return [
-        float0_zeros(a.shape)
-        if not dtypes.is_inexact(a.dtype)
-        else zeros(a.strong())
-        if ct is None
-        else ct
+        float0_zeros(a.shape) if not a.inexact else zeros(a.strong()) if ct is None else ct
         for a, ct in zip(in_avals, results, strict=True)
     ]
 

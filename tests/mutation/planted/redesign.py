@@ -213,10 +213,10 @@ MUTANTS = (
     ),
     # --- plans of numpy functions ---
     Mutant(
-        "Q62", "plans of all threads: 64 bits or not", "numpy/plans.py",
-        "key = (thread.x64, *[x.aval for x in xs])",
-        "key = tuple([x.aval for x in xs])",
-        f"{STATES} -k plan",
+        "Q62", "plans: found under a switch that was turned meanwhile", "core/bounded.py",
+        "if caches.here() is not state:",
+        "if False:",
+        f"{STATES} -k turned",
     ),
     Mutant(
         "Q63", "axis 1.0 is axis 1 the third time", "numpy/plans.py",
@@ -237,10 +237,10 @@ MUTANTS = (
         f"{CALLS} -k operations",
     ),
     Mutant(
-        "Q66", "plans are kept where ranks are looked at", "numpy/makers.py",
-        'keeps = not anywhere("numpy_rank_promotion", "allow")',
-        "keeps = True",
-        "tests/numpy/test_rank_promotion.py",
+        "Q66", "look-ups in one state while threads are in two", "switch_state.py",
+        "self.now = self._of_thread if any(s is not first for s in rest) else first.caches",
+        "self.now = first.caches",
+        STATES,
     ),
     Mutant(
         "Q67", "index arrays: the largest unsigned numbers", "numpy/index_arrays.py",
@@ -281,8 +281,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q73", "shard_map: the check is no part of the key", "transforms/devices/shard_map.py",
-        "specs, self.axis_names, self.check_vma\n",
-        "specs, self.axis_names\n",
+        "MapOptions(self.mesh, specs, self.axis_names, self.check_vma)",
+        "MapOptions(self.mesh, specs, self.axis_names, True)",
         f"{ARGUMENTS} -k specs_and",
     ),
     Mutant(

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import dtypes
 from ...compiler.dead_code import quiet_params
 from ...config import thread
 from ...core.array import Array
@@ -28,7 +27,7 @@ _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 def bad_elements(x: Any) -> Any:
     """A mask of the elements that the switches forbid; `None` if there can't be any."""
-    if not isinstance(x, Array) or not dtypes.is_inexact(x.aval.dtype):
+    if not isinstance(x, Array) or not x.aval.inexact:
         return None
     host = float_of(x)
     nans, infs = thread.debug_nans, thread.debug_infs
