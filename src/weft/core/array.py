@@ -104,7 +104,8 @@ class Array(Value):
                 f"buffer: arrays are immutable; got a request to write to {self.aval}"
             )
         try:
-            return memoryview(np.asarray(self.host())).toreadonly()
+            host: Any = np.asarray(self.host())
+            return memoryview(host).toreadonly()
         except ValueError:  # bfloat16 and its like
             raise BufferError(
                 f"buffer: Python's buffers have no elements of dtype {self.aval.dtype.name}\n"
@@ -359,7 +360,7 @@ def from_host(x: Any, copy: bool = True) -> Array:
     host = x if isinstance(x, np.generic) else np.asarray(x)
     dtype = dtypes.canonicalize_dtype(host.dtype)
     if host.dtype != dtype:
-        host = quietly_cast(host, dtype)
+        host = quietly_cast(np.asarray(host), dtype)
     elif copy and not isinstance(host, np.generic):
         host = host.copy()
     return Array(host, aval(host.shape, dtype))

@@ -72,7 +72,7 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
                 break
         else:
             return shape  # type: ignore[no-any-return]
-    if isinstance(shape, Iterable) and getattr(shape, "ndim", 1):
+    if isinstance(shape, Iterable) and getattr(shape, "ndim", True):
         lengths = tuple([whole_number(name, n, f"a length in {argument}") for n in shape])
     else:
         lengths = (whole_number(name, shape, argument),)

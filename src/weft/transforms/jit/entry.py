@@ -89,7 +89,7 @@ class Entry(ABC):
         if self.bitless:
             outs = [*outs]
             for i in self.bitless:
-                outs[i] = np.zeros(outs[i].shape, float0)  # type: ignore[call-overload]
+                outs[i] = np.zeros(outs[i].shape, float0)
         return outs
 
     def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
