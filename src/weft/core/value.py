@@ -1,14 +1,15 @@
-"""Values: what arrays and tracers share, the operators and methods of a NumPy array.
+"""Values: what arrays and tracers share, the operators of a NumPy array.
 
 What they mean is said by one hook: `Value.operators`, a module, `weft.numpy.operators`, that is
 loaded by the first operator and puts itself there (`fill_operators`). Here each is written out in
-a line, so that editors and type checkers see it. Knows nothing of how an operation is carried out.
+a line, so that editors and type checkers see it; methods are in `methods.py`. Knows nothing of how
+an operation is carried out.
 """
 
 # mypy: no-warn-return-any
 # The functions behind the methods are loaded late: no type of theirs is known here.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,18 +17,20 @@ import numpy as np
 from .. import dtypes, errors
 from ..extended_dtypes import KEY, no_numbers
 from ..lazy import Deferred
-from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
+from .methods import Methods
 from .placement import ArrayType
 from .source import located, noted
 
 if TYPE_CHECKING:
-    from ..numpy.at import At
     from .array import Array
 
 
-class Value:
-    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does."""
+class Value(Methods):
+    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does.
+
+    What users know as `weft.Array` is its base (`weft.typing`), so `isinstance` is true of tracers.
+    """
 
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
@@ -265,262 +268,25 @@ class Value:
         return _known(self, "tolist", errors.ConcretizationTypeError).tolist()
 
     def __format__(self, spec: str) -> str:
-        if spec and self.aval.ndim == 0 and (array := self.concrete()) is not None:
+        if not spec:
+            return str(self)
+        array = self.concrete()
+        if array is not None and not self.aval.ndim:
             return format(array.item(), spec)
-        return format(str(self), spec)
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            what = "an array that is known and has no axes"
+            raise noted(
+                TypeError(
+                    f"format: {spec!r} is for {what}; got {self.aval}"
+                    f"{'' if array is not None else ', which is traced'}\n"
+                    "  fix: format x.item() of each element, or use numpy.array2string(x, …)"
+                )
+            ) from None
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return Value.operators.namespace(api_version)
-
-    # --- properties and methods of a NumPy array ---
-
-    @property
-    def at(self) -> "At":
-        """`x.at[index].set(y)` and its like: updates that return a new array."""
-        return Value.operators.at(self)
-
-    @property
-    def T(self) -> "Array":
-        """The array with its axes reversed."""
-        return Value.operators.transpose(self)
-
-    @property
-    def mT(self) -> "Array":
-        """The array with its last two axes swapped."""
-        return Value.operators.matrix_transpose(self)
-
-    @property
-    def real(self) -> "Array":
-        """The real part."""
-        return Value.operators.real(self)
-
-    @property
-    def imag(self) -> "Array":
-        """The imaginary part."""
-        return Value.operators.imag(self)
-
-    @property
-    def flat(self) -> Any:
-        """The elements in row-major order."""
-        return Value.operators.ravel(self)
-
-    def astype(self, dtype: Any) -> "Array":
-        """The array converted to another dtype."""
-        return Value.operators.astype(self, dtype)
-
-    def view(self, dtype: Any = None) -> "Array":
-        """The bits of the array read as another dtype."""
-        return Value.operators.view(self, dtype=dtype)
-
-    def reshape(self, *shape: Any, order: str = "C") -> "Array":
-        """The elements in another shape."""
-        return Value.operators.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-    def ravel(self, order: str = "C") -> "Array":
-        """The elements along one axis."""
-        return Value.operators.ravel(self, order=order)
-
-    def flatten(self, order: str = "C") -> "Array":
-        """The elements along one axis."""
-        return Value.operators.ravel(self, order=order)
-
-    def transpose(self, *axes: Any) -> "Array":
-        """The array with its axes permuted."""
-        if len(axes) == 1 and not isinstance(axes[0], int):  # a sequence, or None
-            axes = axes[0]
-        return Value.operators.transpose(self, axes or None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> "Array":
-        """The array with two axes swapped."""
-        return Value.operators.swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis: Axes = None) -> "Array":
-        """The array without axes of length one."""
-        return Value.operators.squeeze(self, axis=axis)
-
-    def sum(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Sum over axes."""
-        return Value.operators.sum(
-            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
-        )
-
-    def prod(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Product over axes."""
-        return Value.operators.prod(
-            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
-        )
-
-    def mean(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Mean over axes."""
-        return Value.operators.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-
-    def std(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Standard deviation over axes."""
-        return Value.operators.std(
-            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
-        )
-
-    def var(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Variance over axes."""
-        return Value.operators.var(
-            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
-        )
-
-    def min(
-        self,
-        axis: Axes = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Minimum over axes."""
-        return Value.operators.min(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
-
-    def max(
-        self,
-        axis: Axes = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> "Array":
-        """Maximum over axes."""
-        return Value.operators.max(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
-
-    def ptp(self, axis: Axes = None, keepdims: bool = False) -> "Array":
-        """Maximum minus minimum over axes."""
-        return Value.operators.ptp(self, axis=axis, keepdims=keepdims)
-
-    def argmin(self, axis: Axes = None, keepdims: bool = False) -> "Array":
-        """Index of the minimum."""
-        return Value.operators.argmin(self, axis=axis, keepdims=keepdims)
-
-    def argmax(self, axis: Axes = None, keepdims: bool = False) -> "Array":
-        """Index of the maximum."""
-        return Value.operators.argmax(self, axis=axis, keepdims=keepdims)
-
-    def any(
-        self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None
-    ) -> "Array":
-        """True if any element is true, over axes."""
-        return Value.operators.any(self, axis=axis, keepdims=keepdims, where=where)
-
-    def all(
-        self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None
-    ) -> "Array":
-        """True if all elements are true, over axes."""
-        return Value.operators.all(self, axis=axis, keepdims=keepdims, where=where)
-
-    def cumsum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> "Array":
-        """Running sum along an axis."""
-        return Value.operators.cumsum(self, axis=axis, dtype=dtype)
-
-    def cumprod(self, axis: Axes = None, dtype: DTypeLike | None = None) -> "Array":
-        """Running product along an axis."""
-        return Value.operators.cumprod(self, axis=axis, dtype=dtype)
-
-    def sort(self, axis: int = -1) -> "Array":
-        """The elements sorted along an axis."""
-        return Value.operators.sort(self, axis=axis)
-
-    def argsort(self, axis: int = -1) -> "Array":
-        """The indices that sort along an axis."""
-        return Value.operators.argsort(self, axis=axis)
-
-    def searchsorted(self, values: ArrayLike, side: str = "left") -> "Array":
-        """The indices at which values would keep a sorted array sorted."""
-        return Value.operators.searchsorted(self, values, side=side)
-
-    def take(self, indices: ArrayLike, axis: Axes = None, mode: str | None = None) -> "Array":
-        """Elements at indices along an axis."""
-        return Value.operators.take(self, indices, axis=axis, mode=mode)
-
-    def repeat(
-        self, repeats: ArrayLike, axis: Axes = None, total_repeat_length: int | None = None
-    ) -> "Array":
-        """Each element repeated."""
-        return Value.operators.repeat(
-            self, repeats, axis=axis, total_repeat_length=total_repeat_length
-        )
-
-    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> "Array":
-        """The elements moved into an interval."""
-        return Value.operators.clip(self, min=min, max=max)
-
-    def round(self, decimals: int = 0) -> "Array":
-        """The elements rounded to decimals."""
-        return Value.operators.round(self, decimals)
-
-    def dot(self, other: object) -> "Array":
-        """The dot product."""
-        return Value.operators.dot(self, other)
-
-    def conj(self) -> "Array":
-        """The complex conjugate."""
-        return Value.operators.conjugate(self)
-
-    def conjugate(self) -> "Array":
-        """The complex conjugate."""
-        return Value.operators.conjugate(self)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "Array":
-        """The diagonal of two axes."""
-        return Value.operators.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "Array":
-        """The sum of a diagonal."""
-        return Value.operators.trace(self, offset=offset, axis1=axis1, axis2=axis2)
-
-    def nonzero(
-        self, size: int | None = None, fill_value: ArrayLike | None = None
-    ) -> tuple["Array", ...]:
-        """The indices of elements that aren't zero."""
-        return Value.operators.nonzero(self, size=size, fill_value=fill_value)
-
-    def choose(self, choices: Sequence[ArrayLike], mode: str = "raise") -> "Array":
-        """One of several arrays for each element."""
-        return Value.operators.choose(self, choices, mode=mode)
-
-    def compress(self, condition: ArrayLike, axis: Axes = None) -> "Array":
-        """The slices of an axis where a condition holds."""
-        return Value.operators.compress(condition, self, axis=axis)
-
-    def copy(self) -> "Array":
-        """A copy of the array."""
-        return Value.operators.copy(self)
 
 
 def fill_operators(module: Any = None, **functions: Any) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 from .. import dtypes
 from ..compiler.placing import with_default_device
 from ..config import caches, thread
-from ..core.array import Array, as_value, from_host
+from ..core.array import Array, as_value, from_host, own
 from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
 from ..core.number_ranges import not_fitting
+from ..core.quiet import quietly_cast, run_quietly
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
@@ -109,10 +110,7 @@ def array(
         if copy and result is object:
             result = copied(object)
     elif kind in SCALARS:
-        result = as_value(object)
-        result = (
-            _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
-        )
+        result = own(as_value(object)) if wanted is None else _as_dtype(object, wanted)
     elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
         result = _from_nested(object, wanted)
     else:
@@ -140,7 +138,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
-        host = np.asarray(x, dtype)
+        host = run_quietly(np.asarray, x, dtype)
     return Array(host, aval_of(host.shape, dtype))
 
 
@@ -160,20 +158,12 @@ def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
         except TypeError as error:
             raise noted(TypeError(f"array: {error}")) from None
     if x.dtype != dtype:
-        host = _converted(x, dtype)
+        host = quietly_cast(x, dtype)
     elif copy:
         host = x.copy()
     else:
         host = x
     return Array(host, aval_of(host.shape, dtype))
-
-
-def _converted(x: np.ndarray, dtype: Any) -> Any:
-    """A NumPy array in another dtype, as `astype` of arrays does it."""
-    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        x = x.real
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
 
 
 def _from_nested(x: Any, dtype: Any) -> Any:
@@ -226,7 +216,7 @@ def _regular(x: Any, dtype: Any) -> Array:
     try:
         if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
             return _as_dtype(x, dtype)
-        host = np.array(x, dtype)
+        host = run_quietly(np.array, x, dtype)
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(

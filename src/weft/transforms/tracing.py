@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
+from ..core.aval import aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Axis
 from ..core.source import located
@@ -17,9 +18,10 @@ from ..core.trace import Trace, current
 from ..errors import ShapeError
 from ..higher_order.naming import named_block, recording_trace, under_name
 from ..interpreters.known_first import KnownFirstTrace
-from ..primitives.structural import convert_element_type
+from ..primitives.structural import convert_element_type, zeros
 from ..programs.transform import batch_partly
 from ..scope import within_axes
+from ..tree_util import tree_map
 from ..typing import PyTree
 from .arguments import (
     FlatFunction,
@@ -181,7 +183,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Args:
       fun: the function.
       args, kwargs: arrays, or anything with a shape and a dtype, in containers.
-    Returns: the tree of results with `ShapeDtypeStruct` for arrays.
+    Returns: the tree of results with `ShapeDtypeStruct` for arrays; one that `fun` returns stays.
     Example:
       >>> import weft
       >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
@@ -191,7 +193,19 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Source: JAX documentation, `jax.eval_shape`.
     """
     check_callable(fun, "eval_shape")
-    return traced("eval_shape", fun, (), args, kwargs).out_shapes
+
+    @functools.wraps(fun)
+    def with_structs(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        return tree_map(value_like, fun(*args, **kwargs))
+
+    return traced("eval_shape", with_structs, (), args, kwargs).out_shapes
+
+
+def value_like(leaf: Any) -> Any:
+    """A value of the shape and dtype that a struct names; anything else as it is."""
+    if not isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))
 
 
 # --- names of parts of a program ---

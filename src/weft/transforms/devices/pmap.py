@@ -332,7 +332,7 @@ class PmapEntry(Entry):
         outs = map_jaxpr(
             self.jaxpr, values, self.in_specs, self.out_specs, trace, mesh=self.mesh, axes=self.axes
         )
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program

@@ -8,16 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes, errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
-from ...core.array import Array, Tracer
+from ...core.array import Array, Tracer, own
 from ...core.bounded import remember
 from ...core.jaxpr import Jaxpr
 from ...core.placement import ArrayType
 from ...core.source import function_line
 from ...core.trace import Trace
 from ...core.value import Value
+from ...dtypes import float0
 from ...runtime import buffer as buffers
 from ...tree_util import PyTreeDef
 from .dispatch import HotCache
@@ -41,6 +44,7 @@ class Entry(ABC):
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
         self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+        self.bitless = [i for i, a in enumerate(jaxpr.out_avals) if a.dtype == float0]
         self._ready: dict[tuple[ArrayType, ...], Ready | None] = {}
 
     def alive(self) -> bool:
@@ -75,11 +79,21 @@ class Entry(ABC):
         loaded = loaded or self.load([v.type for v in values])
         program = loaded.program
         if program.donated:
+            values = owned(program, values)
             check_donated(program, values)
         outs = self.run_program(loaded, values)
         for i in program.donated:
             release(values[program.live[i]])
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
+
+    def with_numpys_zeros(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs, zero tangents of integers (float0) as NumPy arrays, as transformations give
+        them."""
+        if self.bitless:
+            outs = [*outs]
+            for i in self.bitless:
+                outs[i] = np.zeros(outs[i].shape, float0)
+        return outs
 
     def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
         """The outputs of the program for arrays."""
@@ -95,6 +109,15 @@ class Entry(ABC):
         ready = self._ready.get(types)
         if ready is not None:
             cache.remember(args, tree, types, ready, self.out_tree)
+
+
+def owned(program: Program, values: Sequence[Array]) -> list[Array]:
+    """The arguments, where those to be donated are not what all programs have for a number."""
+    values = [*values]
+    for i in program.donated:
+        number = program.live[i]
+        values[number] = own(values[number])
+    return values
 
 
 def check_donated(program: Program, values: Sequence[Array]) -> None:

@@ -185,7 +185,7 @@ class JitEntry(Entry):
             outs = call_jaxpr(self.jaxpr, values, trace, **where)
         if self.outs is not None:
             outs = constrain_all(outs, self.outs)
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
 
 
 def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:

@@ -61,6 +61,14 @@ class ShapeDtypeStruct:
             n *= length
         return n
 
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"len: expected a struct with at least one axis; got {self}")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return True  # it has no elements that could be asked for, however many it is of
+
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
 
