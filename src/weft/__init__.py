@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from .runtime.client import Device
     from .transforms.callbacks import effects_barrier, pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
+    from .transforms.closures import closure_convert
     from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
-        closure_convert,
         custom_gradient,
         custom_jvp,
         custom_vjp,
@@ -239,8 +239,8 @@ __getattr__, __dir__ = exports(
             "remat",
         ),
         "transforms.computation": ("xla_computation",),
+        "transforms.closures": ("closure_convert",),
         "transforms.custom_derivatives": (
-            "closure_convert",
             "custom_gradient",
             "custom_jvp",
             "custom_vjp",

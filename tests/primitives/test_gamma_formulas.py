@@ -11,7 +11,25 @@ RNG = np.random.default_rng(0)
 POSITIVE = np.concatenate([np.exp(RNG.uniform(-20, 20, 2000)), np.linspace(0.4, 3, 2000)])
 NEGATIVE = -np.concatenate([np.exp(RNG.uniform(-20, 3, 1000)), np.linspace(0.01, 5.01, 1000)])
 SPECIAL = np.array(
-    [0.0, -0.0, 1, 2, -1, -2, -30, np.inf, -np.inf, np.nan, 1e-30, -1e-30, 1e30, -1e30, 3e38], "f"
+    [
+        0.0,
+        -0.0,
+        1,
+        2,
+        -1,
+        -2,
+        -30,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1e-30,
+        -1e-30,
+        1e30,
+        -1e30,
+        3e38,
+        -3e38,
+    ],
+    "f",
 )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.source import located
+from ..core.value import Value
 from ..primitives import conversion as p, structural
 from ..typing import ArrayLike, DTypeLike
 from .operands import scalar_as, whole
@@ -16,19 +17,17 @@ __all__ = ["bitcast_convert_type", "convert_element_type", "dtype", "reduce_prec
 
 @located
 def dtype(x: ArrayLike) -> np.dtype[Any]:
-    """The dtype of an array or scalar.
+    """The dtype of an array, a scalar, or anything that has one; a Python number's default.
 
-    Args:
-      x: an array, or a Python scalar, whose dtype is the default one of its kind.
-    Returns: NumPy's dtype object.
-    Raises: TypeError: `x` is no array.
+    Raises: TypeError: `x` is no array and no scalar.
     Example:
       >>> from weft import lax
-      >>> lax.dtype(1.5)
-      dtype('float32')
-    Source: JAX, `jax.lax.dtype`.
+      >>> lax.dtype(1.0), lax.dtype(weft.ShapeDtypeStruct((2,), "int8"))
+      (dtype('float32'), dtype('int8'))
+    Source: JAX documentation, `jax.lax.dtype`.
     """
-    return as_value(x).dtype
+    found = None if isinstance(x, Value) else getattr(x, "dtype", None)
+    return as_value(x).aval.dtype if found is None else dtypes.canonicalize_dtype(found)
 
 
 @located

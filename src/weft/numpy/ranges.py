@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -129,6 +129,30 @@ def _host(x: Any) -> Any:
     return np.asarray(x.host()) if uncommitted(x) else x
 
 
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Array: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    device: Any = None,
+) -> tuple[Array, Array]: ...
 @located
 def linspace(
     start: ArrayLike,
@@ -296,8 +320,8 @@ def geomspace(
             return from_numpy(host.astype(found if wanted is None else wanted))
     low, high = (cast(value("geomspace", v), kind) for v in (start, stop))
     signs = arithmetic.sign(low)
-    logarithms = [t.log(arithmetic.div(v, signs)) for v in (low, high)]
-    exponents, _ = _between("geomspace", *logarithms, num, endpoint)
+    first, last = (t.log(arithmetic.div(v, signs)) for v in (low, high))
+    exponents, _ = _between("geomspace", first, last, num, endpoint)
     result = arithmetic.mul(t.exp(exponents), signs)
     places = np.arange(num).reshape((num, *[1] * (result.ndim - 1)))
     result = selection.select_n(from_numpy(places == 0), result, low)  # the ends are exact

@@ -221,7 +221,7 @@ def histogram_bin_edges(
         raise NotImplementedError(
             f"histogram_bin_edges: bins must be an int or an array of edges; got {bins!r}"
         )
-    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0):
+    if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
         return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))  # type: ignore[no-any-return]
     count = whole_number("histogram_bin_edges", bins, "bins")
     if count < 1:

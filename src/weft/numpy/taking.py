@@ -532,7 +532,7 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
       [[1, 2], [1, 3]]
     """
     i = integers("unravel_index", indices)
-    sides = shape if isinstance(shape, (tuple, list)) else (shape,)
+    sides: Any = shape if isinstance(shape, (tuple, list)) else (shape,)
     if any(isinstance(n, Value) and n.concrete() is None for n in sides):
         return _unravelled(i, sides[0] if len(sides) == 1 and sides[0].ndim else sides)
     lengths = shape_tuple("unravel_index", shape)

@@ -76,7 +76,8 @@ def lgamma_formula(m: Algebra, x: Number) -> Number:
     turn = size - m.floor(size + 0.5)
     reflected = m.log(math.pi / (size * m.abs(m.sin(math.pi * turn)))) - out
     out = m.where(x <= -0.5, reflected, out)
-    return m.where(size == math.inf, math.inf, out)
+    pole = (x < 0) & (turn == 0)
+    return m.where(pole | (size == math.inf), math.inf, out)
 
 
 def digamma_formula(m: Algebra, x: Number) -> Number:

@@ -147,10 +147,10 @@ def dispatcher(
                         else:
                             try:
                                 leaf = as_value(leaf)
-                            except (TypeError, ValueError):
+                                types.append(leaf.type)
+                                buffers.append(leaf._buffer)
+                            except (TypeError, ValueError, AttributeError):  # no array: a tracer
                                 return general(args, kwargs)  # which says which argument it is
-                            types.append(leaf.type)
-                            buffers.append(leaf._buffer)
                     break
                 types.append(a.type)
                 buffers.append(a._buffer)

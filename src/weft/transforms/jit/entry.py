@@ -3,11 +3,12 @@
 Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ... import errors
+from ... import dtypes, errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
 from ...core.array import Array, Tracer
@@ -29,11 +30,13 @@ class Entry(ABC):
       jaxpr: what the function was traced to.
       out_tree: the structure of the result.
       open: true if it closes over values that are being traced.
+      donated: the numbers of the argument leaves whose memory may be used.
     """
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef
     open: bool
+    donated: Sequence[int]
 
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
@@ -105,6 +108,25 @@ def check_donated(program: Program, values: Sequence[Array]) -> None:
                 f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
                 f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )
+
+
+def warn_of_unusable(program: Program, transform: str) -> None:
+    """Warns of donated arguments whose memory no result can use."""
+    free = list(program.result_types)
+    unusable = []
+    for i in program.donated:
+        a = program.jaxpr.invars[program.live[i]].aval
+        if (a.shape, a.dtype) in free:
+            free.remove((a.shape, a.dtype))
+        else:
+            unusable.append(str(a))
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
+            "  fix: donate only what a result can take the place of",
+            stacklevel=dtypes._levels_to_user(),
+        )
 
 
 def release(array: Array) -> None:
