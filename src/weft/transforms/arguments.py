@@ -456,7 +456,7 @@ def _what_it_is(transform: str, leaf: Any, error: Exception) -> str:
     kind = type(leaf)
     if callable(leaf) and hasattr(leaf, "__name__"):
         found = f"{kind.__name__} {function_line(leaf)}"
-    elif kind.__repr__ is object.__repr__:
+    elif getattr(kind, "__repr__", None) is object.__repr__:
         found = kind.__name__
     else:
         found = f"{kind.__name__} {leaf!r:.60}"
