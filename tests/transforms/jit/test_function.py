@@ -380,6 +380,7 @@ def test_scalars_of_python_do_not_cause_another_trace():
     assert f.calls == 3
 
 
+@pytest.mark.filterwarnings("ignore:Some donated buffers")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "float32", "complex64"])
 def test_dtypes_in_and_out(dtype):
     x = weft.device_put(np.array([0, 1, 1], dtype))
