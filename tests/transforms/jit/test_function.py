@@ -380,7 +380,6 @@ def test_scalars_of_python_do_not_cause_another_trace():
     assert f.calls == 3
 
 
-@pytest.mark.filterwarnings("ignore:Some donated buffers")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "float32", "complex64"])
 def test_dtypes_in_and_out(dtype):
     x = weft.device_put(np.array([0, 1, 1], dtype))
@@ -597,6 +596,7 @@ def test_where_to_run_must_be_a_device_or_a_platform():
     assert weft.jit(sin, device=device)(1.0).committed
 
 
+@pytest.mark.filterwarnings("ignore:Some donated buffers")
 def test_donated_arguments_by_position_and_name():
     f = lambda x, y, *, z: x + y * z  # noqa: E731
     for options, gone in [
