@@ -23,8 +23,8 @@ from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, s
 
 _base = current.base
 
-UnaryFunction = Callable[[ArrayLike], Array]
-BinaryFunction = Callable[[ArrayLike, ArrayLike], Array]
+UnaryFunction = Callable[[ArrayLike | Value], Array]
+BinaryFunction = Callable[[ArrayLike | Value, ArrayLike | Value], Array]
 
 
 def binary(

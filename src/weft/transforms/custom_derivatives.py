@@ -22,6 +22,7 @@ from ..errors import ShapeError
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
 from ..interpreters.stage import stage
+from ..programs.hash_consing import is_eager
 from ..tree_util import PyTreeDef, register_pytree_node, tree_flatten
 from ..typing import Function, PyTree
 from .arguments import (
@@ -236,7 +237,7 @@ class _Custom(Generic[P, R]):
             found, signature.out_tree = tree_flatten(fun(*signature.arguments(leaves)))
             return output_values(self.kind, self.fun, found)
 
-        if signature.checked and signature.out_avals is None:
+        if signature.checked and signature.out_avals is None and is_eager(current.trace):
             signature.checked = False
             before = signature.out_tree
             try:

@@ -597,6 +597,7 @@ def test_where_to_run_must_be_a_device_or_a_platform():
     assert weft.jit(sin, device=device)(1.0).committed
 
 
+@pytest.mark.filterwarnings("ignore:Some donated buffers")
 def test_donated_arguments_by_position_and_name():
     f = lambda x, y, *, z: x + y * z  # noqa: E731
     for options, gone in [

@@ -220,10 +220,15 @@ class JittedFunction:
         self.function, self.options, self.name = function, options, name_of(function)
         self.programs = programs_of(function, options)
         self.is_simple = options.is_simple
-        call: Any = dispatcher(function, self.programs.hot, located(self.general), self.explained)
+
+    def call(self) -> Any:
+        """What users get. It refers to this object, and not the reverse: so all that the function
+        closes over is freed with it at once."""
+        hot, general = self.programs.hot, located(self.general)
+        call: Any = dispatcher(self.function, hot, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
         call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
-        self.call: Callable[..., Any] = call
+        return call
 
     # --- tracing ---
 
@@ -416,4 +421,4 @@ def jit(
     if fun is None:
         return functools.partial(jit, **options)
     check_callable(fun, "jit")
-    return JittedFunction(fun, checked_options(fun, **options)).call
+    return JittedFunction(fun, checked_options(fun, **options)).call()
