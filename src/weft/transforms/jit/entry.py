@@ -39,7 +39,7 @@ class Entry(ABC):
     jaxpr: Jaxpr
     out_tree: PyTreeDef
     open: bool
-    donated: Sequence[int]
+    donated: tuple[int, ...]
 
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
