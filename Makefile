@@ -80,11 +80,11 @@ clean:
 	touch $@
 
 .venv/.test: pyproject.toml | .venv/bin/python
-	.venv/bin/python $(PIP) -e '.[test]'
+	.venv/bin/python $(PIP) -e '.[test,interop]'
 	touch $@
 
 .venv/.lint: pyproject.toml | .venv/bin/python
-	.venv/bin/python $(PIP) -e '.[lint,test]'
+	.venv/bin/python $(PIP) -e '.[lint,test,interop]'
 	touch $@
 
 .venv/.docs: pyproject.toml | .venv/bin/python

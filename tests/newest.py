@@ -50,7 +50,7 @@ def main() -> int:
     jaxlib = re.search(r'"(jaxlib [^"]+)"', text)
     wanted = jaxlib.group(1).replace(" ", "") if jaxlib else "jaxlib"
     subprocess.run(
-        [inside, "-m", "pip", "install", "-q", "--upgrade", "-e", f"{ROOT}[test]", wanted],
+        [inside, "-m", "pip", "install", "-q", "--upgrade", "-e", f"{ROOT}[test,interop]", wanted],
         check=True,
     )
     report = "import jaxlib.version as v; print('jaxlib', v.__version__, flush=True)"

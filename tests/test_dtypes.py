@@ -7,6 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import weft
+import weft.numpy
 from weft import dtypes
 from weft.config import enable_x64
 from weft.dtypes import canonicalize_dtype, issubdtype, promote, promote_types, result_type
@@ -202,7 +204,7 @@ def test_canonical_dtypes_by_x64():
     assert canonicalize_dtype(np.longlong, x64=True) is dtypes.int64
     assert canonicalize_dtype(">i4") is dtypes.int32
     assert canonicalize_dtype([("float0", np.void, 0)]) == dtypes.float0
-    assert canonicalize_dtype(ml_dtypes.int4) is dtypes.int4
+    assert canonicalize_dtype(ml_dtypes.int4) is dtypes.SIGNED[0]
 
 
 @pytest.mark.parametrize("wrong", [object, str, "U3", "M8[s]", np.longdouble, [("a", "f4")], "V3"])
@@ -315,3 +317,49 @@ def test_limits():
 )
 def test_scalar_type_of(x, expected):
     assert dtypes.scalar_type_of(x) is expected
+
+
+@pytest.mark.parametrize("x", ["none", "array", "scalar", "number", "struct", "tracer"])
+def test_limits_of_what_has_a_dtype(x):
+    value = {
+        "none": np.float32,
+        "array": weft.numpy.ones(2),
+        "scalar": np.float32(1),
+        "number": 1.0,
+        "struct": weft.ShapeDtypeStruct((2,), "float32"),
+    }
+    if x == "tracer":
+        seen = []
+        weft.jit(lambda t: seen.append(dtypes.finfo(t)) or t)(1.0)
+        found = seen[0]
+    else:
+        found = dtypes.finfo(value[x])
+    assert (found.bits, float(found.eps)) == (32, float(np.finfo(np.float32).eps))
+    assert dtypes.iinfo(weft.numpy.arange(2, dtype="int8")).max == 127
+    assert dtypes.iinfo(3).max == 2**31 - 1
+    with pytest.raises(ValueError, match="int32 is not floating-point; use iinfo"):
+        dtypes.finfo(weft.numpy.arange(2))
+    with pytest.raises(ValueError, match="float32 is not an integer type; use finfo"):
+        dtypes.iinfo(weft.numpy.ones(2))
+
+
+CLASSES = ["bfloat16", "int4", "uint4", *(d.name for d in dtypes.FLOAT8)]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_narrow_dtypes_are_classes_of_scalars(name):
+    own = getattr(dtypes, name)
+    assert own is getattr(ml_dtypes, name)
+    assert own.__name__ == name
+    assert float(own(1)) == 1.0
+    assert isinstance(own(1), own)
+    assert np.dtype(own) == own
+    assert np.dtype(own) in dtypes.DTYPES
+    assert dtypes.canonicalize_dtype(own) == dtypes.canonicalize_dtype(name)
+
+
+def test_none_is_the_default_float():
+    assert result_type(None) == np.float32
+    assert result_type(None, np.int8) == np.float32
+    with enable_x64():
+        assert result_type(None) == np.result_type(None)

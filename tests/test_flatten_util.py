@@ -43,11 +43,19 @@ def test_derivatives_and_tracing():
     assert weft.jit(lambda t: ravel_pytree(t)[0])(TREE).tolist() == vector.tolist()
 
 
+def test_leaves_of_one_dtype_take_a_vector_of_any():
+    vector, unravel = ravel_pytree({"a": np.arange(3.0), "b": np.float64(1)})
+    back = unravel(vector < 1)
+    assert back["a"].tolist() == [True, False, False]
+    assert [back["a"].dtype.name, back["b"].dtype.name] == ["bool", "bool"]
+    assert unravel(vector.astype(np.float16))["b"].dtype.name == "float16"
+
+
 def test_other_vectors_are_refused():
     _, unravel = ravel_pytree(TREE)
     with pytest.raises(ValueError, match="length 8"):
         unravel(np.zeros(7, np.float32))
     with pytest.raises(TypeError, match="dtype float32"):
-        unravel(np.zeros(8, np.int32))
+        ravel_pytree({**TREE, "n": np.int32(1)})[1](np.zeros(9, bool))
     with pytest.raises(TypeError, match="leaf 0"):
         ravel_pytree(["text"])

@@ -63,7 +63,7 @@ def test_what_is_there_raises_nothing_of_it():
         ("weft.numpy", "jit", "weft.jit"),
         ("weft.numpy", "psum", "weft.lax.psum"),
         ("weft.lax", "where", "weft.numpy.where"),
-        ("weft.random", "tree_leaves", "weft.tree_util.tree_leaves"),
+        ("weft.random", "register_pytree_node", "weft.tree_util.register_pytree_node"),
         ("weft.experimental", "Mesh", "weft.sharding.Mesh"),
     ],
 )

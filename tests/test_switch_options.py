@@ -7,7 +7,6 @@ import pytest
 
 import weft
 import weft.numpy as np
-from weft import errors
 from weft.switch_options import HINTS, SETTLED, in_command_line
 
 config = weft.config
@@ -182,7 +181,7 @@ def test_strict_promotion(case):
         if refused is None:
             assert np.allclose(program(), expected)
         else:
-            with pytest.raises(errors.ShapeError, match=f"{refused} .*'strict'\n  fix: "):
+            with pytest.raises(TypeError, match=f"{refused} .*'strict'\n  fix: "):
                 program()
     assert np.allclose(program(), expected)
 

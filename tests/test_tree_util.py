@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import gc
+import inspect
 import pickle
 import threading
 import weakref
@@ -546,6 +547,24 @@ def test_tree_transpose():
         tree_util.tree_transpose(outer, tree_structure(0), tree)
 
 
+def test_tree_transpose_asks_nothing_of_the_data_of_registered_classes():
+    class Holder:  # as some containers do, it keeps the structure of what it holds
+        def __init__(self, parts, structure):
+            self.parts, self.structure = parts, structure
+
+    tree_util.register_pytree_node(
+        Holder,
+        lambda h: (h.parts, tree_structure(h.parts)),
+        lambda data, parts: Holder(parts, data),
+    )
+    tree = Holder((1, 2), None)
+    outer, inner = tree_structure(tree), tree_structure([0, 0])
+    swapped = tree_util.tree_transpose(outer, inner, tree_map(lambda x: [x, -x], tree))
+    assert [[*h.parts] for h in swapped] == [[1, 2], [-1, -2]]
+    with pytest.raises(ValueError, match="tree_transpose: the tree differs"):
+        tree_util.tree_transpose(outer, inner, tree_map(lambda x: (x, -x), tree))
+
+
 def test_structures():
     structure = tree_structure({"b": (1, None), "a": [2]})
     assert repr(structure) == "PyTreeDef({'a': [*], 'b': (*, None)})"
@@ -595,6 +614,10 @@ def test_partial():
     assert tree_map(lambda x: x + 1, call)(4) == 6
     assert tree_structure(call) == tree_structure(Partial(inner, 7))
     assert tree_structure(call) != tree_structure(Partial(min, 7))
+    assert call.func == inner
+    assert inner == call.func
+    assert hash(call.func) == hash(inner)
+    assert str(inspect.signature(Partial(functools.partial(lambda x, y, z: 0, 1), 2))) == "(z)"
     nested = Partial(Partial(max, 1), 2)
     assert tree_leaves(nested) == [1, 2]
     assert tree_leaves(Partial(max, 1, key=2)) == [1, 2]

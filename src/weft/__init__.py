@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         export,
         extend,
         flatten_util,
+        interop,
         lax,
         numpy,
         ops,
@@ -55,16 +56,20 @@ if TYPE_CHECKING:
         test_util,
         tree,
         tree_util,
+        typing,
         util,
     )
-    from .core.array import Array
+    from .core.array import Array  # its base class at run time, to which tracers belong too
     from .core.interface import typeof
+    from .numpy.einsums import einsum
+    from .numpy.products import tensordot
+    from .numpy.shapes import transpose
     from .runtime.client import Device
     from .transforms.callbacks import effects_barrier, pure_callback
     from .transforms.checkpointing import checkpoint, checkpoint_policies, remat
+    from .transforms.closures import closure_convert
     from .transforms.computation import xla_computation
     from .transforms.custom_derivatives import (
-        closure_convert,
         custom_gradient,
         custom_jvp,
         custom_vjp,
@@ -159,6 +164,7 @@ __all__ = [
     "dlpack",
     "dtypes",
     "effects_barrier",
+    "einsum",
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
@@ -171,6 +177,7 @@ __all__ = [
     "flatten_util",
     "grad",
     "hessian",
+    "interop",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -202,12 +209,14 @@ __all__ = [
     "shard_map",
     "sharding",
     "stages",
+    "tensordot",
     "test_util",
     "threefry_partitionable",
     "transfer_guard",
     "transfer_guard_device_to_device",
     "transfer_guard_device_to_host",
     "transfer_guard_host_to_device",
+    "transpose",
     "tree",
     "tree_all",
     "tree_flatten",
@@ -219,6 +228,7 @@ __all__ = [
     "tree_unflatten",
     "tree_util",
     "typeof",
+    "typing",
     "util",
     "value_and_grad",
     "vjp",
@@ -229,9 +239,13 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "core.array": ("Array",),
         "core.interface": ("typeof",),
+        # opt_einsum looks for these in the package of an array's class
+        "numpy.einsums": ("einsum",),
+        "numpy.products": ("tensordot",),
+        "numpy.shapes": ("transpose",),
         "runtime.client": ("Device",),
+        "typing": ("Array",),
         "transforms.callbacks": ("effects_barrier", "pure_callback"),
         "transforms.checkpointing": (
             "checkpoint",
@@ -239,8 +253,8 @@ __getattr__, __dir__ = exports(
             "remat",
         ),
         "transforms.computation": ("xla_computation",),
+        "transforms.closures": ("closure_convert",),
         "transforms.custom_derivatives": (
-            "closure_convert",
             "custom_gradient",
             "custom_jvp",
             "custom_vjp",
@@ -316,6 +330,7 @@ __getattr__, __dir__ = exports(
         "export",
         "extend",
         "flatten_util",
+        "interop",
         "lax",
         "numpy",
         "ops",
@@ -325,6 +340,7 @@ __getattr__, __dir__ = exports(
         "test_util",
         "tree",
         "tree_util",
+        "typing",
         "util",
     ),
 )

@@ -1,6 +1,7 @@
 """Derivatives that the user writes: `custom_jvp`, `custom_vjp`, and what belongs to them."""
 
-from .transforms.custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .transforms.closures import closure_convert
+from .transforms.custom_derivatives import custom_gradient, custom_jvp, custom_vjp
 from .transforms.symbolic_zeros import CustomVJPPrimal, SymbolicZero
 
 __all__ = [

@@ -32,25 +32,26 @@ from .errors import ShapeError
 from .extended_dtypes import KEY, ExtendedDType, extended, is_extended, prng_key
 from .user_lines import noted
 
-# Public names are NumPy dtypes, not scalar types: `x.dtype == bfloat16` holds either way.
+# NumPy's dtypes are NumPy dtypes here; those of ml_dtypes are classes of scalars, as NumPy's own
+# names are (`bfloat16(1.5)`). `x.dtype == bfloat16` holds either way; a key must be `np.dtype(…)`.
 # fmt: off
 bool_           = np.dtype(np.bool_)
-int4            = np.dtype(ml_dtypes.int4)
+int4            = ml_dtypes.int4
 int8            = np.dtype(np.int8)
 int16           = np.dtype(np.int16)
 int32           = np.dtype(np.int32)
 int64           = np.dtype(np.int64)
-uint4           = np.dtype(ml_dtypes.uint4)
+uint4           = ml_dtypes.uint4
 uint8           = np.dtype(np.uint8)
 uint16          = np.dtype(np.uint16)
 uint32          = np.dtype(np.uint32)
 uint64          = np.dtype(np.uint64)
-float8_e4m3b11fnuz = np.dtype(ml_dtypes.float8_e4m3b11fnuz)
-float8_e4m3fn   = np.dtype(ml_dtypes.float8_e4m3fn)
-float8_e4m3fnuz = np.dtype(ml_dtypes.float8_e4m3fnuz)
-float8_e5m2     = np.dtype(ml_dtypes.float8_e5m2)
-float8_e5m2fnuz = np.dtype(ml_dtypes.float8_e5m2fnuz)
-bfloat16        = np.dtype(ml_dtypes.bfloat16)
+float8_e4m3b11fnuz = ml_dtypes.float8_e4m3b11fnuz
+float8_e4m3fn   = ml_dtypes.float8_e4m3fn
+float8_e4m3fnuz = ml_dtypes.float8_e4m3fnuz
+float8_e5m2     = ml_dtypes.float8_e5m2
+float8_e5m2fnuz = ml_dtypes.float8_e5m2fnuz
+bfloat16        = ml_dtypes.bfloat16
 float16         = np.dtype(np.float16)
 float32         = np.dtype(np.float32)
 float64         = np.dtype(np.float64)
@@ -59,12 +60,12 @@ complex128      = np.dtype(np.complex128)
 float0          = np.dtype([("float0", np.void, 0)])   # tangents of integers: no bits at all
 # fmt: on
 
-FLOAT8: tuple[np.dtype[Any], ...] = (
+FLOAT8: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, (
     float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz
-)  # fmt: skip
-SIGNED: tuple[np.dtype[Any], ...] = (int4, int8, int16, int32, int64)
-UNSIGNED: tuple[np.dtype[Any], ...] = (uint4, uint8, uint16, uint32, uint64)
-FLOATS: tuple[np.dtype[Any], ...] = (*FLOAT8, bfloat16, float16, float32, float64)
+)))  # fmt: skip
+SIGNED: tuple[np.dtype[Any], ...] = (np.dtype(int4), int8, int16, int32, int64)
+UNSIGNED: tuple[np.dtype[Any], ...] = (np.dtype(uint4), uint8, uint16, uint32, uint64)
+FLOATS: tuple[np.dtype[Any], ...] = (*FLOAT8, np.dtype(bfloat16), float16, float32, float64)
 COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
 DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
 """Every dtype that an array can have (float0 apart, which only tangents have)."""
@@ -130,7 +131,7 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     attribute = getattr(dtype, "dtype", None)
     for given in (dtype, attribute):
         if given.__class__ is ExtendedDType:
-            return given  # type: ignore[no-any-return]
+            return given  # type: ignore[return-value]
     try:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
@@ -358,19 +359,22 @@ def bit_width(dtype: Any) -> int:
     return 4 if dtype in (int4, uint4) else dtype.itemsize * 8
 
 
-_FINFO: Callable[[Any], Any] = ml_dtypes.finfo  # untyped there
-_IINFO: Callable[[Any], Any] = ml_dtypes.iinfo
+_FINFO: Callable[[Any], Any] = cache(ml_dtypes.finfo)  # untyped there
+_IINFO: Callable[[Any], Any] = cache(ml_dtypes.iinfo)
 
 
-@cache
 def finfo(dtype: Any) -> Any:
     """Limits of a floating-point dtype: eps, max, tiny, …; of the real part if it is complex.
+
+    Args:
+      dtype: a dtype, or an array or scalar that has it.
+    Raises: ValueError: it is of integers or booleans.
 
     Example:
       >>> float(finfo(bfloat16).eps), finfo(complex64).bits
       (0.0078125, 32)
     """
-    own = real_of(dtype)
+    own = real_of(_of_either(dtype))
     if not is_float(own):
         raise noted(
             ValueError(f"finfo: {_shown(own, False)} is not floating-point\n  fix: use iinfo")
@@ -378,20 +382,28 @@ def finfo(dtype: Any) -> Any:
     return _FINFO(own)
 
 
-@cache
 def iinfo(dtype: Any) -> Any:
     """Limits of an integer dtype: min, max, bits.
+
+    Args:
+      dtype: a dtype, or an array or scalar that has it.
+    Raises: ValueError: it is not of integers.
 
     Example:
       >>> iinfo(int4).min, iinfo("uint16").max
       (-8, 65535)
     """
-    own = named_dtype(dtype)
+    own = _of_either(dtype)
     if not is_integer(own):
         raise noted(
             ValueError(f"iinfo: {_shown(own, False)} is not an integer type\n  fix: use finfo")
         )
     return _IINFO(own)
+
+
+def _of_either(x: Any) -> np.dtype[Any]:
+    """The dtype that is named, or that of an array or a Python number."""
+    return canonicalize_dtype(type(x)) if type(x) in _PYTHON else named_dtype(x)
 
 
 # ---- promotion ----
@@ -566,6 +578,7 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     """
     if not args:
         raise ValueError("result_type: at least one array or dtype is needed")
+    args = tuple([default_float() if x is None else x for x in args])
     result = dtype_and_weak(args[0])
     for x in args[1:]:
         result = promote(*result, *dtype_and_weak(x))
@@ -576,7 +589,8 @@ def result_type(*args: Any) -> np.dtype[Any]:
     """The dtype of an operation on these arrays, scalars and dtypes.
 
     Args:
-      args: arrays, NumPy or Python scalars, dtypes, weft values.
+      args: arrays, NumPy or Python scalars, dtypes, weft values; `None` is the default float, as
+        in NumPy.
     Raises: TypeError: no common type.
     Example:
       >>> result_type(np.int32(1), np.float16(2), 3.0)

@@ -17,7 +17,7 @@ class extended(np.generic):
     """The abstract class of dtypes that NumPy hasn't, for `issubdtype`.
 
     Example:
-      >>> issubdtype(prng_key, extended), issubdtype(np.float32, extended)
+      >>> weft.dtypes.issubdtype(prng_key, extended), weft.dtypes.issubdtype("float32", extended)
       (True, False)
     """
 
@@ -26,7 +26,7 @@ class prng_key(extended):
     """The abstract class of the dtypes of keys, for `issubdtype`.
 
     Example:
-      >>> issubdtype(KEY, prng_key), issubdtype(np.uint32, prng_key)
+      >>> weft.dtypes.issubdtype(KEY, prng_key), weft.dtypes.issubdtype("uint32", prng_key)
       (True, False)
     """
 
@@ -48,7 +48,7 @@ class ExtendedDType:
     kind: ClassVar[str] = "V"
     by_name: ClassVar[dict[str, ExtendedDType]] = {}
 
-    def __init__(self, name: str, type: type[extended], stored: np.dtype[Any]) -> None:
+    def __init__(self, name: str, type: Any, stored: np.dtype[Any]) -> None:
         self.name, self.type, self.stored = name, type, stored
         self.host = np.dtype((np.void, stored.itemsize))
         self.by_name[name] = self
@@ -109,8 +109,8 @@ def readable(host: Any) -> Any:
     """The elements of a NumPy array as devices store them: keys as integers, others as they are.
 
     Example:
-      >>> readable(np.zeros(2, host_dtype(KEY)))
-      array([0, 0], dtype=uint64)
+      >>> readable(weft.random.key(3).host())
+      array(12884901888, dtype=uint64)
     """
     return host.view(KEY.stored) if host.dtype == KEY.host else host
 

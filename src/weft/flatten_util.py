@@ -24,9 +24,10 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
       pytree: arrays and scalars in containers.
     Returns: (vector, unravel): the elements, in the order of the leaves, in the dtype that all of
       theirs promote to; and a function that makes such a vector a pytree like the given one, each
-      leaf in its own shape and dtype. Both are differentiable.
+      leaf in its own shape and dtype. If all leaves have one dtype, it takes a vector of any dtype
+      (a mask, a vector of tangents), and the leaves have that. Both are differentiable.
     Raises: TypeError: a leaf is no array. `unravel` raises ValueError for a vector of another
-      length, TypeError for one of another dtype.
+      length, and TypeError for one of another dtype, if the leaves are of several.
     Example:
       >>> from weft.flatten_util import ravel_pytree
       >>> vector, unravel = ravel_pytree({"b": 3.0, "w": np.array([1.0, 2.0])})
@@ -47,6 +48,7 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
     else:
         vector = structural.zeros(aval((0,), dtype))
     length = vector.size
+    mixed = any(a.dtype != dtype for a in avals)
 
     @located
     def unravel(flat: Any) -> PyTree:
@@ -54,12 +56,14 @@ def ravel_pytree(pytree: PyTree) -> tuple[Array, Callable[[Any], PyTree]]:
         x = value("unravel", flat, "the vector")
         if x.aval.shape != (length,):
             raise ShapeError(f"unravel: expected a vector of length {length}; got {x.aval}")
-        if x.aval.dtype != dtype:
+        if x.aval.dtype != dtype and mixed:
             raise ShapeError(f"unravel: expected a vector of dtype {dtype.name}; got {x.aval}")
         pieces, start = [], 0
         for a in avals:
             piece = slicing.slice_(x, start=(start,), limit=(start + a.size,), strides=(1,))
-            pieces.append(cast(structural.reshape(piece, shape=a.shape), a.dtype))
+            pieces.append(
+                cast(structural.reshape(piece, shape=a.shape), a.dtype if mixed else x.dtype)
+            )
             start += a.size
         return tree_unflatten(treedef, pieces)
 

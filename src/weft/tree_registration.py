@@ -240,7 +240,7 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Partial:
-        # functools.partial would merge with a partial inside, whose arguments are no leaves.
+        # functools.partial would merge with a partial inside, whose arguments are no leaves
         if isinstance(func, functools.partial) and not isinstance(func, Partial):
             func = _Opaque(func)
         return super().__new__(cls, func, *args, **keywords)
@@ -249,20 +249,21 @@ class Partial(functools.partial[Any]):
 class _Opaque:
     """A callable that functools.partial doesn't look into."""
 
-    def __init__(self, func: Callable[..., Any]) -> None:
-        self.func = func
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.func(*args, **keywords)
+        return self.__wrapped__(*args, **keywords)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Opaque) and self.func == other.func
+        function = other.__wrapped__ if isinstance(other, _Opaque) else other
+        return bool(self.__wrapped__ == function)
 
     def __hash__(self) -> int:
-        return hash(self.func)
+        return hash(self.__wrapped__)
 
     def __repr__(self) -> str:
-        return repr(self.func)
+        return repr(self.__wrapped__)
 
 
 register_pytree_with_keys(

@@ -16,6 +16,7 @@ subclass of a node type is a leaf until it is registered.
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -281,7 +282,7 @@ def tree_transpose(
             )
         inner_treedef = flatten(parts[0])[1]
     expected = outer_treedef.compose(inner_treedef)
-    if treedef != expected:
+    if not _same_nodes(treedef, expected):
         if difference(expected, treedef) is None:  # what should be a leaf is a node
             raise noted(
                 ShapeError(f"tree_transpose: expected {_short(expected)}; got {_short(treedef)}")
@@ -296,6 +297,21 @@ def tree_transpose(
     count = inner_treedef.num_leaves
     return inner_treedef.unflatten(
         [outer_treedef.unflatten(leaves[i::count]) for i in range(count)]
+    )
+
+
+_KEYED = (dict, OrderedDict, defaultdict)
+
+
+def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
+    """True if two structures have the same nodes: of registered classes the data may differ, which
+    may well be about the children."""
+    children, others = a.children(), b.children()
+    return (
+        a.kind is b.kind
+        and len(children) == len(others)
+        and (a.kind is None or a.kind.type not in _KEYED or a.kind.same_data(a.data, b.data))
+        and all(_same_nodes(x, y) for x, y in zip(children, others, strict=True))
     )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .core.array import Array as Array
-
 __all__ = [
+    "Array",
     "ArrayLike",
     "Axes",
     "Axis",
@@ -24,6 +22,23 @@ __all__ = [
     "SupportsDType",
     "SupportsShape",
 ]
+
+
+class AbstractArray:
+    """The class of all arrays, and of the tracers that stand for arrays in a traced function.
+
+    `weft.Array` and `weft.numpy.ndarray` are this class: for annotations, and for `isinstance`. An
+    array is made by functions, such as `weft.numpy.array`.
+    """
+
+    __slots__ = ()
+
+
+if TYPE_CHECKING:  # there it has all methods of an array
+    from .core.array import Array as Array
+else:
+    AbstractArray.__name__ = AbstractArray.__qualname__ = "Array"
+    Array = AbstractArray
 
 
 @runtime_checkable
@@ -56,7 +71,10 @@ class SupportsShape(Protocol):
 Scalar: TypeAlias = bool | int | float | complex
 """A Python number: weak in promotion."""
 
-ArrayLike: TypeAlias = Union["Array", np.ndarray[Any, Any], np.generic, Scalar]
+if TYPE_CHECKING:
+    ArrayLike: TypeAlias = Array | np.ndarray[Any, Any] | np.generic | Scalar
+else:  # real classes, for libraries that take the union apart
+    ArrayLike = Array | np.ndarray | np.generic | Scalar
 """Arguments of array functions. Lists and tuples are not among them: see `numpy.asarray`."""
 
 DType: TypeAlias = np.dtype[Any]

@@ -1,10 +1,12 @@
 """The user's line: the innermost one outside weft and NumPy."""
 
 import functools
+import unittest.mock
 
 import pytest
 
-from weft.core.source import function_line, located, note_user_line, user_line
+import weft
+from weft.core.source import function_line, located, note_user_line, unwrapped, user_line
 
 
 def test_user_line():
@@ -57,4 +59,64 @@ def test_function_line():
             return x
 
     assert function_line(Callable()) == "Callable"
+
+
+class Echo:
+    """An object that has every attribute, each of them itself."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args):
+        return args[0]
+
+
+@pytest.mark.parametrize("function", [unittest.mock.Mock(return_value=1.0), Echo()])
+@pytest.mark.parametrize(
+    "transform",
+    [
+        weft.jit,
+        weft.grad,
+        lambda f: weft.vmap(f, axis_size=2, in_axes=None),
+        weft.checkpoint,
+        weft.custom_jvp,
+        weft.custom_vjp,
+        weft.make_jaxpr,
+        weft.named_call,
+        lambda f: lambda x: weft.lax.cond(True, f, f, x),
+        lambda f: lambda x: weft.lax.while_loop(lambda x: False, f, x),
+    ],
+)
+def test_attributes_of_any_object_are_not_taken_for_what_it_wraps(transform, function):
+    wrapped = transform(function)
+    if isinstance(wrapped, weft.custom_jvp):
+        wrapped.defjvp(lambda p, t: (p[0], t[0]))
+    elif isinstance(wrapped, weft.custom_vjp):
+        wrapped.defvjp(lambda x: (x, None), lambda r, ct: (ct,))
+    wrapped(1.0)  # it ended: there is nothing to find in these objects
+    assert function_line(function) in ("Echo", "Mock")
+
+
+def test_wrappers_are_known_by_their_class():
+    def f(x):
+        return x
+
+    class Object:
+        method = f
+
+    for wrapper in (
+        functools.partial(functools.partial(f, 1)),
+        functools.lru_cache(f),
+        Object().method,
+        functools.partialmethod(f).__get__(Object()),
+        weft.jit(f),
+        weft.custom_jvp(f),
+        weft.tree_util.Partial(functools.partial(f)),
+    ):
+        assert unwrapped(wrapper) is f
+
+
+def test_builtin_functions_have_their_name():
     assert function_line(len) == "len"

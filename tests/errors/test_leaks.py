@@ -249,3 +249,58 @@ def test_what_a_derivative_rule_in_a_program_closes_over_is_no_leak(function, tr
     """It is kept with the program; a use of it is refused when it comes."""
     with weft.check_tracer_leaks(True):
         transform(function)(1.0)
+
+
+# --- a leaked tracer as an argument ---
+
+
+def leaked_by(transform):
+    leak = []
+    transform(lambda x: leak.append(x) or x)(weft.numpy.ones(()))
+    return leak[0]
+
+
+LEAKS = {
+    "jit": weft.jit,
+    "grad": weft.grad,
+    "jvp": lambda f: lambda x: weft.jvp(f, (x,), (x,)),
+    "vmap": lambda f: lambda x: weft.vmap(f)(x[None]),
+    "scan": lambda f: lambda x: weft.lax.scan(lambda c, _: (f(c), None), x, None, length=1),
+    "checkpoint": lambda f: weft.grad(weft.checkpoint(f)),
+}
+tripled = weft.custom_jvp(lambda x: x)
+tripled.defjvp(lambda p, t: (p[0], 3 * t[0]))
+one = lambda x: x * 1.0  # noqa: E731
+USES = {
+    "jit": weft.jit(one),
+    "jit that ran": weft.jit(lambda x: x),
+    "jit of a tree": lambda x: weft.jit(lambda t: t["x"])({"x": x}),
+    "grad": weft.grad(one),
+    "value_and_grad": weft.value_and_grad(one),
+    "jacrev": weft.jacrev(one),
+    "jacfwd": weft.jacfwd(one),
+    "vmap": weft.vmap(one, in_axes=None, axis_size=1),
+    "pmap": weft.pmap(lambda y, x: x, in_axes=(0, None)),
+    "jvp": lambda x: weft.jvp(one, (x,), (1.0,)),
+    "vjp": lambda x: weft.vjp(one, x),
+    "linearize": lambda x: weft.linearize(one, x),
+    "checkpoint": weft.checkpoint(one),
+    "custom_jvp": tripled,
+    "scan": lambda x: weft.lax.scan(lambda c, _: (c, None), x, None, length=1),
+    "while_loop": lambda x: weft.lax.while_loop(lambda x: False, lambda x: x, x),
+    "fori_loop": lambda x: weft.lax.fori_loop(0, 2, lambda i, x: x, x),
+    "cond": lambda x: weft.lax.cond(True, lambda x: x, lambda x: x, x),
+    "switch": lambda x: weft.lax.switch(1, [lambda x: x, lambda x: x], x),
+    "map": lambda x: weft.lax.map(lambda x: x, x),
+}
+
+
+@pytest.mark.parametrize("made", LEAKS)
+def test_a_leaked_tracer_is_refused_by_every_transformed_function(made):
+    leak = leaked_by(LEAKS[made])
+    for name, use in USES.items():
+        for _ in range(2):
+            with pytest.raises(
+                weft.errors.UnexpectedTracerError, match="after that trace has ended"
+            ):
+                use(np.ones(1, "f"), leak) if name == "pmap" else use(leak)

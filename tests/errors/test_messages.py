@@ -13,6 +13,7 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
+from weft.core.array import Array
 
 WRONG = []
 
@@ -260,7 +261,7 @@ def numpy_of_a_tracer():
 def a_function_of_numpy_on_a_tracer():
     @weft.jit
     def f(x):
-        return onp.cumsum(x)  # <-
+        return onp.sort(x)  # <-
 
     f(f32(3))
 
@@ -625,4 +626,4 @@ def test_nothing_is_left_behind(function, error, fragments):
     """The current trace is the evaluating one again."""
     with pytest.raises(error):
         function()
-    assert type(f32(2) + 1.0) is weft.Array
+    assert type(f32(2) + 1.0) is Array

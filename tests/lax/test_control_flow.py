@@ -1,6 +1,8 @@
 """cond, switch: forms of the call, trees, types, errors, disable_jit."""
 
 import collections
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -202,3 +204,107 @@ def test_disable_jit_runs_one_branch_in_python():
             weft.vmap(lambda x: lax.cond(gt(x, 0.0), lambda x: x * 2, lambda x: x, x))(V),
             np.where(V > 0, V * 2, V),
         )
+
+
+# --- functions that come again ---
+
+
+def counted(traces):
+    """Calls of control flow with the same functions each time, which note when they are traced."""
+
+    def noted(f):
+        def body(*args):
+            traces.append("traced")
+            return f(*args)
+
+        return body
+
+    up, add = noted(lambda x: x + 1), noted(lambda c, x: (c + x, c))
+    down, below = noted(lambda x: x - 1), noted(lambda x: x < 3)
+    step = noted(lambda i, x: x + i)
+    return {
+        "while_loop": (lambda x: lax.while_loop(below, up, x), 2, 3),
+        "scan": (lambda x: lax.scan(add, x, np.arange(3))[0], 1, 3),
+        "fori_loop": (lambda x: lax.fori_loop(0, 3, step, x), 1, 3),
+        "map": (lambda x: lax.map(up, np.array([x]))[0], 1, 1),
+        "cond": (lambda x: lax.cond(True, up, down, x), 2, 1),
+        "old cond": (lambda x: lax.cond(True, x, up, x, down), 2, 1),
+        "switch": (lambda x: lax.switch(1, [up, down], x), 2, -1),
+        "one branch twice": (lambda x: lax.switch(1, [up, up, down], x), 2, 1),
+    }
+
+
+@pytest.mark.parametrize("name", counted([]))
+def test_the_same_functions_are_traced_once(name):
+    traces = []
+    call, count, expected = counted(traces)[name]
+    for _ in range(3):
+        assert int(call(0)) == expected
+    assert len(traces) == count
+    assert float(call(0.0)) == expected  # another type is another program
+    assert len(traces) == 2 * count
+    before = len(traces)
+    with weft.default_matmul_precision("highest"):
+        call(0)
+    assert len(traces) > before  # so is another switch
+
+
+def test_a_branch_that_comes_twice_is_traced_once_under_jit():
+    traces = []
+    branch = lambda x: traces.append(x) or x + 1  # noqa: E731
+    f = weft.jit(lambda i, x: lax.switch(i, [branch, lambda x: x, branch], x))
+    assert [int(f(i, 5)) for i in range(3)] == [6, 5, 6]
+    assert len(traces) == 1
+
+
+SCALE = 1.0
+
+
+def test_what_a_function_closes_over_may_change(monkeypatch):
+    number, array, table, holder = 1.0, weft.numpy.float32(1.0), {"w": 1.0}, type("H", (), {})()
+    host = np.ones((), f32)
+    holder.w = weft.numpy.float32(1.0)
+    helper = lambda x: x * number  # noqa: E731
+    bodies = {
+        "number": lambda _, x: x * number,
+        "array": lambda _, x: x * array,
+        "table": lambda _, x: x * table["w"],
+        "object": lambda _, x: x * holder.w,
+        "helper": lambda _, x: helper(x),
+        "global": lambda _, x: x * SCALE,
+        "NumPy": lambda _, x: x * host,
+    }
+    run = lambda: {k: float(lax.fori_loop(0, 1, b, 1.0)) for k, b in bodies.items()}  # noqa: E731
+    assert run() == dict.fromkeys(bodies, 1.0)
+    number, array, table["w"], holder.w = 2.0, array * 2, 2.0, holder.w * 2
+    host *= 2
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    assert run() == dict.fromkeys(bodies, 2.0)
+    assert run() == dict.fromkeys(bodies, 2.0)
+
+
+def test_functions_that_close_over_traced_values_are_traced_again():
+    def f(a):
+        body = lambda _, x: x * a  # noqa: E731
+        return lax.fori_loop(0, 2, body, 1.0) + lax.fori_loop(0, 2, body, 2.0)
+
+    assert weft.grad(f)(3.0) == 18.0
+    assert weft.vmap(f)(f32([1.0, 2.0])).tolist() == [3.0, 12.0]
+    body = lambda _, x: x * 2  # noqa: E731
+    g = lambda x: lax.fori_loop(0, 2, body, x)  # noqa: E731
+    assert (g(1.0), weft.grad(g)(1.0), weft.jit(g)(1.0)) == (4.0, 4.0, 4.0)
+
+
+def test_programs_die_with_their_functions_and_are_bounded():
+    def make():
+        big = weft.numpy.ones(3)
+        body = lambda _, x: x + big.sum()  # noqa: E731
+        for n in range(40):
+            lax.fori_loop(0, 1, body, np.zeros(n, f32))
+        kept = body.__dict__["__weft_bodies__"]
+        assert len(kept.programs) <= 16
+        return weakref.ref(body), weakref.ref(big)
+
+    for ref in make():
+        gc.collect()
+        assert ref() is None

@@ -221,8 +221,12 @@ def test_while_loop_refuses():
 
 def test_fori_loop_refuses():
     body = lambda i, x: x  # noqa: E731
-    with refused(TypeError, r"^fori_loop: lower must be an integer scalar; got float32\[\]"):
-        lax.fori_loop(0.0, 3, body, 0)
+    with refused(TypeError, r"^fori_loop: lower must be an integer scalar; got complex64\[\]"):
+        lax.fori_loop(0j, 3, body, 0)
+    with refused(TypeError, r"^fori_loop: lower must be an integer scalar; got a str"):
+        lax.fori_loop("0", 3, body, 0)
+    with refused(ValueError, "^fori_loop: from 0.0 to inf the steps never end"):
+        lax.fori_loop(0.0, np.inf, body, 0)
     with refused(TypeError, r"^fori_loop: upper must be an integer scalar; got float32\[3\]"):
         lax.fori_loop(0, XS, body, 0)
     with refused(
@@ -238,6 +242,18 @@ def test_fori_loop_refuses():
 
 
 # --- fori_loop ---
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit, lambda f: weft.jit(f, static_argnums=())])
+@pytest.mark.parametrize("bounds", [(0.0, 2.0), (0.5, 3.0), (1, 2.5), (2.0, 0.0), (np.nan, 1.0)])
+def test_fori_loop_between_real_numbers(wrap, bounds):
+    low, high = bounds
+    i, expected = float(low), 1.0
+    while i < high:
+        expected, i = expected + i, i + 1
+    loop = lambda low, high: lax.fori_loop(low, high, lambda i, c: c + i, 1.0)  # noqa: E731
+    assert wrap(loop)(low, high) == expected
+    assert loop(low, high) == expected
 
 
 @pytest.mark.parametrize(

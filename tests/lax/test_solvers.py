@@ -220,3 +220,41 @@ def test_what_a_root_refuses():
         lax.custom_root(lambda x: (x, x), 1.0, newton, lambda g, y: y)
     with pytest.raises(TypeError, match="custom_root: tangent_solve: expected a function"):
         lax.custom_root(lambda x: x, 1.0, newton, None)
+
+
+# --- what solvers give ---
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit])
+@pytest.mark.parametrize(
+    ("solve", "tangent_solve", "has_aux", "message"),
+    [
+        (lambda f, x: (x, x), None, False, r"the root, .*initial_guess, .*float32\[\]; got .*\("),
+        (lambda f, x: jnp.stack([x, x]), None, False, r"the root, .*; got .*float32\[2\]"),
+        (lambda f, x: 1, None, False, r"the root, .*; got .*int32\[\]"),
+        (lambda f, x: x, None, True, r"with has_aux=True .* a pair \(root, auxiliary data\)"),
+        (lambda f, x: x, lambda g, y: (y, y), False, r"the solution x of g\(x\) = y, .*; got .*\("),
+        (
+            lambda f, x: x,
+            lambda g, y: jnp.ones(2),
+            False,
+            r"the solution x .*float32\[\]; got .*float32\[2\]",
+        ),
+    ],
+)
+def test_custom_root_refuses_what_is_not_like_the_guess(
+    wrap, solve, tangent_solve, has_aux, message
+):
+    def root(p):
+        return lax.custom_root(
+            lambda x: x - p, 0.0, solve, tangent_solve or (lambda g, y: y), has_aux=has_aux
+        )
+
+    with pytest.raises(TypeError, match=f"custom_root: {message}"):
+        weft.grad(lambda p: wrap(root)(p))(1.0) if tangent_solve else wrap(root)(1.0)
+
+
+def test_custom_linear_solve_refuses_what_is_not_like_b():
+    for solve in (lambda m, b: (b, b), lambda m, b: jnp.stack([b, b])):
+        with pytest.raises(TypeError, match=r"custom_linear_solve: x, from .* must be like b"):
+            lax.custom_linear_solve(lambda x: 2 * x, 1.0, solve, symmetric=True)

@@ -228,8 +228,11 @@ def test_take_out_of_range():
     assert both(lambda x, i: np.take(x, i, mode="wrap"), V, i).tolist() == [4, 5, 2]
     for dtype, far in ((numpy.int32, -(2**31)), (numpy.uint8, 255)):
         assert both(lambda x, i: np.take(x, i), numpy.arange(6, dtype=dtype), i).tolist()[0] == far
-    with pytest.raises(NotImplementedError, match="fill"):
+    with pytest.raises(IndexError, match="expected -6 to 5"):
         np.take(V, i, mode="raise")
+    with pytest.raises(NotImplementedError, match="fill"):
+        weft.jit(lambda i: np.take(V, i, mode="raise"))(i)
+    assert np.take(V, i[1:2], mode="raise").tolist() == [5]
     with pytest.raises(IndexError):
         np.take(np.zeros((0, 3)), np.array([0]), axis=0)
     assert np.take(np.zeros((0, 3)), np.array([], int), axis=0).shape == (0, 3)

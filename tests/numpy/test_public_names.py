@@ -165,3 +165,27 @@ def test_files(tmp_path):
     check(np.load(one), X)
     found = np.load(several)
     check([found["arr_0"], found["whole"]], [X, WHOLE])
+
+
+def test_numpys_scalars_are_instances_of_their_dtype():
+    assert isinstance(np.int32(1), wnp.int32)
+    assert isinstance(wnp.int32(1), wnp.int32)
+    assert isinstance(np.float32(1), wnp.float32)
+    assert isinstance(wnp.bfloat16(1), wnp.bfloat16)
+    assert not isinstance(np.int64(1), wnp.int32)
+    assert not isinstance(1, wnp.int32)
+    assert not isinstance(wnp.zeros(2, "int32"), wnp.int32)
+    assert wnp.bool is wnp.bool_
+
+
+@pytest.mark.parametrize("compare", [wnp.array_equal, wnp.array_equiv])
+def test_equality_of_lists(compare):
+    assert bool(compare([1, 2], [1, 2]))
+    assert bool(compare([1.0, 2.0], wnp.arange(1, 3)))
+    assert not compare([1, 2], (1, 3))
+    assert not compare([1, 2], [1, 2, 3])
+
+
+def test_an_array_without_axes_is_a_length():
+    for length in (np.array(4), wnp.array(4), np.int32(4), 4):
+        assert wnp.zeros(length).shape == (4,)

@@ -43,7 +43,7 @@ def resident():
 x = np.array(onp.ones(1_000_000, "f4"))
 x * 2 + 1, np.exp(x)
 before = resident()
-for f in lambda x: x * 2, np.exp:
+for f in lambda x: x * 2, np.exp, lambda x: x * 3, np.exp:
     many, small = [], []
     for _ in range(100):
         many.append(f(x))

@@ -28,7 +28,7 @@ RUNGS = (
     "numpy",
     "random shapes flatten_util dlpack ad_checkpoint custom_derivatives custom_batching stages "
     "export",
-    "nn scipy image ops debug profiler extend test_util util",
+    "nn scipy image ops debug profiler extend interop test_util util",
     "experimental fastmath api_util",
     "layers",
     "optimizers data training decoding models cli info",

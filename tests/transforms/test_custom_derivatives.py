@@ -415,6 +415,17 @@ def test_derivative_in_argument_and_closure_is_refused(kind, wrap):
             weft.jvp(f, (2.0, 3.0), (1.0, 1.0))
 
 
+def test_closure_convert_hoists_what_takes_part_in_derivatives():
+    def f(c):
+        fixed = np.float32([1.0, 2.0])
+        converted, values = weft.closure_convert(lambda x: x * c + fixed, 1.0)
+        assert [v.shape for v in values] == [()]
+        return converted(3.0, *values).sum()
+
+    same(weft.grad(f)(2.0), 6.0)
+    assert weft.closure_convert(lambda x: x * np.float32([1.0]), 1.0)[1] == []
+
+
 def test_closure_convert():
     @functools.partial(weft.custom_vjp, nondiff_argnums=(0,))
     def apply(f, x, *values):
@@ -609,3 +620,145 @@ def test_closure_convert_of_a_minimization():
         np.testing.assert_allclose(lowest(t), np.sin(t) - np.arcsinh(t * t), rtol=1e-5)
         np.testing.assert_allclose(weft.grad(lowest)(t), slope, rtol=1e-4)
         np.testing.assert_allclose(weft.jit(weft.grad(lowest))(t), slope, rtol=1e-4)
+
+
+# --- a rule applies its own function to a tangent ---
+
+
+def in_a_scan(f):
+    return lambda x: weft.lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit, in_a_scan])
+def test_a_function_applied_to_a_tangent_is_transposed_through_its_program(wrap):
+    f = weft.custom_jvp(lambda x: -2 * x)
+    f.defjvp(lambda p, t: (f(p[0]), f(t[0])))
+    for g in (wrap(f), wrap(lambda x: f(f(x) * x))):
+        values = [g(3.0 + h) for h in (-1e-2, 1e-2)]
+        slope = (values[1] - values[0]) / 2e-2
+        same(weft.grad(g)(3.0), slope, 1e-3)
+        same(weft.jvp(g, (3.0,), (1.0,))[1], slope, 1e-3)
+    same(weft.grad(weft.grad(lambda x: wrap(f)(x) * x))(3.0), -4.0)
+    same(weft.vmap(weft.grad(wrap(f)))(f32([1.0, 2.0])), [-2.0, -2.0])
+
+
+def test_a_custom_vjp_function_is_not_for_tangents():
+    g = weft.custom_vjp(lambda x: -x)
+    g.defvjp(lambda x: (g(x), None), lambda r, ct: (-ct,))
+    f = weft.custom_jvp(lambda x: -x)
+    f.defjvp(lambda p, t: (f(p[0]), g(t[0])))
+    with pytest.raises(
+        TypeError, match=r"custom_vjp function is applied to a tangent.*\n.*custom_jvp"
+    ):
+        weft.grad(f)(1.0)
+
+
+# --- rules that close over a mapped value ---
+
+
+def closing_jvp(x, y):
+    f = weft.custom_jvp(lambda y: 2.0 * y)
+    f.defjvp(lambda p, t: (f(p[0]), 2.0 * t[0] + 0.0 * x))
+    return f(y) * x
+
+
+def closing_vjp(x, y):
+    f = weft.custom_vjp(lambda y: 2.0 * y)
+    f.defvjp(lambda y: (f(y), None), lambda r, ct: (2.0 * ct + 0.0 * x,))
+    return f(y) * x
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit])
+@pytest.mark.parametrize("f", [closing_jvp, closing_vjp])
+def test_a_rule_closes_over_a_mapped_value(f, wrap):
+    xs, y = f32([1.0, 2.0, 3.0]), np.float32(4.0)
+    whole = weft.vmap(f, (0, None))
+    same(wrap(weft.grad(lambda xs, y: whole(xs, y).sum(), 1))(xs, y), 12.0)
+    same(wrap(weft.grad(lambda xs, y: whole(xs, y).sum()))(xs, y), [8.0] * 3)
+    if f is closing_jvp:
+        same(wrap(lambda y: weft.jvp(lambda y: whole(xs, y), (y,), (1.0,))[1])(y), [2.0, 4.0, 6.0])
+        same(wrap(weft.jacfwd(whole, 1))(xs, y), [2.0, 4.0, 6.0])
+
+
+HELD = []
+
+
+def test_a_tangent_that_cannot_be_followed_is_refused():
+    f = weft.custom_jvp(lambda y: 2.0 * y)
+    f.defjvp(lambda p, t: (f(p[0]), t[0] * HELD[-1]))  # found nowhere in what the rule closes over
+
+    def g(x, y):
+        HELD.append(x)
+        return f(y) * x
+
+    with pytest.raises(weft.errors.UnexpectedTracerError, match="from vmap of g"):
+        weft.grad(lambda xs, y: weft.vmap(g, (0, None))(xs, y).sum(), 1)(f32([1.0, 2.0]), 3.0)
+
+
+# --- rules that give another output than the function ---
+
+
+def with_jvp(out):
+    f = weft.custom_jvp(lambda x: 2 * x)
+    f.defjvp(lambda p, t: (out(p[0]), out(t[0])))
+    return f
+
+
+def with_vjp(out):
+    f = weft.custom_vjp(lambda x: 2 * x)
+    f.defvjp(lambda x: (out(x), None), lambda r, ct: (np.float32(1.0),))
+    return f
+
+
+@pytest.mark.parametrize("make", [with_jvp, with_vjp])
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit, in_a_scan])
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (lambda x: (x, x), r"structure PyTreeDef\(\*\); got PyTreeDef\(\(\*, \*\)\)"),
+        (lambda x: wnp.stack([x, x]), r"got float32\[2\] for output, .* as float32\[\]"),
+        (lambda x: x.astype(wnp.bfloat16), r"got bfloat16\[\] for output, .* as float32\[\]"),
+    ],
+)
+def test_a_rule_that_gives_another_output_is_refused(make, wrap, out, message):
+    f = make(out)
+    with pytest.raises(
+        TypeError, match=rf"custom_.* rule .*custom_derivatives.py:\d+\).*{message}"
+    ):
+        weft.grad(wrap(f))(1.0)
+
+
+@pytest.mark.parametrize("make", [with_jvp, with_vjp])
+def test_a_rule_that_gives_another_value_is_refused_under_checks(make):
+    f = make(lambda x: 2.1 * x)
+    assert weft.value_and_grad(f)(1.0)[0] == np.float32(2.1)
+    with (
+        weft.enable_checks(),
+        pytest.raises(
+            ValueError, match=r"must return the function's output; got 2.1.* gives as 2.0"
+        ),
+    ):
+        weft.grad(f)(1.0)
+    with weft.enable_checks():
+        weft.grad(make(lambda x: x + x))(1.0)
+
+
+@pytest.mark.parametrize("make", [with_jvp, with_vjp])
+def test_functions_that_look_at_values_have_rules_too(make):
+    f = make(lambda x: 2 * x)
+    f.fun = lambda x: 2 * x if x > 0 else x
+    assert weft.grad(f)(1.0) in (1.0, 2.0)
+
+
+# --- nondiff_argnums of custom_vjp ---
+
+
+@pytest.mark.parametrize("transform", [weft.jit, weft.grad, weft.vmap])
+def test_tracers_are_refused_in_nondiff_argnums_of_custom_vjp(transform):
+    f = weft.custom_vjp(lambda n, x: n * x, nondiff_argnums=(-2,))
+    f.defvjp(lambda n, x: (n * x, None), lambda n, r, ct: (n * ct,))
+    with pytest.raises(
+        weft.errors.UnexpectedTracerError, match=r"argument 'n' of .* named in nondiff_argnums"
+    ):
+        transform(lambda x: f(x, 1.0).sum())(f32([1.0]))
+    same(weft.grad(lambda x: f(3.0, x))(1.0), 3.0)

@@ -300,6 +300,17 @@ def test_jacobian_options(transform):
         transform(lambda n: n * 1.0)(3)
 
 
+def test_jacrev_of_real_outputs_takes_complex_arguments():
+    z = np.complex64([1 + 1j, 2 - 3j])
+    got = weft.jacrev(weft.numpy.abs)(z)
+    rows = [weft.grad(lambda z, i=i: weft.numpy.abs(z)[i])(z) for i in range(2)]
+    same(got, np.stack([np.asarray(r) for r in rows]))
+    step = 1e-3  # of a real function of z: df = Re(J dz)
+    for dz in (step, 1j * step):
+        expected = (np.abs(z + dz) - np.abs(z - dz)) / 2
+        np.testing.assert_allclose(np.real(np.asarray(got) @ np.full(2, dz)), expected, rtol=1e-3)
+
+
 def test_jacrev_of_integers_gives_float0():
     j = weft.jacrev(lambda x, n: x * n, (0, 1), allow_int=True)(f32([1.0, 2.0]), 3)
     same(j[0], 3 * np.eye(2))

@@ -51,7 +51,7 @@ def test_names_in_xlas_program_and_of_the_backward_pass():
     names = op_names(weft.grad(model(named)), W, X)
     assert "attention" in names
     assert any(re.fullmatch("attention_linear_t", name) for name in names)
-    assert "attention_batched" in op_names(weft.vmap(model(named), (None, 0)), W, X[None])
+    assert op_names(weft.vmap(model(named), (None, 0)), W, X[None]) == {"attention"}
 
 
 def test_names_nest():
@@ -218,3 +218,35 @@ def test_what_is_no_name_is_refused():
         pass
     with pytest.raises(TypeError, match="named_call: expected a function; got int"):
         weft.named_call(3)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda f: f,
+        weft.jit,
+        lambda f: weft.jit(weft.grad(f)),
+        lambda f: weft.grad(weft.jit(f)),
+        lambda f: weft.jit(weft.jacfwd(f)),
+        lambda f: weft.jit(lambda x: weft.vmap(f)(x[None])[0]),
+        lambda f: weft.jit(weft.checkpoint(f)),
+    ],
+)
+def test_values_from_within_can_be_used_outside(wrap):
+    def f(x):
+        box = []
+        inner = weft.named_call(lambda x: box.append(jnp.sin(x)) or 2 * x)
+        return inner(x) * box.pop()
+
+    np.testing.assert_allclose(
+        wrap(f)(np.float32(0.5)), wrap(lambda x: 2 * x * jnp.sin(x))(np.float32(0.5)), rtol=1e-6
+    )
+
+
+def test_a_backward_pass_is_one_block_of_its_name():
+    def loss(w, x):
+        return weft.named_call(lambda x: jnp.exp(jnp.sin(w * x) * x), name="block")(x)
+
+    equations = weft.make_jaxpr(weft.grad(loss))(2.0, 3.0).equations
+    names = [dict(e.params)["jaxpr"].name for e in equations if e.primitive.name == "call"]
+    assert names == ["block", "block_linear_t"]

@@ -192,11 +192,59 @@ def test_decorator_and_methods():
         def __call__(self, x):
             return x * self.k
 
-    with pytest.raises(TypeError, match="self"):
-        Model(2.0)(f32([1.0]))
+    same(Model(2.0)(f32([1.0])), [2.0])  # it isn't mapped: it may be anything
     same(weft.vmap(functools.partial(lambda k, x: k * x, 2.0))(f32([1.0, 2.0])), [2, 4])
 
 
 def test_moving_axes_does_not_disturb_layout():
     f = lambda x: transpose(x, permutation=(1, 0))  # noqa: E731
     same(weft.vmap(f, 2, 0)(A), np.stack([A[:, :, i].T for i in range(4)]))
+
+
+# --- what isn't mapped may be anything ---
+
+
+class Named:
+    scale = 3.0
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit])
+def test_arguments_that_are_not_mapped_arrive_untouched(wrap):
+    seen = []
+
+    def f(x, thing, pair, *, key=None):
+        seen.append((thing, pair[0]))
+        return x * pair[1]
+
+    x = f32([1.0, 2.0])
+    for thing in (Named(), "text", np.sin, object, {1, 2}):
+        got = wrap(lambda x: weft.vmap(f, (0, None, None))(x, thing, (thing, 2.0)))(x)  # noqa: B023
+        same(got, 2 * x)
+        assert seen.pop() == (thing, thing)
+    same(weft.vmap(lambda m, x: m.scale * x, (None, 0))(Named(), x), 3 * x)
+    same(
+        weft.vmap(lambda x, f: f(x), (0, None))(np.ones((2, 3), np.float32), sin)[0],
+        [np.sin(1)] * 3,
+    )
+    axes = ({"w": 0, "name": None},)
+    same(weft.vmap(lambda p: p["w"] * len(p["name"]), axes)({"w": x, "name": "abc"}), 3 * x)
+    same(weft.grad(lambda w: weft.vmap(f, (0, None, None))(x * w, "s", (0, 1.0)).sum())(2.0), 3.0)
+
+
+def test_what_is_mapped_must_be_an_array():
+    with pytest.raises(TypeError, match=r"argument thing of .*must be an array"):
+        weft.vmap(lambda x, thing: x)(f32([1.0]), "text")
+    with pytest.raises(TypeError, match=r"argument thing of .*must be an array"):
+        weft.vmap(lambda x, other, thing: x, (0, None, 0))(f32([1.0]), "text", Named())
+
+
+@pytest.mark.parametrize("flag", [False, True])
+@pytest.mark.parametrize("transform", [weft.vmap, weft.pmap])
+def test_a_bool_is_no_axis(transform, flag):
+    x = f32([[1.0]])
+    with pytest.raises(TypeError, match=f"in_axes must be .*got bool {flag}"):
+        transform(lambda x: x, in_axes=flag)
+    with pytest.raises(TypeError, match=f"axes must be ints or None; got {flag}"):
+        transform(lambda x: x, in_axes=(flag,))(x)
+    with pytest.raises(TypeError, match=f"out_axes must be ints or None; got {flag}"):
+        transform(lambda x: x, out_axes=flag)(x)

@@ -28,6 +28,7 @@ from ..core.placement import (
     type_on,
 )
 from ..core.source import noted
+from ..dtypes import float0
 from ..primitives.callbacks import TOKEN
 from ..primitives.placement import constrain
 from ..runtime import client, transfers
@@ -220,7 +221,9 @@ class OneDevice(Loaded):
         if self.types and self.types[0].placement is ANYWHERE and program.is_direct():
             program.fast = (device, self.executable.execute, self.types, [None] * len(self.types))
         outs = [o.take(args, results) for o in program.outputs]
-        return [move(x, device) for x in outs] if self.named else outs
+        if self.named:
+            outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]
+        return outs
 
     def constants(self) -> list[RawBuffer]:
         """The constants that the program closes over, on the device."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..core.array import Array, as_value
+from ..core.array import Array, as_value, own
 from ..core.aval import aval
 from ..core.placement import Layout, on_device, same_parts, type_on
+from ..core.quiet import quietly_cast
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
 from ..extended_dtypes import host_dtype, is_extended, readable, stored
@@ -51,14 +52,14 @@ def argument_buffer(x: Any, device: Device) -> RawBuffer:
     """The buffer of an argument of a call: of an array, or of what becomes one."""
     if x.__class__ is np.ndarray:
         dtype = canonicalize_dtype(x.dtype)
-        return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)
+        return buffers.put(x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)
     return buffer_on(as_value(x), device)
 
 
 def move(x: Array, device: Device, committed: bool = True) -> Array:
     """An array on a device, committed to it."""
     to = type_on(x.aval, on_device(device, committed))
-    return x if x.type is to else Array(x._host, to, buffer_on(x, device))
+    return x if x.type is to else Array(x._host, to, buffer_on(own(x), device))
 
 
 def with_default_device(x: Any) -> Any:
@@ -67,6 +68,20 @@ def with_default_device(x: Any) -> Any:
     if chosen is None or x.type is not x.aval:
         return x
     return move(x, chosen, committed=False)
+
+
+def duplicate(x: Array) -> Array:
+    """The same array, which may be deleted or donated without harm to this one."""
+    if x._host is not None:  # XLA never writes to memory that NumPy made
+        return Array(x._host, x.type)
+    buffer, placement = live_buffer(x), x.type.placement
+    if placement.group is None:
+        device = placement.device or client.default_device()
+        return Array(None, x.type, buffers.copy_to(buffer, device, x.aval.shape, x.aval.dtype))
+    mine = [placement.group.devices[i] for i in placement.group.local]
+    parts_of_x = zip(shard_arrays(x), mine, strict=True)
+    copies = [buffers.copy_to(p._buffer, d, p.aval.shape, p.aval.dtype) for p, d in parts_of_x]
+    return of_parts(copies, layout_of(x.aval, x.sharding, placement.group))
 
 
 # --- several devices ---
@@ -99,7 +114,7 @@ def host_buffer(x: Any, to: Layout) -> RawBuffer:
     # The caller may write to a NumPy array. XLA copies its parts, but a small one is copied faster
     # here, as a whole.
     dtype = stored(to.aval.dtype)
-    host = x if x.dtype == dtype else x.astype(dtype)
+    host = x if x.dtype == dtype else quietly_cast(x, dtype)
     large = x.nbytes >= LARGE
     return sharded_buffer(host if large or host is not x else x.copy(), to, alias=not large)
 

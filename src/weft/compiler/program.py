@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..config import thread
-from ..core.array import Array
+from ..core.array import Array, own
 from ..core.aval import Aval
 from ..core.bounded import remember
 from ..core.checking import check_jaxpr
@@ -27,6 +27,7 @@ from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host, without_dead_code
 from .lower import lower
 from .outline import outlined
+from .placing import duplicate
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
 # choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
@@ -52,7 +53,7 @@ class PassedInput:
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
         """The output, of a call's arguments and XLA's results."""
-        return args[self.index]
+        return own(args[self.index])  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Constant:
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
         """The output, of a call's arguments and XLA's results."""
-        return self.value
+        return duplicate(self.value)
 
 
 Output: TypeAlias = Result | PassedInput | Constant

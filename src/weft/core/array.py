@@ -14,6 +14,7 @@ from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
 from .number_ranges import not_fitting
 from .placement import ArrayType
+from .quiet import quietly_cast, run_quietly
 from .source import noted
 from .trace import current
 from .value import Value
@@ -38,8 +39,9 @@ class Array(Value):
     every eager operation reads them.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_host", "aval", "type")
+    __slots__ = ("__weakref__", "_buffer", "_host", "_kept", "aval", "type")
     type: ArrayType
+    _kept: bool  # set if programs share it: see `is_kept`
 
     def __init__(self, host: Any, type: ArrayType, buffer: Any = None) -> None:
         """
@@ -68,7 +70,7 @@ class Array(Value):
         if dtype is not None and dtype != host.dtype:
             if copy is False:
                 raise ValueError(f"__array__: converting {self.aval} to {dtype} needs a copy")
-            return host.astype(dtype)
+            return quietly_cast(host, np.dtype(dtype))
         if copy:
             return host.copy()
         if host.flags.writeable:
@@ -76,11 +78,50 @@ class Array(Value):
             host.flags.writeable = False
         return host
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the array, in the CPU's memory.
+
+        Args:
+          stream: ignored: what is handed over has been computed.
+          max_version: the newest version of DLPack that the consumer knows.
+          dl_device: where it is wanted: the CPU.
+          copy: True copies; False never does; `None` does where it must.
+        Raises: BufferError: not on such a device, not without a copy, or not of such a dtype.
+        """
+        options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         return current.base.to_dlpack(self, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return current.base.dlpack_device(self)  # type: ignore[no-any-return]
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The elements as a buffer that is only read; Python 3.12 and later call this."""
+        if flags & _WRITABLE:
+            raise BufferError(
+                f"buffer: arrays are immutable; got a request to write to {self.aval}"
+            )
+        try:
+            host: Any = np.asarray(self.host())
+            return memoryview(host).toreadonly()
+        except ValueError:  # bfloat16 and its like
+            raise BufferError(
+                f"buffer: Python's buffers have no elements of dtype {self.aval.dtype.name}\n"
+                "  fix: x.tobytes(), or x.view('uint16')"
+            ) from None
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The bytes of the elements, in row-major order; "F" is column-major."""
+        return np.asarray(self.host()).tobytes(order)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = np.array(self.host()), self.aval.weak_type
@@ -152,6 +193,14 @@ class Array(Value):
         """The shape of the whole array, over all processes."""
         return self.aval.shape
 
+    def platform(self) -> str:
+        """The kind of the devices that hold the array: 'cpu', 'cuda'."""
+        return str(min(self.devices(), key=lambda d: d.id).platform)
+
+    def on_device_size_in_bytes(self) -> int:
+        """The bytes that the array takes on its devices, all of them together."""
+        return current.base.on_device_size(self)  # type: ignore[no-any-return]
+
     @property
     def committed(self) -> bool:
         """True if the array stays where it was put."""
@@ -166,7 +215,10 @@ class Array(Value):
         """Begins copying to the host; on the CPU there is nothing to copy."""
 
     def delete(self) -> None:
-        """Frees the memory now; using the array afterwards is an error."""
+        """Frees the memory now; using the array afterwards is an error.
+
+        The array that weft keeps for a Python number, such as `numpy.positive(2.0)`, stays.
+        """
         current.base.delete(self)
 
     def is_deleted(self) -> bool:
@@ -222,8 +274,22 @@ def _unpickle(host: np.ndarray[Any, Any], weak_type: bool, dtype: Any = None) ->
 
 # --- making values ---
 
+_WRITABLE = 1  # PyBUF_WRITABLE
 _SCALARS = (bool, int, float, complex)
 _literals: dict[Any, dict[Any, Array]] = {}
+
+
+def is_kept(x: Array) -> bool:
+    """True for the array that stands for a Python number wherever programs have this number.
+
+    It must never be deleted nor donated. The slot is empty in all others, which so cost nothing.
+    """
+    return hasattr(x, "_kept")
+
+
+def own(x: Any) -> Any:
+    """The value; for an array that is kept, another one like it, which may be given away."""
+    return Array(x._host, x.aval) if hasattr(x, "_kept") else x
 
 
 def as_value(x: Any) -> Any:
@@ -265,14 +331,19 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
     if array is None:
         try:
             # NumPy computes with an array without axes in 0.35 µs, with a NumPy scalar in 0.50
-            host = np.asarray(stored(dtype).type(x))
+            host = np.asarray(run_quietly(stored(dtype).type, x))
             if is_extended(dtype):
+                if x:
+                    raise noted(no_numbers("array", f"dtype {dtype} for {x!r}"))
                 host = host.view(host_dtype(dtype))
+            host.flags.writeable = False
         except OverflowError:
             raise noted(not_fitting("array", x, dtype)) from None
         if len(cache) > 4096:
             cache.clear()
-        array = cache[key] = Array(host, aval((), dtype, True))
+        array = Array(host, aval((), dtype, True))
+        array._kept = True
+        cache[key] = array
     return array
 
 
@@ -295,7 +366,7 @@ def from_host(x: Any, copy: bool = True) -> Array:
     host = x if isinstance(x, np.generic) else np.asarray(x)
     dtype = dtypes.canonicalize_dtype(host.dtype)
     if host.dtype != dtype:
-        host = host.astype(dtype)
+        host = quietly_cast(np.asarray(host), dtype)
     elif copy and not isinstance(host, np.generic):
         host = host.copy()
     return Array(host, aval(host.shape, dtype))

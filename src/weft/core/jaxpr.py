@@ -51,6 +51,11 @@ class Equation:
         self.primitive, self.inputs, self.params, self.outvars = primitive, inputs, params, outvars
         self.source = source
 
+    @property
+    def source_info(self) -> SourceLocation:
+        """The user's line; noted only while a switch looks at results (`debug_nans`, …)."""
+        return self.source or SourceLocation("", self.primitive.name)
+
     def replace(self, inputs: Sequence["Atom"], outvars: Sequence[Var]) -> "Equation":
         """The same operation between other variables."""
         return Equation(self.primitive, inputs, self.params, outvars, self.source)

@@ -54,7 +54,7 @@ class JaxprEqn:
       invars: variables and literals.
       outvars: variables.
       params: a dict; programs inside are closed ones.
-      source_info: the user's line, if it was recorded (under `debug_nans`); otherwise None.
+      source_info: the operation, and the user's line if it was recorded (`debug_nans`).
     Example:
       >>> import weft
       >>> (e,) = weft.make_jaxpr(lambda x: x.sum(0))(weft.numpy.ones((2, 3))).eqns
@@ -70,7 +70,7 @@ class JaxprEqn:
         self.invars = [literal_or_var(v) for v in equation.inputs]
         self.outvars: list[Var] = list(equation.outvars)
         self.params: dict[str, Any] = dict(equation.params)
-        self.source_info = equation.source
+        self.source_info = equation.source_info
 
     def __repr__(self) -> str:
         return f"JaxprEqn({self.primitive}, {self.params})"

@@ -3,6 +3,7 @@
 import functools
 import os
 from collections.abc import Callable
+from types import CodeType, MethodType
 from typing import Any, TypeVar
 
 from .. import errors
@@ -38,14 +39,42 @@ def located(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+_MOST_WRAPPERS = 64
+
+
+def unwrapped(function: Any) -> Any:
+    """The function inside partials, bound methods, and wrappers that `functools.wraps` made.
+
+    Only what is known to be a wrapper is looked into: an attribute `func` of any other object may
+    be anything, the object itself too.
+    """
+    for _ in range(_MOST_WRAPPERS):
+        function = inside_partials(function)
+        inner = getattr(function, "__dict__", {}).get("__wrapped__")
+        if inner is None:
+            break
+        function = inner
+    return function
+
+
+def inside_partials(function: Any) -> Any:
+    """The function inside partials and bound methods."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, MethodType):
+            function = function.__func__
+        else:
+            return function
+
+
 def function_line(function: object) -> str:
     """`name (file.py:12)` for a function, as well as it can be told."""
-    inner = function
-    while hasattr(inner, "__wrapped__") or hasattr(inner, "func"):
-        inner = getattr(inner, "__wrapped__", None) or getattr(inner, "func", None)
-    name = getattr(function, "__name__", None) or getattr(inner, "__name__", None)
-    name = name or getattr(inner, "name", None) or type(inner).__name__
+    inner = unwrapped(function)
+    stated = [getattr(function, "__name__", None)]
+    stated += [getattr(inner, "__name__", None), getattr(inner, "name", None)]
+    name = next((n for n in stated if n and isinstance(n, str)), type(inner).__name__)
     code = getattr(inner, "__code__", None)
-    if code is None:
-        return str(name)
+    if not isinstance(code, CodeType):
+        return name
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"

@@ -23,6 +23,11 @@ class SourceLocation(NamedTuple):
     operation: str  # the primitive that was applied there
     backward: bool = False  # whether it is a part of the backward pass of that line
 
+    @property
+    def name_stack(self) -> str:
+        """Nothing: names of parts of programs are calls, `call[name=…]`."""
+        return ""
+
 
 class _Now(threading.local):
     # the location, and the user's innermost frame when it was entered

@@ -1,26 +1,36 @@
-"""Values: what arrays and tracers share, the operators and methods of a NumPy array.
+"""Values: what arrays and tracers share, the operators of a NumPy array.
 
 What they mean is said by one hook: `Value.operators`, a module, `weft.numpy.operators`, that is
 loaded by the first operator and puts itself there (`fill_operators`). Here each is written out in
-a line, so that editors and type checkers see it. Knows nothing of how an operation is carried out.
+a line, so that editors and type checkers see it; methods are in `methods.py`. Knows nothing of how
+an operation is carried out.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+# mypy: no-warn-return-any
+# The functions behind the methods are loaded late: no type of theirs is known here.
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .. import dtypes, errors
 from ..extended_dtypes import KEY, no_numbers
 from ..lazy import Deferred
-from ..typing import ArrayLike, Axes, DTypeLike
 from .aval import Aval
+from .methods import Methods
 from .placement import ArrayType
 from .source import located, noted
 
+if TYPE_CHECKING:
+    from .array import Array
 
-class Value:
-    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does."""
+
+class Value(Methods):
+    """A value that traced programs compute with: it has an aval, and acts as a NumPy array does.
+
+    What users know as `weft.Array` is its base (`weft.typing`), so `isinstance` is true of tracers.
+    """
 
     __slots__ = ()
     operators: ClassVar[Any] = Deferred("weft.numpy.operators")
@@ -72,124 +82,124 @@ class Value:
 
     # --- operators ---
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: object) -> "Array":
         return Value.operators.add(self, other)
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: object) -> "Array":
         return Value.operators.add(other, self)
 
-    def __sub__(self, other: object) -> Any:
+    def __sub__(self, other: object) -> "Array":
         return Value.operators.subtract(self, other)
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: object) -> "Array":
         return Value.operators.subtract(other, self)
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: object) -> "Array":
         return Value.operators.multiply(self, other)
 
-    def __rmul__(self, other: object) -> Any:
+    def __rmul__(self, other: object) -> "Array":
         return Value.operators.multiply(other, self)
 
-    def __matmul__(self, other: object) -> Any:
+    def __matmul__(self, other: object) -> "Array":
         return Value.operators.matmul(self, other)
 
-    def __rmatmul__(self, other: object) -> Any:
+    def __rmatmul__(self, other: object) -> "Array":
         return Value.operators.matmul(other, self)
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: object) -> "Array":
         return Value.operators.true_divide(self, other)
 
-    def __rtruediv__(self, other: object) -> Any:
+    def __rtruediv__(self, other: object) -> "Array":
         return Value.operators.true_divide(other, self)
 
-    def __floordiv__(self, other: object) -> Any:
+    def __floordiv__(self, other: object) -> "Array":
         return Value.operators.floor_divide(self, other)
 
-    def __rfloordiv__(self, other: object) -> Any:
+    def __rfloordiv__(self, other: object) -> "Array":
         return Value.operators.floor_divide(other, self)
 
-    def __mod__(self, other: object) -> Any:
+    def __mod__(self, other: object) -> "Array":
         return Value.operators.remainder(self, other)
 
-    def __rmod__(self, other: object) -> Any:
+    def __rmod__(self, other: object) -> "Array":
         return Value.operators.remainder(other, self)
 
-    def __pow__(self, other: object) -> Any:
+    def __pow__(self, other: object) -> "Array":
         return Value.operators.power(self, other)
 
-    def __rpow__(self, other: object) -> Any:
+    def __rpow__(self, other: object) -> "Array":
         return Value.operators.power(other, self)
 
-    def __and__(self, other: object) -> Any:
+    def __and__(self, other: object) -> "Array":
         return Value.operators.bitwise_and(self, other)
 
-    def __rand__(self, other: object) -> Any:
+    def __rand__(self, other: object) -> "Array":
         return Value.operators.bitwise_and(other, self)
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: object) -> "Array":
         return Value.operators.bitwise_or(self, other)
 
-    def __ror__(self, other: object) -> Any:
+    def __ror__(self, other: object) -> "Array":
         return Value.operators.bitwise_or(other, self)
 
-    def __xor__(self, other: object) -> Any:
+    def __xor__(self, other: object) -> "Array":
         return Value.operators.bitwise_xor(self, other)
 
-    def __rxor__(self, other: object) -> Any:
+    def __rxor__(self, other: object) -> "Array":
         return Value.operators.bitwise_xor(other, self)
 
-    def __lshift__(self, other: object) -> Any:
+    def __lshift__(self, other: object) -> "Array":
         return Value.operators.left_shift(self, other)
 
-    def __rlshift__(self, other: object) -> Any:
+    def __rlshift__(self, other: object) -> "Array":
         return Value.operators.left_shift(other, self)
 
-    def __rshift__(self, other: object) -> Any:
+    def __rshift__(self, other: object) -> "Array":
         return Value.operators.right_shift(self, other)
 
-    def __rrshift__(self, other: object) -> Any:
+    def __rrshift__(self, other: object) -> "Array":
         return Value.operators.right_shift(other, self)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> "Array":  # type: ignore[override]
         return Value.operators.equal(self, other)
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> "Array":  # type: ignore[override]
         return Value.operators.not_equal(self, other)
 
-    def __lt__(self, other: object) -> Any:
+    def __lt__(self, other: object) -> "Array":
         return Value.operators.less(self, other)
 
-    def __le__(self, other: object) -> Any:
+    def __le__(self, other: object) -> "Array":
         return Value.operators.less_equal(self, other)
 
-    def __gt__(self, other: object) -> Any:
+    def __gt__(self, other: object) -> "Array":
         return Value.operators.greater(self, other)
 
-    def __ge__(self, other: object) -> Any:
+    def __ge__(self, other: object) -> "Array":
         return Value.operators.greater_equal(self, other)
 
-    def __divmod__(self, other: object) -> Any:
+    def __divmod__(self, other: object) -> tuple["Array", "Array"]:
         return Value.operators.divmod(self, other)
 
-    def __rdivmod__(self, other: object) -> Any:
+    def __rdivmod__(self, other: object) -> tuple["Array", "Array"]:
         return Value.operators.divmod(other, self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> "Array":
         return Value.operators.negative(self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> "Array":
         return Value.operators.positive(self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> "Array":
         return Value.operators.absolute(self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> "Array":
         return Value.operators.invert(self)
 
-    def __round__(self, ndigits: int | None = None) -> Any:
+    def __round__(self, ndigits: int | None = None) -> "Array":
         return Value.operators.round(self, ndigits or 0)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> "Array":
         return Value.operators.getitem(self, index)
 
     @located
@@ -218,7 +228,7 @@ class Value:
         return self.aval.shape[0]
 
     @located
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator["Array"]:
         if not self.aval.ndim:
             raise TypeError(
                 f"iteration: expected an array with at least one axis; got {self.aval}\n"
@@ -258,256 +268,25 @@ class Value:
         return _known(self, "tolist", errors.ConcretizationTypeError).tolist()
 
     def __format__(self, spec: str) -> str:
-        if spec and self.aval.ndim == 0 and (array := self.concrete()) is not None:
+        if not spec:
+            return str(self)
+        array = self.concrete()
+        if array is not None and not self.aval.ndim:
             return format(array.item(), spec)
-        return format(str(self), spec)
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            what = "an array that is known and has no axes"
+            raise noted(
+                TypeError(
+                    f"format: {spec!r} is for {what}; got {self.aval}"
+                    f"{'' if array is not None else ', which is traced'}\n"
+                    "  fix: format x.item() of each element, or use numpy.array2string(x, …)"
+                )
+            ) from None
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return Value.operators.namespace(api_version)
-
-    # --- properties and methods of a NumPy array ---
-
-    @property
-    def at(self) -> Any:
-        """`x.at[index].set(y)` and its like: updates that return a new array."""
-        return Value.operators.at(self)
-
-    @property
-    def T(self) -> Any:
-        """The array with its axes reversed."""
-        return Value.operators.transpose(self)
-
-    @property
-    def mT(self) -> Any:
-        """The array with its last two axes swapped."""
-        return Value.operators.matrix_transpose(self)
-
-    @property
-    def real(self) -> Any:
-        """The real part."""
-        return Value.operators.real(self)
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary part."""
-        return Value.operators.imag(self)
-
-    @property
-    def flat(self) -> Any:
-        """The elements in row-major order."""
-        return Value.operators.ravel(self)
-
-    def astype(self, dtype: Any) -> Any:
-        """The array converted to another dtype."""
-        return Value.operators.astype(self, dtype)
-
-    def view(self, dtype: Any = None) -> Any:
-        """The bits of the array read as another dtype."""
-        return Value.operators.view(self, dtype=dtype)
-
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
-        """The elements in another shape."""
-        return Value.operators.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-    def ravel(self, order: str = "C") -> Any:
-        """The elements along one axis."""
-        return Value.operators.ravel(self, order=order)
-
-    def flatten(self, order: str = "C") -> Any:
-        """The elements along one axis."""
-        return Value.operators.ravel(self, order=order)
-
-    def transpose(self, *axes: Any) -> Any:
-        """The array with its axes permuted."""
-        if len(axes) == 1 and not isinstance(axes[0], int):  # a sequence, or None
-            axes = axes[0]
-        return Value.operators.transpose(self, axes or None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """The array with two axes swapped."""
-        return Value.operators.swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis: Axes = None) -> Any:
-        """The array without axes of length one."""
-        return Value.operators.squeeze(self, axis=axis)
-
-    def sum(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Sum over axes."""
-        return Value.operators.sum(
-            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
-        )
-
-    def prod(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Product over axes."""
-        return Value.operators.prod(
-            self, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
-        )
-
-    def mean(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Mean over axes."""
-        return Value.operators.mean(self, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-
-    def std(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Standard deviation over axes."""
-        return Value.operators.std(
-            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
-        )
-
-    def var(
-        self,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Variance over axes."""
-        return Value.operators.var(
-            self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where
-        )
-
-    def min(
-        self,
-        axis: Axes = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Minimum over axes."""
-        return Value.operators.min(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
-
-    def max(
-        self,
-        axis: Axes = None,
-        keepdims: bool = False,
-        initial: ArrayLike | None = None,
-        where: ArrayLike | None = None,
-    ) -> Any:
-        """Maximum over axes."""
-        return Value.operators.max(self, axis=axis, keepdims=keepdims, initial=initial, where=where)
-
-    def ptp(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Maximum minus minimum over axes."""
-        return Value.operators.ptp(self, axis=axis, keepdims=keepdims)
-
-    def argmin(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Index of the minimum."""
-        return Value.operators.argmin(self, axis=axis, keepdims=keepdims)
-
-    def argmax(self, axis: Axes = None, keepdims: bool = False) -> Any:
-        """Index of the maximum."""
-        return Value.operators.argmax(self, axis=axis, keepdims=keepdims)
-
-    def any(self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None) -> Any:
-        """True if any element is true, over axes."""
-        return Value.operators.any(self, axis=axis, keepdims=keepdims, where=where)
-
-    def all(self, axis: Axes = None, keepdims: bool = False, where: ArrayLike | None = None) -> Any:
-        """True if all elements are true, over axes."""
-        return Value.operators.all(self, axis=axis, keepdims=keepdims, where=where)
-
-    def cumsum(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
-        """Running sum along an axis."""
-        return Value.operators.cumsum(self, axis=axis, dtype=dtype)
-
-    def cumprod(self, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
-        """Running product along an axis."""
-        return Value.operators.cumprod(self, axis=axis, dtype=dtype)
-
-    def sort(self, axis: int = -1) -> Any:
-        """The elements sorted along an axis."""
-        return Value.operators.sort(self, axis=axis)
-
-    def argsort(self, axis: int = -1) -> Any:
-        """The indices that sort along an axis."""
-        return Value.operators.argsort(self, axis=axis)
-
-    def searchsorted(self, values: ArrayLike, side: str = "left") -> Any:
-        """The indices at which values would keep a sorted array sorted."""
-        return Value.operators.searchsorted(self, values, side=side)
-
-    def take(self, indices: ArrayLike, axis: Axes = None, mode: str | None = None) -> Any:
-        """Elements at indices along an axis."""
-        return Value.operators.take(self, indices, axis=axis, mode=mode)
-
-    def repeat(
-        self, repeats: ArrayLike, axis: Axes = None, total_repeat_length: int | None = None
-    ) -> Any:
-        """Each element repeated."""
-        return Value.operators.repeat(
-            self, repeats, axis=axis, total_repeat_length=total_repeat_length
-        )
-
-    def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Any:
-        """The elements moved into an interval."""
-        return Value.operators.clip(self, min=min, max=max)
-
-    def round(self, decimals: int = 0) -> Any:
-        """The elements rounded to decimals."""
-        return Value.operators.round(self, decimals)
-
-    def dot(self, other: object) -> Any:
-        """The dot product."""
-        return Value.operators.dot(self, other)
-
-    def conj(self) -> Any:
-        """The complex conjugate."""
-        return Value.operators.conjugate(self)
-
-    def conjugate(self) -> Any:
-        """The complex conjugate."""
-        return Value.operators.conjugate(self)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """The diagonal of two axes."""
-        return Value.operators.diagonal(self, offset=offset, axis1=axis1, axis2=axis2)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """The sum of a diagonal."""
-        return Value.operators.trace(self, offset=offset, axis1=axis1, axis2=axis2)
-
-    def nonzero(self, size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
-        """The indices of elements that aren't zero."""
-        return Value.operators.nonzero(self, size=size, fill_value=fill_value)
-
-    def choose(self, choices: Sequence[ArrayLike], mode: str = "raise") -> Any:
-        """One of several arrays for each element."""
-        return Value.operators.choose(self, choices, mode=mode)
-
-    def compress(self, condition: ArrayLike, axis: Axes = None) -> Any:
-        """The slices of an axis where a condition holds."""
-        return Value.operators.compress(condition, self, axis=axis)
-
-    def copy(self) -> Any:
-        """A copy of the array."""
-        return Value.operators.copy(self)
 
 
 def fill_operators(module: Any = None, **functions: Any) -> None:

@@ -11,13 +11,13 @@ from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.jaxpr import Equation, Jaxpr
 from ..core.masks import Mask, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
-from ..interpreters.stage import StageTrace, stage
+from ..interpreters.stage import stage
 from ..programs.partial_eval import partial_eval_call
 from ..programs.transform import (
     batch_partly,
@@ -56,20 +56,6 @@ def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
     """A call of `function` in the place of an equation."""
     jaxpr = stage(function, [v.aval for v in e.inputs], name=e.primitive.name)
     return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
-
-
-def named_block(trace: StageTrace, begin: int, name: str) -> None:
-    """Makes the equations that a trace has recorded from number `begin` on one named call."""
-    inside = (trace.equations or [])[begin:]
-    if not inside:
-        return
-    outvars = [v for e in inside for v in e.outvars]
-    made = set(outvars)
-    used = [v for e in inside for v in e.inputs if type(v) is Var and v not in made]
-    inputs = list(dict.fromkeys(used))
-    params = (("jaxpr", Jaxpr([], [], inputs, inside, outvars, name)), ("named", True))
-    assert trace.equations is not None
-    trace.equations[begin:] = [Equation(call, inputs, params, outvars)]
 
 
 @call.execute

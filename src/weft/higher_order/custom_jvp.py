@@ -23,6 +23,8 @@ from ..programs.transform import (
     batch_jaxpr,
     batch_partly,
     nonzero,
+    not_linear,
+    transpose_jaxpr,
 )
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
@@ -53,6 +55,10 @@ class CustomJvp(ProgramOwner):
 
     def __repr__(self) -> str:
         return f"jvp of {self.name}"
+
+    def functions(self) -> tuple[Any, ...]:
+        """The functions that the rule consists of."""
+        return (self.jvp,)
 
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomJvp":
         """The rule for batched arguments; tangents are batched where their primals are.
@@ -178,6 +184,18 @@ def _(
 
     tangents = [a.strong() for a in active(avals, mask)]
     return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask
+
+
+@custom_jvp_call.transpose
+def _(
+    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, rules: CustomJvp, consts: int
+) -> list[Value | None]:
+    """Linear in a tangent, the function's own program is what there is to transpose."""
+    linear = tuple(type(a) is Aval for a in args)
+    known = tuple(ct is not None for ct in cts)
+    transposed, there = transpose_jaxpr(jaxpr, linear, known)
+    operands = [*transposed.consts, *not_linear(args), *nonzero(cts)]
+    return scatter_list(run(transposed.without_consts(), operands, current.trace), there)
 
 
 def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:

@@ -67,6 +67,10 @@ class CustomVjp(ProgramOwner):
     def __repr__(self) -> str:
         return f"vjp of {self.name}"
 
+    def functions(self) -> tuple[Any, ...]:
+        """The functions that the rules consist of."""
+        return (self.forward, self.backward)
+
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomVjp":
         """The rules for batched arguments.
 

@@ -3,8 +3,9 @@
 Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from .. import errors
@@ -110,7 +111,8 @@ class BatchTrace(Trace):
         """A function with a derivative rule of its own: both are batched."""
         mine = [a.__class__ is BatchTracer and a._trace is self for a in args]
         values = [a.value if m else a for a, m in zip(args, mine, strict=True)]
-        if not any(mine) and self.name is None:  # a rule may refer to the axis: nobody knows
+        # a rule may refer to the axis: nobody knows
+        if not any(mine) and self.name is None and not holds(rules.functions(), self.root, set()):
             return self.outside.bind_custom(primitive, function, rules, values)
 
         same: list[bool] = []  # which results are, for all of the batch
@@ -238,6 +240,38 @@ class CheckingBatchTrace(BatchTrace):
 
     def origin(self, tracer: Any) -> str:
         return self.made.get(id(tracer), "")
+
+
+_DEEPEST = 6  # from a rule to a value that it closes over
+
+
+def holds(x: Any, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
+    """True if a function, or what it closes over, is a value that a trace maps."""
+    if isinstance(x, BatchTracer):
+        return x._trace.root is root
+    if depth == 0 or x is None or id(x) in seen:
+        return False
+    seen.add(id(x))
+    inside: Iterable[Any] = ()
+    if isinstance(x, FunctionType):
+        inside = [content for cell in x.__closure__ or () for content in contents(cell)]
+    elif isinstance(x, partial):
+        inside = (x.func, *x.args, *x.keywords.values())
+    elif isinstance(x, MethodType):
+        inside = (x.__func__, *getattr(x.__self__, "__dict__", {}).values())
+    elif isinstance(x, (tuple, list)):
+        inside = x
+    elif isinstance(x, dict):
+        inside = x.values()
+    return any(holds(y, root, seen, depth - 1) for y in inside)
+
+
+def contents(cell: CellType) -> tuple[Any, ...]:
+    """What a cell of a closure holds, if it was assigned."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
 
 
 def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:

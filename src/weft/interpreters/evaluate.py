@@ -3,11 +3,9 @@
 Fills the first of the two hooks: the base trace.
 """
 
-import contextvars
 import sys
-from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +14,19 @@ from ..compiler import placing
 from ..compiler.loaded import constrained, run_program
 from ..compiler.program import one_operation
 from ..config import caches, thread
-from ..core.array import Array, Tracer
+from ..core.array import Array, Tracer, is_kept
 from ..core.bounded import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
+from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
-from ..runtime import buffer as buffers, client, host_memory
+from ..runtime import buffer as buffers, capsules, client, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
-
-T = TypeVar("T")
-
 
 type_of = attrgetter("type")
 
@@ -136,6 +132,8 @@ class EvaluateTrace(Trace):
 
     def delete(self, array: Array) -> None:
         """Gives an array's memory back."""
+        if is_kept(array):
+            return
         if array._buffer is not None:
             buffers.delete(array._buffer)
         array._buffer = array._host = None
@@ -145,6 +143,12 @@ class EvaluateTrace(Trace):
         if array._host is not None:
             return False
         return array._buffer is None or bool(buffers.is_deleted(array._buffer))
+
+    def on_device_size(self, array: Array) -> int:
+        """The bytes that an array takes on its devices."""
+        if array._buffer is None:
+            return int(np.asarray(array.host()).nbytes)
+        return buffers.on_device_size(array._buffer)
 
     def pointer(self, array: Array) -> int:
         """The address of an array's memory."""
@@ -157,9 +161,17 @@ class EvaluateTrace(Trace):
         if is_extended(array.aval.dtype):
             raise no_numbers("dlpack", array.aval)
         host = np.asarray(array.host())
-        if not host.flags.writeable and options.get("max_version") is None:
-            host = host.copy()  # NumPy exports read-only memory to newer consumers only
-        return host.__dlpack__(**{k: v for k, v in options.items() if v is not None})
+        copy = options["copy"]
+        # NumPy exports read-only memory to newer consumers only. A number, which many arrays may
+        # share, is no saving.
+        if copy is None and (
+            not host.ndim or (not host.flags.writeable and options["max_version"] is None)
+        ):
+            copy = True
+        if copy:
+            host = host.copy()
+        given = {k: v for k, v in options.items() if v is not None and k != "copy"}
+        return capsules.exported(host, given)
 
     def dlpack_device(self, array: Array) -> tuple[int, int]:
         """DLPack's name of the device: (1, 0) is the CPU."""
@@ -176,38 +188,6 @@ def refuse_tracers(primitive: Primitive, args: Any) -> None:
     for a in args:
         if isinstance(a, Tracer):
             raise leaked(a._trace, primitive.name, a)
-
-
-def quietly() -> Callable[..., Any]:
-    """A runner of NumPy kernels without warnings of overflow or NaN, like XLA.
-
-    NumPy's error state is a context variable: a context of our own costs 50 ns a call; entering
-    `numpy.errstate` for every operation would cost 800.
-    """
-    run = current.quiet
-    if run is None:
-        run = current.quiet = quiet_runner()
-    return run
-
-
-def quiet_runner() -> Callable[..., Any]:
-    """A new runner of NumPy kernels."""
-    context = contextvars.Context()
-    context.run(np.seterr, all="ignore")
-    return context.run
-
-
-def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T:
-    """The result of a kernel that `quietly` could not begin, since this thread is in the midst of
-    another one: this is a signal handler, a finalizer, or Python code that a kernel called.
-
-    A context can be entered once at a time. To ask before each kernel would cost more than many of
-    them take; this costs nothing until it happens. Errors of the kernel's own are raised again.
-    """
-    if not str(error).startswith("cannot enter context"):
-        raise error
-    result: T = quiet_runner()(kernel, *args)
-    return result
 
 
 base = current.base

@@ -14,10 +14,10 @@ from ..core.array import Array
 from ..core.bounded import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
+from ..core.quiet import interrupting, quietly
 from ..core.trace import Trace, current
 from ..switch_state import SwitchState
 from .eager_tiers import host_kernel
-from .evaluate import interrupting, quietly
 from .stage import InlineTemplate, StageTrace
 
 _MOST_OTHERS = 8

@@ -21,7 +21,7 @@ from ..primitives.structural import add, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
 from .derivative import Mask, derivative, residual_plan
-from .stage import closes_over, leaked
+from .stage import check_open, closes_over, leaked
 from .transpose import no_tangents
 
 
@@ -215,6 +215,14 @@ class LinearizeTrace(Trace):
         primals = [a.primal if m else a for a, m in zip(args, mine, strict=True)]
         if not any(mine):
             return self.outside.bind_custom(primitive, function, rules, primals)
+        if any(p is None for p in primals):  # tangents, in a rule of another function's
+            if rules.jvp is None:
+                raise TypeError(
+                    f"{rules.name}: a custom_vjp function is applied to a tangent, in a custom "
+                    "derivative rule: its own rule needs the value, which a tangent doesn't have\n"
+                    "  fix: use custom_jvp, or the function without a rule"
+                )
+            return function(*args)  # linear, so its own program is its derivative
         inputs = [a.place if m else None for a, m in zip(args, mine, strict=True)]
         if rules.jvp is not None:
             tangents = [
@@ -224,6 +232,9 @@ class LinearizeTrace(Trace):
             outs, t_outs = rules.jvp(primals, tangents)
             if any(o.__class__ is LinearizeTracer and o._trace is self for o in outs):
                 raise closes_over(rules.name)
+            for t in t_outs:
+                if t is not None:
+                    check_open(t, self, rules.name)
             return [
                 LinearizeTracer(self, o, t.place, o.aval)
                 if t.__class__ is LinearizeTracer and t._trace is self
@@ -315,6 +326,17 @@ class CustomPullback:
         return [r for r, m in zip(results, self.mask, strict=True) if m]
 
 
+Place = tuple[int, int]
+Wiring = tuple[
+    tuple[tuple[Any, int, tuple[Place, ...], tuple[Aval, ...]], ...],
+    tuple[tuple[Aval, ...], ...],
+    tuple[Place | None, ...],
+]
+"""A tape without residuals: of each operation its linear map, the number of residuals, the numbers
+of the nodes and outputs that enter, and the avals that come out; then the inputs, and the outputs.
+Equal for equal programs, since linear maps are kept for their signatures."""
+
+
 class LinearMap:
     """The derivative at a point: a tape, with its inputs and outputs."""
 
@@ -327,6 +349,36 @@ class LinearMap:
         outputs: Sequence[tuple[Node, int] | None],
     ) -> None:
         self.tape, self.inputs, self.outputs = tape, inputs, outputs
+
+    def apart(self) -> tuple[list[Any], "Wiring"]:
+        """The residuals of all operations, and what is left without them."""
+        numbers = {node: i for i, node in enumerate([*self.inputs, *self.tape])}
+        steps = []
+        residuals: list[Any] = []
+        for node in self.tape:
+            residuals += node.residuals
+            places = tuple([(numbers[n], i) for n, i in node.inputs])
+            steps.append((node.linear, len(node.residuals), places, tuple(node.avals)))
+        inputs = tuple([tuple(node.avals) for node in self.inputs])
+        outputs = [None if o is None else (numbers[o[0]], o[1]) for o in self.outputs]
+        return residuals, (tuple(steps), inputs, tuple(outputs))
+
+    @classmethod
+    def together(cls, wiring: "Wiring", residuals: Sequence[Any]) -> "LinearMap":
+        """A map of what `apart` gave, at another point."""
+        steps, input_avals, outputs = wiring
+        inputs = [Node(None, (), (), avals) for avals in input_avals]
+        nodes = [*inputs]
+        start = 0
+        for linear, count, places, avals in steps:
+            own = list(residuals[start : start + count])
+            start += count
+            nodes.append(Node(linear, own, [(nodes[n], i) for n, i in places], avals))
+        ends = [None if o is None else (nodes[o[0]], o[1]) for o in outputs]
+        return cls(nodes[len(inputs) :], inputs, ends)
+
+    def __repr__(self) -> str:
+        return f"LinearMap({len(self.tape)} operations)"
 
     def push(self, tangents: Sequence[Value | None]) -> list[Any]:
         """Output tangents (`None` for zero) for input tangents, under the current trace."""

@@ -3,22 +3,27 @@
 Knows trees and avals; knows no higher-order primitive.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..core.array import as_value
+from ..config import thread
+from ..core.array import Tracer, as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import groups_of
 from ..core.source import function_line
+from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
+from ..interpreters.stage import leaked
 from ..primitives.structural import convert_element_type
-from ..programs.hash_consing import hash_consed
+from ..programs.hash_consing import hash_consed, is_eager
 from ..transforms.arguments import FlatFunction, TreeFunction
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..typing import PyTree
+from .kept_bodies import kept_bodies
 
 
 def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyTreeDef]:
@@ -27,6 +32,9 @@ def values_of(operation: str, what: str, tree: PyTree) -> tuple[list[Value], PyT
     values = []
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, Value):
+            if isinstance(leaf, Tracer) and leaf._trace.has_ended():
+                at = paths_of(what, tree)[i]
+                raise leaked(leaf._trace, f"{operation}: {at}", leaf)
             values.append(leaf)
             continue
         try:
@@ -75,6 +83,10 @@ class Body:
     def avals(self) -> list[Aval]:
         """The avals of the result's leaves."""
         return self.jaxpr.out_avals
+
+    def is_closed(self) -> bool:
+        """True if the function closes over no value that is being traced."""
+        return not any(isinstance(c, Tracer) for c in self.consts)
 
 
 class BodyFunction(FlatFunction):
@@ -137,10 +149,34 @@ def traced(
     Args:
       lift_numbers: if True, numbers that change from call to call may become inputs.
     """
-    flat = BodyFunction(operation, role, function, trees, avals)
-    jaxpr = flat.stage()
-    program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
-    return Body(program, [*numbers, *jaxpr.consts], flat.out_tree)
+
+    def trace() -> Body:
+        flat = BodyFunction(operation, role, function, trees, avals)
+        jaxpr = flat.stage()
+        program, numbers = hash_consed(jaxpr.without_consts(), function, lift_numbers)
+        return Body(program, [*numbers, *jaxpr.consts], flat.out_tree)
+
+    if not is_eager(current.trace):
+        return trace()
+    form, owner = None, function
+    if isinstance(function, Adapted):
+        form, owner = function.form, function.__wrapped__
+    key = form, role, tuple(trees.values()), tuple(avals), lift_numbers, thread.key
+    return copy.copy(kept_bodies(owner, key, trace, Body.is_closed))
+
+
+class Adapted:
+    """A user's function in the form that a loop wants: `form(function, *args)`.
+
+    Args:
+      form: a function at the top of a module, so that two of the same user's function are alike.
+    """
+
+    def __init__(self, function: TreeFunction, form: Callable[..., PyTree]) -> None:
+        self.__wrapped__, self.form = function, form
+
+    def __call__(self, *args: PyTree) -> PyTree:
+        return self.form(self.__wrapped__, *args)
 
 
 def check_function(operation: str, role: str, function: object) -> None:

@@ -3,6 +3,7 @@
 Loops are in `loops.py`.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
 from .bodies import (
+    Adapted,
     Body,
     check_function,
     integer_scalar,
@@ -79,7 +81,7 @@ def cond(
     if true_operand is not _MISSING or false_operand is not _MISSING:
         if true_operand is _MISSING or false_operand is _MISSING or operands:
             raise TypeError("cond: true_operand and false_operand go together, and alone")
-        functions = [lambda _, x: false_fun(x), lambda x, _: true_fun(x)]
+        functions = [Adapted(false_fun, of_second), Adapted(true_fun, of_first)]
         operands = (true_operand, false_operand)
     elif operand is not _MISSING:
         if operands:
@@ -138,6 +140,16 @@ def switch(
     return choose("switch", position, branches, branches, names, operands)
 
 
+def of_first(function: Callable[[Any], Any], x: Any, _: Any) -> Any:
+    """A branch that has its operand, of two."""
+    return function(x)
+
+
+def of_second(function: Callable[[Any], Any], _: Any, x: Any) -> Any:
+    """The other branch."""
+    return function(x)
+
+
 def predicate(operation: str, pred: Any) -> Any:
     """A boolean scalar for what is given as a condition."""
     try:
@@ -171,10 +183,11 @@ def choose(
     leaves, tree = values_of(operation, "operands", tuple(operands))
     trees = {f"operands[{i}]": t for i, t in enumerate(tree.children())}
     avals = [x.aval for x in leaves]
-    bodies = [
-        traced(operation, name, function, trees, avals)
-        for name, function in zip(names, functions, strict=True)
-    ]
+    by_function: dict[int, Body] = {}  # a function that comes twice is traced once
+    for name, function in zip(names, functions, strict=True):
+        if id(function) not in by_function:
+            by_function[id(function)] = traced(operation, name, function, trees, avals)
+    bodies = [copy.copy(by_function[id(function)]) for function in functions]
     order = range(len(bodies))[::-1] if operation == "cond" else range(len(bodies))
     first, *others = order
     for other in others:

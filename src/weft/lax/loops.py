@@ -3,6 +3,7 @@
 A loop is traced once, whatever its number of steps, and compiled as one loop.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..transforms.vmap import vmap
 from ..tree_util import tree_map
 from .axis_slices import along_new_axis, concatenated, row, slice_along
 from .bodies import (
+    Adapted,
     Body,
     check_carry,
     check_function,
@@ -202,7 +204,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """
     check_function("map", "function", f)
     if batch_size is None:
-        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+        return scan(Adapted(f, map_step), (), xs)[1]
     if not hasattr(batch_size, "__index__") or batch_size < 1:
         raise ValueError(f"map: batch_size must be a positive integer; got {batch_size!r}")
     slices, tree = values_of("map", "xs", xs)
@@ -216,13 +218,23 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
             reshape(slice_along(x, 0, 0, whole * size), shape=(whole, size, *x.shape[1:]))
             for x in slices
         ]
-        _, ys = scan(lambda _, x: ((), many(x)), (), tree.unflatten(chunks))
+        _, ys = scan(Adapted(f, map_chunk), (), tree.unflatten(chunks))
         parts.append(tree_map(lambda y: reshape(y, shape=(whole * size, *y.shape[2:])), ys))
     if rest:
         parts.append(many(tree.unflatten([slice_along(x, 0, whole * size, n) for x in slices])))
     if len(parts) == 1:
         return parts[0]
     return tree_map(lambda *ys: concatenated(ys), *parts)
+
+
+def map_step(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
+    """The body of the loop that `map` is."""
+    return (), f(x)
+
+
+def map_chunk(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
+    """The same for several slices at once."""
+    return (), vmap(f)(x)
 
 
 @located
@@ -325,7 +337,8 @@ def fori_loop(
     bounds a `while_loop`, differentiable in forward mode only.
 
     Args:
-      lower, upper: integer scalars of one dtype; no step if upper <= lower.
+      lower, upper: integer scalars of one dtype; no step if upper <= lower. Real numbers do too:
+        then i = lower, lower + 1, … as long as it is less than upper.
       body_fun: (i, value) -> value, of the same structure, shapes and dtypes.
       init_val: arrays, scalars or containers of them.
       unroll: how many steps to write out for each turn of the compiled loop; known bounds only.
@@ -340,9 +353,7 @@ def fori_loop(
     Source: JAX documentation, `jax.lax.fori_loop`.
     """
     check_function("fori_loop", "body", body_fun)
-    low = integer_scalar("fori_loop", "lower", lower)
-    high = integer_scalar("fori_loop", "upper", upper)
-    low, high = one_dtype(low, high)
+    low, high = one_dtype(loop_bound("lower", lower), loop_bound("upper", upper))
     known = low.concrete(), high.concrete()
     if known[0] is None or known[1] is None:
         if unroll is not None:
@@ -350,25 +361,53 @@ def fori_loop(
                 "fori_loop: unroll needs bounds that are known when the loop is traced; got "
                 f"{low} and {high}"
             )
-        one = literal(1, low.dtype)
-        return while_loop(
-            lambda state: lt(state[0], state[1]),
-            lambda state: (add(state[0], one), state[1], body_fun(state[0], state[2])),
-            (low, high, init_val),
-        )[2]
-    begin, end = int(known[0].host()), int(known[1].host())
+        return while_loop(is_below, Adapted(body_fun, count_up), (low, high, init_val))[2]
+    steps = steps_between(known[0].host().item(), known[1].host().item())
     if thread.disable_jit:
         val = init_val
-        for i in range(begin, end):
-            val = body_fun(low + i - begin, val)
+        for i in range(steps):
+            val = body_fun(low + i, val)
         return val
-    return counted(low, max(end - begin, 0), body_fun, init_val, 1 if unroll is None else unroll)
+    return counted(low, steps, body_fun, init_val, 1 if unroll is None else unroll)
+
+
+def is_below(state: Any) -> Any:
+    """The condition of a `fori_loop` whose bounds are traced: (i, upper, value)."""
+    return lt(state[0], state[1])
+
+
+def count_up(body_fun: Callable[[Any, Any], Any], state: Any) -> Any:
+    """Its body."""
+    i, upper, value = state
+    return add(i, literal(1, i.dtype)), upper, body_fun(i, value)
+
+
+def loop_bound(name: str, x: Any) -> Any:
+    """A bound of a `fori_loop` as a value: an integer, or a real number."""
+    try:
+        value = as_value(x)
+    except (TypeError, ValueError):
+        return integer_scalar("fori_loop", name, x)  # which says what it is instead
+    is_real = value.shape == () and dtypes.is_float(value.dtype)
+    return value if is_real else integer_scalar("fori_loop", name, value)
+
+
+def steps_between(begin: float, end: float) -> int:
+    """The number of steps of 1 from a bound to another."""
+    if not math.isfinite(begin) or not math.isfinite(end):
+        if begin < end:
+            raise ValueError(f"fori_loop: from {begin} to {end} the steps never end")
+        return 0
+    return max(math.ceil(end - begin), 0)
 
 
 def one_dtype(low: Any, high: Any) -> tuple[Any, Any]:
     """Bounds of one dtype: a Python integer takes that of the other."""
     if low.dtype != high.dtype:
-        if low.weak_type and not high.weak_type:
+        if dtypes.is_float(low.dtype) or dtypes.is_float(high.dtype):
+            dtype, weak = dtypes.promote(low.dtype, low.weak_type, high.dtype, high.weak_type)
+            low, high = (convert_element_type(x, dtype=dtype, weak_type=weak) for x in (low, high))
+        elif low.weak_type and not high.weak_type:
             low = convert_element_type(low, dtype=high.dtype)
         elif high.weak_type and not low.weak_type:
             high = convert_element_type(high, dtype=low.dtype)

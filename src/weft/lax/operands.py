@@ -80,6 +80,11 @@ def scalar_as(name: str, x: Any, dtype: Any) -> Any:
                 f"{name}: {x} can't become {dtype.name}\n  fix: x.real drops the imaginary part"
             )
         )
+    if x.__class__ is int:  # which needn't fit the default integer
+        try:
+            return as_value(x)
+        except OverflowError:
+            return literal(x, dtype)
     return as_value(x)
 
 
@@ -105,10 +110,8 @@ def _one_dtype(name: str, names: Sequence[str], values: list[Any]) -> list[Any]:
     converted = []
     for x in values:
         if x.__class__ in _SCALARS:
-            own = as_value(x)
-            if own.aval.dtype != dtype and _same_kind(own.aval.dtype, dtype):
-                own = literal(x, dtype)
-            x = own
+            own = dtypes.canonicalize_dtype(x.__class__)
+            x = literal(x, dtype) if own != dtype and _same_kind(own, dtype) else as_value(x)
         elif x.aval.dtype != dtype and x.aval.weak_type and _same_kind(x.aval.dtype, dtype):
             x = current.trace.bind(
                 convert_element_type, (x,), (("dtype", dtype), ("weak_type", True))

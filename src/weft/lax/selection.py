@@ -1,6 +1,6 @@
 """Choosing between arrays, and identities that say something about derivatives or compilation."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import dtypes
 from ..core.array import Array, as_value
@@ -21,6 +21,8 @@ __all__ = [
     "stop_gradient",
     "tie_in",
 ]
+
+Tree = TypeVar("Tree")
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
@@ -107,7 +109,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     return p.clamp(low, value, high)  # type: ignore[no-any-return]
 
 
-def stop_gradient(x: PyTree) -> PyTree:
+def stop_gradient(x: Tree) -> Tree:
     """The operand, whose derivative counts as zero.
 
     Args:
@@ -128,7 +130,7 @@ def _stop(x: Any) -> Any:
     return p.stop_gradient(value) if dtypes.is_inexact(value.dtype) else x
 
 
-def optimization_barrier(operand: PyTree, /) -> PyTree:
+def optimization_barrier(operand: Tree, /) -> Tree:
     """The operands, as computed before anything that depends on the result: the compiler moves
     nothing across, and doesn't take two of them for one.
 

@@ -21,8 +21,9 @@ from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
 from ..programs.hash_consing import hash_consed
 from ..programs.transform import transpose_jaxpr
-from ..transforms.arguments import FlatFunction, TreeFunction, check_callable
-from ..transforms.custom_derivatives import closure_convert, custom_jvp
+from ..transforms.arguments import FlatFunction, TreeFunction, check_callable, described
+from ..transforms.closures import hoisted
+from ..transforms.custom_derivatives import custom_jvp
 from ..transforms.linear_maps import float0_zeros, jvp, linearize
 from ..tree_util import PyTreeDef, tree_map
 from ..typing import PyTree
@@ -66,16 +67,24 @@ def custom_root(
     for what, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         check_callable(function, f"custom_root: {what}")
     leaves, tree = values_of("custom_root", "initial_guess", initial_guess)
-    converted, constants = closure_convert(f, tree.unflatten(leaves))
+    converted, constants = hoisted("custom_root", f, (tree.unflatten(leaves),), is_inexact_value)
     avals = [x.aval for x in leaves]
     jaxpr, out_tree = staged("custom_root", f, (tree.unflatten(leaves),), "f")
     like = "its argument"
     check_like("custom_root: the value of f", f, jaxpr.out_avals, out_tree, like, avals, tree)
 
+    @functools.wraps(solve)
     def solved(guess: Any, constants: Any) -> Any:
-        return solve(lambda x: converted(x, *constants), guess)
+        result = solve(lambda x: converted(x, *constants), guess)
+        found = with_aux("custom_root", solve, "root", result)[0] if has_aux else result
+        outs, out_tree = values_of("custom_root", "root", found)
+        got = [x.aval for x in outs]
+        check_like("custom_root: the root", solve, got, out_tree, "initial_guess", avals, tree)
+        return result
 
-    solver, extra = closure_convert(solved, tree.unflatten(leaves), constants)
+    solver, extra = hoisted(
+        "custom_root", solved, (tree.unflatten(leaves), constants), is_inexact_value
+    )
 
     @custom_jvp
     def root(constants: Any, guess: Any, extra: Any) -> Any:
@@ -87,10 +96,30 @@ def custom_root(
         x, fixed = (out[0] if has_aux else out), primals[0]
         _, change = jvp(lambda *ps: converted(x, *ps), fixed, tangents[0])
         _, linear = linearize(lambda x: converted(x, *fixed), x)
-        dx = tree_map(neg, tangent_solve(linear, change))
+        dx = tangent_solve(linear, change)
+        outs, out_tree = values_of("custom_root", "x", dx)
+        got = [x.aval for x in outs]
+        what = "custom_root: the solution x of g(x) = y"
+        check_like(what, tangent_solve, got, out_tree, "y", avals, tree)
+        dx = tree_map(neg, dx)
         return out, (dx, tree_map(zero_tangent, out[1])) if has_aux else dx
 
     return root(constants, tree.unflatten(leaves), extra)
+
+
+def is_inexact_value(x: Value) -> bool:
+    """True for a value that may have a derivative."""
+    return dtypes.is_inexact(x.dtype)
+
+
+def with_aux(operation: str, function: Any, what: str, result: Any) -> Any:
+    """A solver's result under `has_aux`; refused unless it is a pair."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            f"{operation}: with has_aux=True {function_line(function)} must return a pair "
+            f"({what}, auxiliary data); got {described(result)}"
+        )
+    return result
 
 
 def zero_tangent(x: Any) -> Any:
@@ -128,8 +157,9 @@ def custom_linear_solve(
       >>> def ratio(a, b):
       ...     solver = lambda matvec, b: b / matvec(1.0)
       ...     return lax.custom_linear_solve(lambda x: a * x, b, solver, symmetric=True)
-      >>> print(ratio(2.0, 6.0), weft.grad(ratio, (0, 1))(2.0, 6.0))
-      3.0 (Array(-1.5, dtype=float32), Array(0.5, dtype=float32))
+      >>> slopes = weft.grad(ratio, (0, 1))(2.0, 6.0)
+      >>> print(ratio(2.0, 6.0), *slopes)
+      3.0 -1.5 0.5
     Source: JAX documentation, `jax.lax.custom_linear_solve`.
     """
     for what, function in (("matvec", matvec), ("solve", solve)):

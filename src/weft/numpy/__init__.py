@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..lazy import exports
 
 if TYPE_CHECKING:
+    from .array_api import __array_api_version__, __array_namespace_info__, bool
     from .bits import (
         bitwise_and,
         bitwise_count,
@@ -430,6 +431,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ComplexWarning",
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -491,6 +494,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "block",
+    "bool",
     "bool_",
     "broadcast_arrays",
     "broadcast_shapes",
@@ -845,6 +849,11 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
+        "array_api": (
+            "__array_api_version__",
+            "__array_namespace_info__",
+            "bool",
+        ),
         "bits": (
             "bitwise_and",
             "bitwise_count",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.source import note_user_line
+from ..core.quiet import interrupting, quietly
+from ..core.source import located, note_user_line
 from ..core.trace import current
-from ..interpreters.evaluate import interrupting, quietly
 from ..primitives import structural
 from ..primitives.dimension_numbers import GatherScatterMode
 from ..typing import ArrayLike
@@ -81,6 +81,14 @@ class Update:
 
     def __repr__(self) -> str:
         return f"{self.array!r}.at[{self.index!r}]"
+
+    @located
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"at: x.at[{self.index!r}] is not a function: a method of it says what becomes of the "
+            f"elements of {self.array.aval}\n"
+            "  fix: x.at[index].set(value), .add(value), .multiply(value), .get(), …"
+        )
 
     def set(
         self,

@@ -88,7 +88,7 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
                 break
         else:
             return shape  # type: ignore[no-any-return]
-    if isinstance(shape, Iterable) and not (isinstance(shape, Value) and not shape.ndim):
+    if isinstance(shape, Iterable) and getattr(shape, "ndim", True):
         lengths = tuple([no_bool(name, n, f"a length in {argument}") for n in shape])
     else:
         lengths = (no_bool(name, shape, argument),)

@@ -8,6 +8,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, from_host
 from ..core.source import located
+from ..runtime import capsules
 from ..typing import DTypeLike
 from .axes import shape_tuple
 from .creation import array, copied, from_numpy_array, on_device, wanted_dtype
@@ -64,8 +65,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     if isinstance(x, Array):
         return on_device(copied(x) if copy else x, device)
-    host = np.from_dlpack(x)
+    host = _imported(x)
     return on_device(from_numpy_array(host, None, bool(copy)), device)
+
+
+def _imported(x: Any) -> np.ndarray:
+    """The elements of another library's array on the CPU, whose memory is shared."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError):  # of bfloat16, which NumPy doesn't know, or on a GPU
+        if x.__dlpack_device__()[0] not in capsules.ON_HOST:
+            raise
+        host = capsules.imported(x.__dlpack__())
+        if host is None:
+            raise
+        return host
 
 
 @located
@@ -91,7 +105,9 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
       >>> np.fromiter(range(3), dtype=int)
       Array([0, 1, 2], dtype=int32)
     """
-    return array(np.fromiter(iter, _read_dtype(dtype), count))
+    with np.errstate(all="ignore"):
+        host = np.fromiter(iter, _read_dtype(dtype), count)
+    return array(host)
 
 
 @located

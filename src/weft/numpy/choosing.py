@@ -1,7 +1,7 @@
 """Choices between arrays by conditions: where, select, piecewise."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from .. import dtypes
 from ..config import thread
@@ -19,6 +19,18 @@ from .reductions import truth
 __all__ = ["piecewise", "select", "where"]
 
 
+@overload
+def where(
+    condition: ArrayLike,
+    x: None = None,
+    y: None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> tuple[Array, ...]: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,

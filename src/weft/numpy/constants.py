@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, from_host
+from ..core.array import from_host
+from ..core.quiet import run_quietly
 from ..core.value import Value
-from ..typing import DTypeLike
+from ..typing import Array, DTypeLike
 
 __all__ = [
     "ComplexWarning",
@@ -81,7 +82,7 @@ newaxis = None
 s_ = np.s_
 index_exp = np.index_exp
 
-ndarray = Value
+ndarray = Array
 """The type of arrays and of tracers."""
 
 
@@ -94,7 +95,7 @@ class ScalarType(type):
         """A scalar (or an array) of this dtype."""
         if isinstance(x, Value):
             return x.astype(cls.dtype)
-        return from_host(np.asarray(x, dtypes.canonicalize_dtype(cls.dtype)))
+        return from_host(run_quietly(np.asarray, x, dtypes.canonicalize_dtype(cls.dtype)))
 
     def __hash__(cls) -> int:
         return hash(cls.dtype.type)
@@ -111,7 +112,9 @@ class ScalarType(type):
         return f"weft.numpy.{cls.__name__}"
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, Array) and not x.ndim and x.dtype == cls.dtype
+        if isinstance(x, Value):
+            return not x.ndim and x.dtype == cls.dtype
+        return isinstance(x, cls.dtype.type)
 
 
 def scalar_type(name: str) -> Any:

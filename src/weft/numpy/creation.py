@@ -8,10 +8,11 @@ import numpy as np
 from .. import dtypes
 from ..compiler.placing import with_default_device
 from ..config import caches, thread
-from ..core.array import Array, as_value, from_host
+from ..core.array import Array, as_value, from_host, own
 from ..core.aval import aval as aval_of
 from ..core.bounded import remember_under
 from ..core.number_ranges import not_fitting
+from ..core.quiet import quietly_cast, run_quietly
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
@@ -109,10 +110,7 @@ def array(
         if copy and result is object:
             result = copied(object)
     elif kind in SCALARS:
-        result = as_value(object)
-        result = (
-            _as_dtype(object, wanted) if wanted is not None else Array(result._host, result.aval)
-        )
+        result = own(as_value(object)) if wanted is None else _as_dtype(object, wanted)
     elif kind is list or kind is tuple or isinstance(object, (list, tuple)):
         result = _from_nested(object, wanted)
     else:
@@ -140,15 +138,15 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
         raise _no_complex(dtype)
     else:
-        host = np.asarray(x, dtype)
+        host = run_quietly(np.asarray, x, dtype)
     return Array(host, aval_of(host.shape, dtype))
 
 
 def _no_complex(dtype: Any) -> Exception:
     return noted(
         TypeError(
-            f"array: complex data can't become {dtype.name}\n  fix: np.real(x) drops the "
-            "imaginary part"
+            f"array: complex data can't become {dtype.name}\n"
+            "  fix: np.real(x) drops the imaginary part"
         )
     )
 
@@ -160,20 +158,12 @@ def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
         except TypeError as error:
             raise noted(TypeError(f"array: {error}")) from None
     if x.dtype != dtype:
-        host = _converted(x, dtype)
+        host = quietly_cast(x, dtype)
     elif copy:
         host = x.copy()
     else:
         host = x
     return Array(host, aval_of(host.shape, dtype))
-
-
-def _converted(x: np.ndarray, dtype: Any) -> Any:
-    """A NumPy array in another dtype, as `astype` of arrays does it."""
-    if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype):
-        x = x.real
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
 
 
 def _from_nested(x: Any, dtype: Any) -> Any:
@@ -226,7 +216,7 @@ def _regular(x: Any, dtype: Any) -> Array:
     try:
         if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
             return _as_dtype(x, dtype)
-        host = np.array(x, dtype)
+        host = run_quietly(np.array, x, dtype)
     except ValueError as error:
         if "inhomogeneous" in str(error):
             raise noted(
@@ -316,8 +306,8 @@ def asarray(
             raise noted(
                 ShapeError(
                     f"asarray: copy=False needs a NumPy array of dtype {wanted}; got "
-                    f"{type(a).__name__} of dtype {host.dtype}\n  fix: copy=None copies where "
-                    "needed"
+                    f"{type(a).__name__} of dtype {host.dtype}\n"
+                    "  fix: copy=None copies where needed"
                 )
             )
         return array(a, wanted, copy=False, device=device)
@@ -434,8 +424,6 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if is_extended(found) and number:
-        raise noted(no_numbers(name, f"dtype {found}"))
     if current.trace is not _base or is_extended(found):
         return on_device(structural.full(known, number), device)
     try:
@@ -472,14 +460,10 @@ def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = F
     if fill_value.__class__ in SCALARS:
         if is_extended(dtype):
             raise noted(no_numbers(name, f"dtype {dtype} for {fill_value!r}"))
-        if dtype is None:
-            x = as_value(fill_value)
+        if dtype is None or weak:
+            x = as_value(fill_value) if dtype is None else cast(as_value(fill_value), dtype, True)
         else:
-            x = (
-                _as_dtype(fill_value, dtype)
-                if not weak
-                else cast(as_value(fill_value), dtype, True)
-            )
+            x = _as_dtype(fill_value, dtype)
         if current.trace is _base and not weak:
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):

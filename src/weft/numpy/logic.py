@@ -14,10 +14,12 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
 from ..typing import ArrayLike
+from .beyond import compared
+from .creation import asarray
 from .elementwise import one, two
 from .makers import binary
 from .plans import composite
-from .promotion import SCALARS, check_ranks, no_out, noted, promote_values, value
+from .promotion import SCALARS, check_ranks, known_aval, no_out, noted, promote_values, value
 from .reductions import all, truth
 from .rounding import is_whole
 
@@ -60,7 +62,7 @@ def in_order(name: str, primitive: Any, strict: Any, doc: str, *, operator: bool
         level = comparison.eq(real(x), real(y))
         return strict(real(x), real(y)) | (level & primitive(imag(x), imag(y)))
 
-    return binary(primitive, name, doc, operator=operator, of_complex=by_parts)
+    return binary(primitive, name, doc, operator=operator, of_complex=by_parts, beyond=compared)
 
 
 _NOTE = " Complex numbers are ordered by real part, then imaginary part."
@@ -94,8 +96,8 @@ LESS_EQUAL = two(
     note=_NOTE,
 )
 
-equal = binary(comparison.eq, "equal", EQUAL)
-not_equal = binary(comparison.ne, "not_equal", NOT_EQUAL)
+equal = binary(comparison.eq, "equal", EQUAL, beyond=compared)
+not_equal = binary(comparison.ne, "not_equal", NOT_EQUAL, beyond=compared)
 greater = in_order("greater", comparison.gt, comparison.gt, GREATER)
 greater_equal = in_order("greater_equal", comparison.ge, comparison.gt, GREATER_EQUAL)
 less = in_order("less", comparison.lt, comparison.lt, LESS)
@@ -248,7 +250,7 @@ def iscomplexobj(x: Any) -> bool:
     """
     if x is None:
         return False
-    return dtypes.is_complex(value("iscomplexobj", x).dtype)
+    return dtypes.is_complex(known_aval("iscomplexobj", x, "x").dtype)
 
 
 def isrealobj(x: Any) -> bool:
@@ -352,13 +354,14 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """True if the shapes and all elements are equal.
 
     Args:
+      a1, a2: arrays, or lists and tuples that arrays can be made of.
       equal_nan: whether NaN equals NaN.
     Returns: boolean scalar.
     Example:
       >>> np.array_equal(np.arange(3), np.arange(3.0))
       Array(True, dtype=bool)
     """
-    x, y = value("array_equal", a1, "a1"), value("array_equal", a2, "a2")
+    x, y = asarray(a1), asarray(a2)
     if x.shape != y.shape:
         return literal_flag(False)
     same = equal(x, y)
@@ -379,12 +382,14 @@ comparison_flag = literal(0, dtypes.int32).aval.update(dtype=dtypes.bool_, weak_
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """True if the arrays broadcast together and all elements are equal then.
 
+    Args:
+      a1, a2: arrays, or lists and tuples that arrays can be made of.
     Returns: boolean scalar.
     Example:
       >>> np.array_equiv(np.ones((2, 3)), np.ones(3))
       Array(True, dtype=bool)
     """
-    x, y = value("array_equiv", a1, "a1"), value("array_equiv", a2, "a2")
+    x, y = asarray(a1), asarray(a2)
     try:
         structural.broadcast_shape("array_equiv", (x.aval, y.aval))
     except TypeError:

@@ -11,16 +11,20 @@ from ..config import caches, thread
 from ..core.array import Array, as_value, literal, literals_of
 from ..core.bounded import remember_under
 from ..core.primitive import Primitive
+from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import Value
-from ..interpreters.evaluate import interrupting, quietly
 from ..lax.operands import uncommitted
 from ..switch_state import SwitchState
+from ..typing import ArrayLike
 from .plans import composite, computing, host_kernel
-from .promotion import SCALARS, check_ranks, is_operand, promote_values, strong, value
+from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, strong, value
 
 _base = current.base
+
+UnaryFunction = Callable[[ArrayLike | Value], Array]
+BinaryFunction = Callable[[ArrayLike | Value, ArrayLike | Value], Array]
 
 
 def binary(
@@ -32,7 +36,8 @@ def binary(
     to_number: bool = False,
     operator: bool = False,
     of_complex: Callable[[Value, Value], Value] | None = None,
-) -> Callable[..., Any]:
+    beyond: Callable[[str, Any, Any], Value | None] | None = None,
+) -> BinaryFunction:
     """A function of two operands with promotion, applying one primitive.
 
     Eager calls run a plan, found in 0.1 µs: see `_BinaryPlans`.
@@ -41,8 +46,10 @@ def binary(
       to_inexact, to_number: as in `promote_values`.
       operator: return `NotImplemented` for an operand that is no array, as Python's operators do.
       of_complex: does the work for complex numbers, if the primitive can't.
+      beyond: the result where a Python integer doesn't fit the other operand's dtype, if there is
+        one: (name, operands).
     """
-    plans = _BinaryPlans(primitive, name, to_inexact, to_number, operator, of_complex)
+    plans = _BinaryPlans(primitive, name, to_inexact, to_number, operator, of_complex, beyond)
     pairs, rights, lefts, planning = plans.pairs, plans.rights, plans.lefts, plans.planning
 
     def function(x1: Any, x2: Any, /) -> Any:
@@ -67,7 +74,7 @@ def binary(
             else:
                 _, out = caches.now[pairs][x1.aval, x2.aval]
                 kernel = None
-        except (AttributeError, KeyError):
+        except (AttributeError, KeyError, OverflowError):
             return planning(x1, x2)
         trace = current.trace
         try:
@@ -111,8 +118,10 @@ class _BinaryPlans:
         to_number: bool,
         operator: bool,
         of_complex: Callable[[Value, Value], Value] | None,
+        beyond: Callable[[str, Any, Any], Value | None] | None,
     ) -> None:
         self.primitive, self.name, self.of_complex = primitive, name, of_complex
+        self.beyond = beyond
         self.to_inexact, self.to_number, self.operator = to_inexact, to_number, operator
         self.pairs, self.rights, self.lefts = caches.add(), caches.add(), caches.add()
         self.mixed = caches.add()
@@ -136,6 +145,12 @@ class _BinaryPlans:
             return NotImplemented
         try:
             return self.apply(x, y)
+        except OverflowError as error:
+            result = None if self.beyond is None else self.beyond(self.name, x, y)
+            if result is not None:
+                return result
+            note_user_line(error)
+            raise
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -169,7 +184,7 @@ class _BinaryPlans:
         elif vy is y and x.__class__ in SCALARS and not y.aval.weak_type:
             plan = self.scalar_plan(vx, vy, out, x.__class__)
             remember_under(state, self.lefts, (x.__class__, y.aval), plan)
-        elif uncommitted(vx) and uncommitted(vy) and computing():
+        elif uncommitted(vx) and uncommitted(vy) and computing() and fits(x) and fits(y):
             remember_under(state, self.mixed, (as_value(x).aval, as_value(y).aval), True)
             return True
         return False
@@ -187,7 +202,7 @@ def unary(
     *,
     to_inexact: bool = False,
     params: tuple[tuple[str, Any], ...] = (),
-) -> Callable[..., Any]:
+) -> UnaryFunction:
     """A function of one operand applying one primitive; planned as in `binary`."""
     plans = caches.add()
 
@@ -234,7 +249,7 @@ def derived(
     to_number: bool = False,
     operator: bool = False,
     host: Callable[..., Any] | None = None,
-) -> Callable[..., Any]:
+) -> BinaryFunction:
     """A function of two operands with promotion, made of several primitives; as `binary`.
 
     Args:

@@ -9,9 +9,10 @@ import sys
 from typing import Any
 
 from ..core.value import Value, fill_operators
-from ..lazy import exports
+from ..lazy import Deferred, exports
 from ..primitives import arithmetic, bitwise, comparison, structural
 from . import logic
+from .beyond import compared
 from .bits import _right_shift
 from .elementwise import (
     _divmod,
@@ -41,8 +42,8 @@ bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", operator=True)
 bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", operator=True)
 left_shift = binary(bitwise.shift_left, "left_shift", to_number=True, operator=True)
 right_shift = derived(_right_shift, "right_shift", to_number=True, operator=True)
-equal = binary(comparison.eq, "equal", operator=True)
-not_equal = binary(comparison.ne, "not_equal", operator=True)
+equal = binary(comparison.eq, "equal", operator=True, beyond=compared)
+not_equal = binary(comparison.ne, "not_equal", operator=True, beyond=compared)
 less = logic.in_order("less", comparison.lt, comparison.lt, "", operator=True)
 less_equal = logic.in_order("less_equal", comparison.le, comparison.lt, "", operator=True)
 greater = logic.in_order("greater", comparison.gt, comparison.gt, "", operator=True)
@@ -73,6 +74,7 @@ def namespace(api_version: str | None = None) -> Any:
 __getattr__, __dir__ = exports(
     "weft.numpy",
     {
+        "array_methods": ("byteswap", "to_device"),
         "at": ("at",),
         "bits": ("invert",),
         "creation": ("astype", "copy"),
@@ -87,7 +89,7 @@ __getattr__, __dir__ = exports(
         "rounding": ("clip", "round"),
         "running": ("argmax", "argmin", "cumprod", "cumsum"),
         "shapes": ("matrix_transpose", "ravel", "reshape", "squeeze", "swapaxes", "transpose"),
-        "sorting": ("argsort", "searchsorted", "sort"),
+        "sorting": ("argpartition", "argsort", "searchsorted", "sort"),
         "taking": ("choose", "compress", "take"),
         "views": ("view",),
     },
@@ -109,3 +111,6 @@ fill_operators(
     ge=greater_equal,
     **{"and": bitwise_and, "or": bitwise_or},
 )
+
+if "einops" in sys.modules:  # it finds what is there when it meets the first array
+    Deferred("weft.interop.einops").Backend  # noqa: B018

@@ -20,9 +20,9 @@ from ..core.array import Array
 from ..core.aval import Aval
 from ..core.bounded import remember_under
 from ..core.primitive import Primitive
+from ..core.quiet import interrupting, quietly
 from ..core.trace import current
 from ..core.value import Value
-from ..interpreters.evaluate import interrupting, quietly
 from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
 from ..lax.operands import uncommitted

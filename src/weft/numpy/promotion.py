@@ -9,9 +9,12 @@ import warnings
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..config import thread
 from ..core.array import _SCALARS as _SCALAR_TYPES, Array, as_value, literal
+from ..core.aval import Aval, aval
 from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
@@ -19,6 +22,7 @@ from ..errors import ShapeError
 from ..extended_dtypes import KEY, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
+from ..typing import SupportsShape
 
 SCALARS = frozenset(_SCALAR_TYPES)
 _PLAIN = frozenset({*SCALARS, list, tuple, set, dict})
@@ -91,6 +95,15 @@ def operand_type(x: Any) -> tuple[Any, bool]:
     return dtypes.default_complex(), True
 
 
+def fits(x: Any) -> bool:
+    """False for a Python integer that the default integer dtype can't hold, so that it is an array
+    beside others only."""
+    if x.__class__ is not int:
+        return True
+    info = dtypes.iinfo(dtypes.default_int())
+    return int(info.min) <= x <= int(info.max)
+
+
 def promote_values(
     name: str, *xs: Any, to_inexact: bool = False, to_number: bool = False
 ) -> list[Any]:
@@ -141,7 +154,8 @@ def strong(x: Any) -> Any:
     if not aval.weak_type:
         return x
     if uncommitted(x):
-        return Array(x._host, aval.strong(), x._buffer)
+        # a number's buffer stays with the array that is kept for it
+        return Array(x._host, aval.strong(), x._buffer if aval.ndim else None)
     return cast(x, aval.dtype)
 
 
@@ -152,7 +166,33 @@ def inexact(name: str, x: Any) -> Any:
 
 def is_operand(x: Any) -> bool:
     """True if weft's operators handle `x`, be it with an error."""
-    return x.__class__ in _PLAIN or isinstance(x, Value) or hasattr(x, "__array__")
+    return (
+        x.__class__ in _PLAIN
+        or isinstance(x, Value)
+        or (hasattr(x, "__array__") and not _goes_first(x.__class__))
+    )
+
+
+def _goes_first(kind: type) -> bool:
+    """True for a class of another library that says its operators go before those of arrays:
+    a Series of pandas, a tensor of torch, or what has `__array_ufunc__ = None`.
+
+    Of equal priorities the other library's counts: it knows what it makes of an array.
+    """
+    if kind is np.ndarray or issubclass(kind, np.generic):
+        return False
+    if hasattr(kind, "__pandas_priority__") or getattr(kind, "__array_ufunc__", True) is None:
+        return True
+    priority = getattr(kind, "__array_priority__", 0)
+    return isinstance(priority, (int, float)) and priority >= Value.__array_priority__
+
+
+def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
+    """The aval of an array, a scalar, or anything with a shape and a dtype."""
+    if not isinstance(x, (Value, np.ndarray, np.generic)) and isinstance(x, SupportsShape):
+        weak = bool(getattr(x, "weak_type", False))
+        return aval(tuple(x.shape), dtypes.canonicalize_dtype(x.dtype), weak)
+    return value(name, x, argument).aval  # type: ignore[no-any-return]
 
 
 def check_ranks(name: str, *xs: Any) -> None:

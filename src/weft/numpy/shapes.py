@@ -15,7 +15,7 @@ from ..typing import ArrayLike, Axes, Axis, Shape, ShapeLike
 from .axes import all_axes, axes_of, no_bool, one_axis, shape_tuple, whole_number
 from .creation import broadcast
 from .plans import rearranged
-from .promotion import noted, value
+from .promotion import known_aval, noted, value
 
 __all__ = [
     "atleast_1d",
@@ -482,7 +482,7 @@ def shape(a: ArrayLike) -> Shape:
       >>> np.shape(np.ones((2, 3)))
       (2, 3)
     """
-    return value("shape", a, "a").aval.shape  # type: ignore[no-any-return]
+    return known_aval("shape", a).shape  # type: ignore[no-any-return]
 
 
 def ndim(a: ArrayLike) -> int:
@@ -492,7 +492,7 @@ def ndim(a: ArrayLike) -> int:
       >>> np.ndim(np.ones((2, 3)))
       2
     """
-    return value("ndim", a, "a").aval.ndim  # type: ignore[no-any-return]
+    return known_aval("ndim", a).ndim  # type: ignore[no-any-return]
 
 
 def size(a: ArrayLike, axis: Axis = None) -> int:
@@ -502,7 +502,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
       >>> np.size(np.ones((2, 3))), np.size(np.ones((2, 3)), 0)
       (6, 2)
     """
-    aval = value("size", a, "a").aval
+    aval = known_aval("size", a)
     return aval.size if axis is None else aval.shape[one_axis("size", axis, aval.ndim)]  # type: ignore[no-any-return]
 
 

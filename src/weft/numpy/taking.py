@@ -129,7 +129,8 @@ def take(
       indices: integers of any shape; negative ones count from the end.
       axis: the one that is indexed; all of them, in row-major order, if `None`.
       mode: what is read out of range: "fill" (or `None`) gives `fill_value`, "clip" the nearest
-        slice (negative indices are 0), "wrap" counts round.
+        slice (negative indices are 0), "wrap" counts round; "raise" is an error, for indices that
+        are known.
       unique_indices, indices_are_sorted: promises that make it faster on accelerators.
       fill_value: a number; NaN, the lowest signed or highest unsigned integer, or True if left out.
     Returns: array, the shape of `indices` in the place of `axis`.
@@ -144,6 +145,9 @@ def take(
         x, d = reshape(x, shape=(x.size,)), 0
     else:
         d = one_axis("take", axis, x)
+    if mode == "raise" and (known := i.concrete()) is not None:  # NumPy's own function passes it
+        _within("take", known, x.shape[d])
+        mode = None
     if mode is None or mode in ("fill", "clip", "wrap"):
         done = on_host(np.take, x, i, d, mode="raise" if mode in (None, "fill") else mode)
         if done is not None:
@@ -168,6 +172,15 @@ def take(
         mode=how,
         fill_value=fill_number(x.dtype, fill_value) if how is FILL else None,
     )
+
+
+def _within(name: str, indices: Array, n: int) -> None:
+    """Raises IndexError for an index beyond an axis of length `n`."""
+    host = np.asarray(indices.host())
+    if ((host < -n) | (host >= n)).any():
+        raise noted(
+            IndexError(f"{name}: an index is out of range: expected {-n} to {n - 1}; got {host}")
+        )
 
 
 def _along(name: str, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:

@@ -54,7 +54,7 @@ def _in_nibbles(shift: Kernel) -> dict[DType, Kernel]:
         wide = ((x.astype(np.int64) & 15) ^ 8) - 8
         return shift(wide, y.astype(np.int64) & 15).astype(np.int8).astype(x.dtype)
 
-    return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
+    return {np.dtype(dtypes.int4): evaluate, np.dtype(dtypes.uint4): evaluate}
 
 
 # NumPy's shifts too are defined for every amount, negative ones being taken as wide ones
@@ -104,7 +104,7 @@ def _of_nibbles(count: Kernel, correction: int) -> dict[DType, Kernel]:
         low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)
         return (count(low) - np.uint8(correction)).astype(x.dtype)
 
-    return {dtypes.int4: evaluate, dtypes.uint4: evaluate}
+    return {np.dtype(dtypes.int4): evaluate, np.dtype(dtypes.uint4): evaluate}
 
 
 def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:

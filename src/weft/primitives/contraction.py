@@ -131,9 +131,9 @@ def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DTyp
 # 8-bit floats are kept in float32 and rounded once, as XLA does.
 _WIDE: dict[DType, DType] = {
     dtypes.bool_: np.dtype(np.float32),
-    dtypes.int4: np.dtype(np.int8),
-    dtypes.uint4: np.dtype(np.uint8),
-    dtypes.bfloat16: np.dtype(np.float32),
+    np.dtype(dtypes.int4): np.dtype(np.int8),
+    np.dtype(dtypes.uint4): np.dtype(np.uint8),
+    np.dtype(dtypes.bfloat16): np.dtype(np.float32),
     dtypes.float16: np.dtype(np.float32),
     **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
 }

@@ -44,7 +44,7 @@ def _(x: Aval, *, dtype: DType) -> Aval:
     return x.update(shape=x.shape[:-1], dtype=dtype, weak_type=False)
 
 
-_NIBBLES = (dtypes.int4, dtypes.uint4)
+_NIBBLES = (np.dtype(dtypes.int4), np.dtype(dtypes.uint4))
 
 
 @bitcast_convert_type.evaluate

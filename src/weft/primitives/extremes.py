@@ -48,9 +48,9 @@ def all_ones(dtype: DType) -> np.generic:
 # The dtypes in which NumPy reduces narrow ones: exact for extremes, rounded once for products, as
 # by XLA.
 WIDE: dict[DType, DType] = {
-    dtypes.int4: np.dtype(np.int8),
-    dtypes.uint4: np.dtype(np.uint8),
-    dtypes.bfloat16: np.dtype(np.float32),
+    np.dtype(dtypes.int4): np.dtype(np.int8),
+    np.dtype(dtypes.uint4): np.dtype(np.uint8),
+    np.dtype(dtypes.bfloat16): np.dtype(np.float32),
     dtypes.float16: np.dtype(np.float32),
     **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
 }

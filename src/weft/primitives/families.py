@@ -6,6 +6,8 @@ Knows nothing of particular primitives.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
@@ -54,11 +56,14 @@ def same_dtype(name: str, *avals: Aval) -> None:
 
 # The dtypes in which NumPy computes elements of narrow ones, as XLA does.
 WIDER: dict[DType, DType] = {
-    dtypes.int4: dtypes.int8,
-    dtypes.uint4: dtypes.uint8,
+    np.dtype(dtypes.int4): dtypes.int8,
+    np.dtype(dtypes.uint4): dtypes.uint8,
     **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
 }
-HALF: dict[DType, DType] = {dtypes.float16: dtypes.float32, dtypes.bfloat16: dtypes.float32}
+HALF: dict[DType, DType] = {
+    dtypes.float16: dtypes.float32,
+    np.dtype(dtypes.bfloat16): dtypes.float32,
+}
 
 
 def in_wider(

@@ -379,7 +379,7 @@ convert_element_type = Primitive(
 )
 
 
-_FOUR_BITS = (dtypes.int4, dtypes.uint4)
+_FOUR_BITS = (np.dtype(dtypes.int4), np.dtype(dtypes.uint4))
 
 
 @convert_element_type.type

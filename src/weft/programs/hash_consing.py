@@ -21,6 +21,7 @@ from typing import Any
 from ..core.array import Array
 from ..core.derived import derived
 from ..core.jaxpr import Atom, Jaxpr, Var, subjaxprs
+from ..core.source import unwrapped
 from ..core.trace import Trace, current
 from ..interpreters.stage import StageTrace
 
@@ -188,16 +189,12 @@ def defining_code(function: Any) -> CodeType | None:
     """The code of a function, a method, a partial, or an object that can be called."""
     if function.__class__ is FunctionType and not function.__dict__:
         return function.__code__  # type: ignore[no-any-return]
-    for _ in range(8):  # wrappers around it
+    for _ in range(8):  # objects that can be called, around it
+        function = unwrapped(function)
         code = getattr(function, "__code__", None)
-        inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
-        if inner is None:
-            inner = getattr(function, "__func__", None)
-        if inner is None:
-            if isinstance(code, CodeType):
-                return code
-            inner = vars(type(function)).get("__call__")
-        function = inner
+        if isinstance(code, CodeType):
+            return code
+        function = vars(type(function)).get("__call__")
     return None
 
 

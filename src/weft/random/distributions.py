@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
+from ..core.quiet import run_quietly
 from ..core.source import located
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
@@ -58,7 +59,7 @@ def float_dtype(name: str, dtype: Any, accepts_complex: bool = False) -> Any:
 def parameter(name: str, x: Any, argument: str, dtype: Any) -> Any:
     """A parameter as a value of the samples' dtype."""
     if x.__class__ in SCALARS and x.__class__ is not complex:
-        return Array(np.array(x, dtype)[()], aval((), dtype))
+        return Array(run_quietly(np.array, x, dtype)[()], aval((), dtype))
     v = value(name, x, argument)
     if dtypes.is_complex(v.aval.dtype):
         raise ShapeError(

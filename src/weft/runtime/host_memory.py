@@ -27,25 +27,30 @@ KEPT = 64 << 20
 MUCH = 128 << 20
 """The free bytes in the heap that a full collection gives back."""
 
+_PAGES = "/proc/self/statm"
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # the parameters' numbers in malloc.h
 _VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 
 
 class _Usage(ctypes.Structure):
-    """glibc's `struct mallinfo2`."""
+    """glibc's `struct mallinfo2`, of all threads' parts of the heap."""
 
     _fields_ = [
-        *[(f"other{i}", ctypes.c_size_t) for i in range(8)],
-        ("free", ctypes.c_size_t),  # fordblks: of the heap, in all threads' parts
-        ("keepcost", ctypes.c_size_t),
+        ("_before", ctypes.c_size_t * 4),
+        ("mapped", ctypes.c_size_t),  # hblkhd: in blocks that are mapped alone
+        ("_between", ctypes.c_size_t * 2),
+        ("used", ctypes.c_size_t),  # uordblks: in other blocks
+        ("_after", ctypes.c_size_t * 2),
     ]
 
 
 class _Heap:
-    """glibc's heap. There is one; `library` is None where the C library is another one."""
+    """glibc's heap. There is one; `library` is None where it is left alone."""
 
     library: Any = None
-    given_back = 0  # of the free bytes, those whose pages the system has
+    beside = 0
+    """The resident bytes beside blocks in use, when free memory was given back last: code, stacks,
+    and what was kept."""
 
 
 heap = _Heap()
@@ -63,8 +68,9 @@ def keep() -> None:
     heap.library = ctypes.CDLL(None)
     heap.library.mallopt(_MMAP_THRESHOLD, MAPPED)
     heap.library.mallopt(_TRIM_THRESHOLD, KEPT)
-    if hasattr(heap.library, "mallinfo2"):  # glibc 2.33
+    if hasattr(heap.library, "mallinfo2") and os.path.exists(_PAGES):  # glibc 2.33
         heap.library.mallinfo2.restype = _Usage
+        heap.beside = _beside()
         gc.callbacks.append(_collected)
 
 
@@ -79,9 +85,15 @@ def _collected(phase: str, info: dict[str, int]) -> None:
 
 
 def give_back() -> None:
-    """Gives free memory back to the system, if there is much that has not been given back yet."""
-    free = heap.library.mallinfo2().free
-    heap.given_back = min(heap.given_back, free)
-    if free - heap.given_back > MUCH:
+    """Gives free memory back to the system, if that is much."""
+    if _beside() - heap.beside > MUCH:
         heap.library.malloc_trim(KEPT)
-        heap.given_back = heap.library.mallinfo2().free
+        heap.beside = _beside()
+
+
+def _beside() -> int:
+    """The resident bytes of the process beside the blocks that are in use."""
+    with open(_PAGES) as file:
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    usage = heap.library.mallinfo2()
+    return int(resident - usage.used - usage.mapped)

@@ -71,6 +71,8 @@ def matrix(rows: Any) -> str:
 def dense(value: Any) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
     array = readable(np.asarray(value))
+    if array.dtype.names is not None:  # float0, which has no bits
+        return "false" if array.size else ""
     flat = array.reshape(-1)
     if (
         flat.size > 1

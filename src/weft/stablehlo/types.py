@@ -9,6 +9,7 @@ from ..extended_dtypes import ExtendedDType
 
 _DTYPES = {
     "bool": "i1",
+    "void": "i1",  # float0, the tangents of integers: never read
     "float16": "f16",
     "bfloat16": "bf16",
     "float32": "f32",

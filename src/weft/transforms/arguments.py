@@ -12,14 +12,14 @@ from typing import Any
 
 from .. import dtypes
 from ..config import thread
-from ..core.array import Array, as_value
+from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
-from ..core.source import function_line, located, noted
+from ..core.source import function_line, inside_partials, located, noted
 from ..core.value import Value
 from ..errors import ShapeError
-from ..interpreters.stage import stage
+from ..interpreters.stage import leaked, stage
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..treedef import Kind, kind_of
 
@@ -106,8 +106,12 @@ class FlatFunction:
             self.values = []
             self.avals = tuple(argument_avals(transform, function, self.leaves, self.paths))
         else:
-            self.values = argument_values(transform, function, self.leaves, self.paths)
+            self.values = self.argument_values()
             self.avals = tuple([v.aval for v in self.values])
+
+    def argument_values(self) -> list[Value]:
+        """The leaves as values; anything else is an error."""
+        return argument_values(self.transform, self.function, self.leaves, self.paths)
 
     def __call__(self, *leaves: Any) -> list[Value]:
         result = self.apply(leaves)
@@ -189,12 +193,16 @@ class FlatFunction:
         if not self.fixed and not self.fixed_names:
             return ()
         count = len(self.positions) + len(self.fixed)
-        numbers = [i for i, traced in enumerate(self.is_traced) if not traced]
-        named: list[tuple[int | str, Any]] = [*zip(numbers, self.fixed, strict=True)]
-        named += sorted(self.fixed_names.items())
+        named = self.named_statics()
         for which, value in named:
             check_hashable(self.transform, self.function, which, value)
         return ("n", count), *[(which, x.__class__, x) for which, x in named]
+
+    def named_statics(self) -> list[tuple[int | str, Any]]:
+        """The static arguments, each with its position or keyword."""
+        numbers = [i for i, traced in enumerate(self.is_traced) if not traced]
+        named: list[tuple[int | str, Any]] = [*zip(numbers, self.fixed, strict=True)]
+        return named + sorted(self.fixed_names.items())
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -246,8 +254,7 @@ def tree_paths(
 
 def name_of(function: Any) -> str:
     """The function's name, as well as it can be told."""
-    while hasattr(function, "func"):
-        function = function.func
+    function = inside_partials(function)
     name = getattr(function, "__name__", None) or getattr(function, "name", None)
     return name if isinstance(name, str) else type(function).__name__
 
@@ -365,6 +372,24 @@ def argument_name(function: Any, which: int | str) -> str:
     return repr(names[which]) if which < len(names) else f"#{which}"
 
 
+def note_comparison(
+    error: BaseException, transform: str, function: Any, statics: Iterable[tuple[int | str, Any]]
+) -> None:
+    """Adds a note to an error that a static argument's `__eq__` raised: which argument it is."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame, trace = trace.tb_frame, trace.tb_next
+        if frame.f_code.co_name != "__eq__":
+            continue
+        for which, value in statics:
+            if any(x is value for x in frame.f_locals.values()):
+                error.add_note(
+                    f"  {transform}: the static argument {argument_name(function, which)} of "
+                    f"{function_line(function)} was compared with that of an earlier call"
+                )
+                return
+
+
 def check_hashable(transform: str, function: Any, which: int | str, value: Any) -> None:
     """Refuses a static argument that can't be part of a key."""
     try:
@@ -406,6 +431,8 @@ def argument_values(
     values = []
     for i, leaf in enumerate(leaves):
         if leaf.__class__ is Array or isinstance(leaf, Value):
+            if isinstance(leaf, Tracer) and leaf._trace.has_ended():
+                raise leaked(leaf._trace, f"{transform}: argument {paths()[i]}", leaf)
             values.append(leaf)
             continue
         try:
@@ -429,7 +456,7 @@ def _what_it_is(transform: str, leaf: Any, error: Exception) -> str:
     kind = type(leaf)
     if callable(leaf) and hasattr(leaf, "__name__"):
         found = f"{kind.__name__} {function_line(leaf)}"
-    elif kind.__repr__ is object.__repr__:
+    elif getattr(kind, "__repr__", None) is object.__repr__:
         found = kind.__name__
     else:
         found = f"{kind.__name__} {leaf!r:.60}"

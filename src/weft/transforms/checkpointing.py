@@ -8,7 +8,7 @@ results are kept. It is called when a function is traced, not when it runs. Know
 import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..core.array import Array, as_value
 from ..core.aval import Aval
@@ -42,6 +42,26 @@ __all__ = [
 Policy = Callable[..., bool]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def checkpoint(
+    fun: Callable[P, R],
+    concrete: bool = False,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[P, R]: ...
+@overload
+def checkpoint(
+    fun: None = None,
+    concrete: bool = False,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def checkpoint(
     fun: TreeFunction | None = None,
     concrete: bool = False,

@@ -1,20 +1,19 @@
-"""custom_jvp, custom_vjp, closure_convert: derivatives that the user writes.
+"""custom_jvp, custom_vjp, custom_gradient: derivatives that the user writes.
 
 Knows trees and signatures; the traces know what to do with rules.
 """
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-import numpy as np
-
-from .. import dtypes
-from ..core.array import as_value
+from .. import errors
+from ..config import thread
+from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
 from ..core.bounded import remember
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import fill_list, merge_lists
+from ..core.masks import merge_lists
 from ..core.primitive import Primitive
 from ..core.source import function_line, located, noted
 from ..core.trace import current
@@ -22,23 +21,36 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..higher_order.custom_jvp import CustomJvp, axes_in_scope, custom_jvp_call
 from ..higher_order.custom_vjp import CustomVjp, custom_vjp_call
-from ..primitives.structural import zeros
+from ..interpreters.stage import stage
+from ..programs.hash_consing import is_eager
 from ..tree_util import PyTreeDef, register_pytree_node, tree_flatten
-from ..typing import PyTree
+from ..typing import Function, PyTree
 from .arguments import (
     FlatFunction,
     TreeFunction,
+    argument_name,
     as_tuple,
     check_callable,
     name_of,
     output_values,
     parameters,
 )
-from .linear_maps import Tangent, float0_zeros, is_float0
-from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, symbolic
+from .linear_maps import Tangent, output_path
+from .rule_results import (
+    cotangent_leaves,
+    is_close,
+    rule_cotangent,
+    rule_tangent,
+    zero_tangent,
+    zeros_like_tree,
+)
+from .symbolic_zeros import CustomVJPPrimal, symbolic
 
-__all__ = ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]
+__all__ = ["custom_gradient", "custom_jvp", "custom_vjp"]
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 Rules = TypeVar("Rules", CustomJvp, CustomVjp)
 
 
@@ -69,6 +81,7 @@ def positional(
 
 
 _MOST_KINDS = 256
+_MOST_CHECKED = 8  # of a function: kinds of calls for which it is traced, to compare its rule
 
 
 class Signature:
@@ -78,12 +91,16 @@ class Signature:
     equal, and are compiled once. It refers to no array among the arguments.
 
     Attributes:
-      out_tree: of the function's result, when the function or a rule has been called.
+      out_tree, out_avals: of the function's result, when the function has been called; the
+        structure of a rule's output if only that has been.
+      checked: whether the function is to be traced for them, if a rule is called first.
     """
 
-    __slots__ = ("args_tree", "fixed", "is_traced", "out_tree", "rules")
+    __slots__ = ("args_tree", "checked", "fixed", "is_traced", "out_avals", "out_tree", "rules")
 
     def __init__(self, flat: FlatFunction) -> None:
+        self.out_avals: list[Aval] | None = None
+        self.checked = False
         self.args_tree = flat.args_tree
         self.fixed: list[Any] = flat.fixed
         self.is_traced: list[bool] = flat.is_traced
@@ -95,8 +112,10 @@ class Signature:
         args: Sequence[PyTree] = self.args_tree.unflatten(leaves)
         return merge_lists(args, self.fixed, self.is_traced) if self.fixed else args
 
-    def check_output(self, rule: str, out_tree: PyTreeDef) -> None:
-        """Refuses a rule's output of another structure than the function's."""
+    def check_output(
+        self, rule: str, outs: Sequence[Value], out_tree: PyTreeDef, avals: Sequence[Aval]
+    ) -> None:
+        """Refuses a rule's output of another structure, shape or dtype than the function's."""
         if self.out_tree is None:
             self.out_tree = out_tree
         if out_tree != self.out_tree:
@@ -104,26 +123,39 @@ class Signature:
                 f"{rule} must return an output of the function's structure {self.out_tree}; got "
                 f"{out_tree}"
             )
+        for i, (a, o) in enumerate(zip(avals, outs, strict=True)):
+            if a.shape != o.shape or a.dtype != o.dtype:
+                raise ShapeError(
+                    f"{rule} must return the function's output; got {o.aval} for "
+                    f"{output_path(out_tree, i)}, which the function gives as {a}"
+                )
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """The common part of custom_jvp and custom_vjp: the function and its fixed arguments."""
 
     kind = "custom"
     symbolic_zeros = False
 
-    def __init__(self, fun: TreeFunction, nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()) -> None:
         check_callable(fun, self.kind)
         self.fun = fun
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
         self.signatures: dict[Any, Signature] = {}
         functools.update_wrapper(self, fun)
 
-    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError
 
-    def __get__(self, instance: object, owner: type | None = None) -> TreeFunction:
-        return self if instance is None else functools.partial(self, instance)
+    @overload
+    def __get__(self, instance: None, owner: type) -> "_Custom[P, R]": ...
+    @overload
+    def __get__(
+        self: "_Custom[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
+    ) -> Callable[Q, R]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        bound: Callable[..., R] = self
+        return self if instance is None else functools.partial(bound, instance)
 
     def applied(
         self,
@@ -148,17 +180,23 @@ class _Custom:
                     f"{function_line(self.fun)}; the call has {count} arguments"
                 )
         flat = FlatFunction(self.kind, self.fun, args, static=self.nondiff_argnums)
+        self.check_fixed(flat)
         signature = self.signature(flat, user_rules, rules_of)
 
         def function(*leaves: Value) -> list[Value]:
             outs = flat(*leaves)
             signature.out_tree = flat.out_tree
+            if signature.out_avals is None:
+                signature.out_avals = [o.aval for o in outs]
             return outs
 
         trace: Any = current.trace
         outs = trace.bind_custom(primitive, function, signature.rules, flat.values)
         assert signature.out_tree is not None
         return signature.out_tree.unflatten(outs)
+
+    def check_fixed(self, flat: FlatFunction) -> None:
+        """Refuses what can't be an argument of `nondiff_argnums`."""
 
     def signature(
         self,
@@ -177,8 +215,44 @@ class _Custom:
         if known is not None:
             return known
         new = self.new_signature(flat, rules_of)
+        new.checked = len(self.signatures) < _MOST_CHECKED
         first: Signature = remember(self.signatures, key, new, _MOST_KINDS)
         return first
+
+    def check_primal(
+        self,
+        signature: Signature,
+        rule: str,
+        primals: Sequence[Value],
+        outs: Sequence[Value],
+        out_tree: PyTreeDef,
+    ) -> None:
+        """Refuses a rule that gives another output than the function.
+
+        Its structure, shapes and dtypes are compared; under `enable_checks` its values are too.
+        """
+
+        def function(*leaves: Value) -> list[Any]:
+            fun: TreeFunction = self.fun
+            found, signature.out_tree = tree_flatten(fun(*signature.arguments(leaves)))
+            return output_values(self.kind, self.fun, found)
+
+        if signature.checked and signature.out_avals is None and is_eager(current.trace):
+            signature.checked = False
+            before = signature.out_tree
+            try:
+                jaxpr = stage(function, [p.aval for p in primals], name=name_of(self.fun))
+                signature.out_avals = jaxpr.out_avals
+            except (errors.WeftError, TypeError, ValueError, AttributeError):
+                signature.out_tree = before  # it runs for values only, or not at all
+        signature.check_output(rule, outs, out_tree, signature.out_avals or [o.aval for o in outs])
+        if thread.enable_checks and all(isinstance(x, Array) for x in (*primals, *outs)):
+            for i, (x, o) in enumerate(zip(function(*primals), outs, strict=True)):
+                if not is_close(x, o):
+                    raise ValueError(
+                        f"{rule} must return the function's output; got {o} for "
+                        f"{output_path(out_tree, i)}, which the function gives as {x}"
+                    )
 
     def new_signature(
         self, flat: FlatFunction, rules_of: Callable[[Signature], Rules]
@@ -189,7 +263,7 @@ class _Custom:
         return signature
 
 
-class custom_jvp(_Custom):
+class custom_jvp(_Custom[P, R]):
     """A function whose derivative is given by a rule, for both modes and any order.
 
     Args:
@@ -214,7 +288,7 @@ class custom_jvp(_Custom):
     kind = "custom_jvp"
     rule: TreeFunction | None = None
 
-    def defjvp(self, jvp: TreeFunction, symbolic_zeros: bool = False) -> TreeFunction:
+    def defjvp(self, jvp: Function, symbolic_zeros: bool = False) -> Function:
         """Defines the rule: `jvp(primals, tangents) -> (output, output tangent)`.
 
         With `nondiff_argnums`, those arguments come first. The output tangent must be linear in
@@ -237,8 +311,10 @@ class custom_jvp(_Custom):
         if self.nondiff_argnums:
             raise TypeError("custom_jvp.defjvps: can't be used with nondiff_argnums; use defjvp")
 
+        apply: TreeFunction = self
+
         def jvp(primals: PyTree, tangents: PyTree) -> tuple[PyTree, PyTree]:
-            out = self(*primals)
+            out = apply(*primals)
             total: PyTree = None
             for rule, t in zip(jvps, tangents, strict=True):
                 if rule is not None:
@@ -249,13 +325,14 @@ class custom_jvp(_Custom):
         self.rule, self.symbolic_zeros = jvp, False
 
     @located
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.rule is None:
             raise AttributeError(
                 f"custom_jvp: no rule is defined for {function_line(self.fun)}\n"
                 "  fix: define one with defjvp or defjvps"
             )
-        return self.applied(custom_jvp_call, args, kwargs, (self.rule,), self.rules_on_leaves)
+        out: R = self.applied(custom_jvp_call, args, kwargs, (self.rule,), self.rules_on_leaves)
+        return out
 
     def rules_on_leaves(self, signature: Signature) -> CustomJvp:
         """The rule as the traces call it, for one kind of call."""
@@ -283,41 +360,13 @@ class custom_jvp(_Custom):
                 f"{where} must return an output and a tangent of one structure; got {out_tree} and "
                 f"{t_tree}"
             )
-        signature.check_output(where, out_tree)
         outs = output_values("custom_jvp", self.rule, out_leaves)
+        self.check_primal(signature, where, primals, outs, out_tree)
         t_outs = [rule_tangent(where, o.aval, t) for o, t in zip(outs, t_leaves, strict=True)]
         return outs, t_outs
 
 
-def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
-    """The zero of a primal's tangent, as an array."""
-    if not dtypes.is_inexact(primal.dtype):
-        return float0_zeros(primal.shape)
-    zero: Value = zeros(primal.strong())
-    return zero
-
-
-def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
-    """An output tangent of a user's rule: checked, `None` where there is none."""
-    if isinstance(t, SymbolicZero) or is_float0(t) or not dtypes.is_inexact(out.dtype):
-        return None
-    value: Value = as_value(t)
-    if value.shape == out.shape and value.dtype != out.dtype and value.weak_type:
-        value = value.astype(out.dtype)
-    if value.shape == out.shape and value.dtype == out.dtype:
-        return value
-    raise noted(
-        ShapeError(f"{where} must return a tangent like the output, {out}; got {value.aval}")
-    )
-
-
-def zeros_like_tree(tree: PyTree) -> PyTree:
-    """A tree of zeros like another."""
-    leaves, treedef = tree_flatten(tree)
-    return treedef.unflatten([zeros(as_value(x).aval.strong()) for x in leaves])
-
-
-class custom_vjp(_Custom):
+class custom_vjp(_Custom[P, R]):
     """A function whose reverse-mode derivative is given by a pair of rules.
 
     Args:
@@ -378,14 +427,27 @@ class custom_vjp(_Custom):
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, bool(symbolic_zeros)
 
     @located
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"custom_vjp: no rules are defined for {function_line(self.fun)}\n"
                 "  fix: define them with defvjp"
             )
         rules = self.fwd, self.bwd
-        return self.applied(custom_vjp_call, args, kwargs, rules, self.rules_on_leaves)
+        out: R = self.applied(custom_vjp_call, args, kwargs, rules, self.rules_on_leaves)
+        return out
+
+    def check_fixed(self, flat: FlatFunction) -> None:
+        for number, x in flat.named_statics():
+            for leaf in tree_flatten(x)[0]:
+                if isinstance(leaf, Tracer):
+                    raise errors.UnexpectedTracerError(
+                        f"custom_vjp: argument {argument_name(self.fun, number)} of "
+                        f"{function_line(self.fun)} is named in nondiff_argnums, and came as a "
+                        f"traced {leaf.aval}: its backward rule would get a tracer whose trace has "
+                        "ended\n  fix: take it out of nondiff_argnums, and return None (zero) for "
+                        "its cotangent; nondiff_argnums is for what isn't an array"
+                    )
 
     def rules_on_leaves(self, signature: Signature) -> CustomVjp:
         """The rules as the traces call them, for one kind of call."""
@@ -405,16 +467,18 @@ class custom_vjp(_Custom):
         if self.symbolic_zeros:
             leaves = list(map(CustomVJPPrimal, primals, perturbed))
         result = self.fwd(*signature.arguments(leaves))
-        where = f"custom_vjp: the forward rule {function_line(self.fwd)}"
+        where = (
+            f"custom_vjp: the forward rule {function_line(self.fwd)} of {function_line(self.fun)}"
+        )
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise ShapeError(
                 f"{where} must return a pair (output, residuals); got {type(result).__name__}"
             )
         out_leaves, out_tree = tree_flatten(result[0])
-        signature.check_output(where, out_tree)
         res_leaves, res_tree = tree_flatten(result[1])
         outs = output_values("custom_vjp", self.fwd, out_leaves)
         residuals = output_values("custom_vjp", self.fwd, res_leaves)
+        self.check_primal(signature, where, primals, outs, out_tree)
         return outs, residuals, (res_tree, [o.aval for o in outs])
 
     def apply_backward(
@@ -440,47 +504,7 @@ class custom_vjp(_Custom):
         return [rule_cotangent(where, a, ct) for ct, a in zip(leaves, in_avals, strict=True)]
 
 
-def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[Any]:
-    """The leaves of what a backward rule returned, one for each leaf of the arguments."""
-    children = args_tree.children()
-    if not isinstance(result, (tuple, list)) or len(result) != len(children):
-        got = f"{len(result)}" if isinstance(result, (tuple, list)) else type(result).__name__
-        raise ShapeError(
-            f"{where} must return a tuple of {len(children)} cotangents, one for each "
-            f"argument; got {got}"
-        )
-    leaves: list[Any] = []
-    for ct, child in zip(result, children, strict=True):
-        if ct is None:
-            leaves += [None] * child.num_leaves
-            continue
-        ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
-        if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
-            raise ShapeError(
-                f"{where} must return cotangents of the arguments' structure {child}; got {ct_tree}"
-            )
-        leaves += ct_leaves
-    return leaves
-
-
-def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
-    """An argument's cotangent by a user's rule: checked, `None` where there is none."""
-    if ct is None or isinstance(ct, SymbolicZero) or is_float0(ct):
-        return None
-    if not dtypes.is_inexact(primal.dtype):
-        return None
-    value: Value = as_value(ct)
-    if value.shape != primal.shape:
-        raise ShapeError(
-            f"{where} must return cotangents of the arguments' shapes; got {value.aval} for "
-            f"{primal}"
-        )
-    if value.dtype != primal.dtype:
-        value = value.astype(primal.dtype)
-    return value
-
-
-def custom_gradient(fun: TreeFunction) -> TreeFunction:
+def custom_gradient(fun: Callable[P, tuple[R, Any]]) -> Callable[P, R]:
     """A function that states its own vjp function.
 
     Args:
@@ -497,13 +521,15 @@ def custom_gradient(fun: TreeFunction) -> TreeFunction:
     """
     check_callable(fun, "custom_gradient")
 
+    function: TreeFunction = fun
+
     @custom_vjp
     @functools.wraps(fun)
     def wrapped(*args: PyTree) -> PyTree:
-        return fun(*args)[0]
+        return function(*args)[0]
 
     def fwd(*args: PyTree) -> tuple[PyTree, Pullback]:
-        out, vjp_function = fun(*args)
+        out, vjp_function = function(*args)
 
         @functools.wraps(fun)
         def cotangents(ct: PyTree) -> tuple[PyTree, ...]:
@@ -521,7 +547,7 @@ def custom_gradient(fun: TreeFunction) -> TreeFunction:
         return res_tree.unflatten(run(jaxpr, [*residuals.consts, *cts], current.trace))
 
     wrapped.defvjp(fwd, bwd)
-    return wrapped
+    return wrapped  # type: ignore[return-value]
 
 
 class Pullback:
@@ -534,43 +560,3 @@ class Pullback:
 register_pytree_node(
     Pullback, lambda p: (p.consts, p.program), lambda program, c: Pullback(program, list(c))
 )
-
-
-@located
-def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunction, list[Value]]:
-    """A function that takes what another one closes over as extra arguments.
-
-    Args:
-      fun: a function of arrays.
-      example_args: arguments with the shapes and dtypes to convert it for.
-    Returns: (the converted function, called as `converted(*args, *values)`; the values).
-    Example:
-      >>> import weft, weft.numpy as np
-      >>> def g(y):
-      ...     converted, values = weft.closure_convert(lambda x: x * y, 1.0)
-      ...     return converted(3.0, *values)
-      >>> print(weft.grad(g)(2.0))
-      3.0
-    Source: JAX documentation, `jax.closure_convert`.
-    """
-    flat = FlatFunction("closure_convert", fun, example_args)
-    in_tree = flat.args_tree
-    jaxpr = flat.stage()
-    out_tree = flat.out_tree
-    hoisted = [c for c in jaxpr.consts if c.aval.inexact]
-    fixed = [None if c.aval.inexact else c for c in jaxpr.consts]
-    program = jaxpr.without_consts()
-    count = len(example_args)
-
-    @located
-    def converted(*args_and_values: PyTree) -> PyTree:
-        args, values = args_and_values[:count], args_and_values[count:]
-        leaves, tree = tree_flatten(args)
-        if tree != in_tree:
-            raise ShapeError(
-                f"closure_convert: converted for arguments of structure {in_tree}; got {tree}"
-            )
-        consts = fill_list(fixed, map(as_value, values))
-        return out_tree.unflatten(run(program, [*consts, *map(as_value, leaves)], current.trace))
-
-    return converted, hoisted

@@ -6,7 +6,7 @@ Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
 from ..interpreters.linearize import linearize as linearize_values
 from ..primitives.creation import iota
+from ..primitives.structural import convert_element_type
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, parameters
 from .linear_maps import (
@@ -35,6 +36,9 @@ from .linear_maps import (
 from .vmap import mapped_over_leading
 
 __all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ArgNums = int | Sequence[int]
 
@@ -101,7 +105,7 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
                 "  fix: pass a float (1.0 instead of 1, x.astype(float)); allow_int=True gives "
                 "integers a derivative of dtype float0"
             )
-        if not holomorphic and transform in ("jacfwd", "jacrev") and dtypes.is_complex(a.dtype):
+        if not holomorphic and transform == "jacfwd" and dtypes.is_complex(a.dtype):
             raise ShapeError(
                 f"{transform}: expected real arguments; got {a} for {flat.paths()[i]} of "
                 f"{function_line(flat.function)}\n"
@@ -111,13 +115,13 @@ def check_inexact(flat: Differentiated, holomorphic: bool, allow_int: bool = Fal
 
 
 def grad(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: AxisNames = (),
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The gradient of a scalar function, by reverse mode.
 
     Args:
@@ -143,13 +147,13 @@ def grad(
 
 
 def value_and_grad(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
     reduce_axes: AxisNames = (),
-) -> TreeFunction:
+) -> Callable[P, tuple[R, Any]]:
     """A scalar function's value and its gradient, together. Arguments as for `grad`.
 
     Returns: a function that returns a pair (value, gradient); with `has_aux`,
@@ -227,12 +231,12 @@ def check_scalar(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -
 
 
 def jacrev(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Jacobian, row by row with reverse mode: best for few outputs and many inputs.
 
     Args: as for `grad`; `fun` may return arrays of any shape, in containers.
@@ -267,7 +271,7 @@ def jacrev(
         start = 0
         for o in out_avals:
             blocks = [
-                g[start : start + o.size].reshape((*o.shape, *a.shape))
+                weak_like(a, g[start : start + o.size].reshape((*o.shape, *a.shape)))
                 if dtypes.is_inexact(a.dtype)
                 else float0_zeros((*o.shape, *a.shape))
                 for a, g in zip(flat.avals, gradients, strict=True)
@@ -283,12 +287,20 @@ def jacrev(
 jacobian = jacrev
 
 
+def weak_like(a: Aval, x: Value) -> Value:
+    """A value of a weak type if an aval is of one."""
+    if x.aval.weak_type == a.weak_type:
+        return x
+    weak: Value = convert_element_type(x, dtype=x.dtype, weak_type=a.weak_type)
+    return weak
+
+
 def jacfwd(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Jacobian, column by column with forward mode: best for few inputs and many outputs.
 
     Arguments and result as for `jacrev`.
@@ -361,6 +373,12 @@ def jacobian_blocks(
     return blocks
 
 
+_HOLOMORPHIC = (
+    "\n  fix: holomorphic=True if the function is complex-differentiable; otherwise differentiate "
+    "real and imaginary parts by themselves"
+)
+
+
 def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) -> None:
     """Refuses outputs that have no derivative of the kind asked for."""
     for i, a in enumerate(avals):
@@ -370,6 +388,7 @@ def check_outputs(flat: FlatFunction, avals: Sequence[Aval], holomorphic: bool) 
             raise ShapeError(
                 f"{flat.transform}: the outputs of {function_line(flat.function)} must be "
                 f"{wanted}; got {a} for {output_path(flat.out_tree, i)}"
+                + (_HOLOMORPHIC if dtypes.is_complex(a.dtype) else "")
             )
 
 
@@ -391,11 +410,11 @@ def mapped_over_basis(function: Callable[..., list[Any]], avals: Sequence[Aval])
 
 
 def hessian(
-    fun: TreeFunction,
+    fun: Callable[P, Any],
     argnums: ArgNums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> TreeFunction:
+) -> Callable[P, Any]:
     """The Hessian: forward mode over reverse mode. Arguments as for `jacrev`.
 
     Example:

@@ -4,7 +4,8 @@ Knows trees and the interpreters; `derivatives.py` builds gradients and Jacobian
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .. import dtypes
 from ..config import thread
 from ..core.array import as_value
 from ..core.aval import Aval
-from ..core.jaxpr import run
+from ..core.jaxpr import Jaxpr, run
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value
@@ -22,11 +23,21 @@ from ..interpreters.linearize import LinearMap, linearize as linearize_values
 from ..interpreters.transpose import backward
 from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
-from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
+from ..tree_util import (
+    Partial,
+    PyTreeDef,
+    keystr,
+    register_pytree_node,
+    tree_flatten,
+    tree_flatten_with_path,
+)
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["jvp", "linear_transpose", "linearize", "vjp"]
+
+R = TypeVar("R")
+Aux = TypeVar("Aux")
 
 Tangent = Value | None
 """A tangent or cotangent inside weft; `None` is zero."""
@@ -54,20 +65,23 @@ def tangent_value(
       kind: "tangent" or "cotangent".
     """
     if is_float0(t):
-        if dtypes.is_inexact(primal.dtype):
+        if primal.inexact:
             raise ShapeError(
                 f"{transform}: the {kind} of {where()} must be like {primal}; got float0"
             )
         return None
     value: Value = as_value(t)
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
+        if kind == "cotangent" and is_integer_like(value.aval, primal):
+            return None  # an integer has no derivative, whatever is asked of it
         raise ShapeError(
             f"{transform}: {where()} is {primal}: its {kind} must be of dtype float0; got "
             f"{value.aval}\n"
             "  fix: make the primal a float, or pass numpy.zeros(shape, weft.dtypes.float0)"
         )
     if value.shape != primal.shape or value.dtype != primal.dtype:
-        if value.shape != primal.shape or not value.weak_type:
+        real_from_complex = dtypes.is_complex(value.dtype) and not dtypes.is_complex(primal.dtype)
+        if value.shape != primal.shape or not value.weak_type or real_from_complex:
             raise ShapeError(
                 f"{transform}: the {kind} of {where()} must have its shape and dtype, {primal}; "
                 f"got {value.aval}"
@@ -78,6 +92,29 @@ def tangent_value(
     return value
 
 
+def is_integer_like(a: Aval, other: Aval) -> bool:
+    """True if a value is of another one's shape and dtype, both of integers; a Python integer fits
+    any integer dtype."""
+    return a.shape == other.shape and (
+        a.dtype == other.dtype
+        or (a.weak_type and dtypes.is_integer(a.dtype) and dtypes.is_integer(other.dtype))
+    )
+
+
+@overload
+def jvp(
+    fun: Callable[..., R],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, Aux]],
+    primals: Sequence[PyTree],
+    tangents: Sequence[PyTree],
+    has_aux: Literal[True],
+) -> tuple[R, R, Aux]: ...
 @located
 def jvp(
     fun: TreeFunction, primals: Sequence[PyTree], tangents: Sequence[PyTree], has_aux: bool = False
@@ -130,7 +167,7 @@ def full_tangents(
 
 def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
     """A tangent, zeros written out; of a weak type where its primal is."""
-    if not dtypes.is_inexact(primal.dtype):
+    if not primal.inexact:
         return float0_zeros(primal.shape)
     full: Value = zeros(primal.strong()) if t is None else t
     if primal.weak_type:
@@ -138,6 +175,14 @@ def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
     return full
 
 
+@overload
+def linearize(
+    fun: Callable[..., R], *primals: PyTree, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]], *primals: PyTree, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], Aux]: ...
 @located
 def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
     """A function's value, and its derivative at that point as a linear function.
@@ -149,7 +194,8 @@ def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tup
       primals: the arguments: the point.
       has_aux: whether `fun` returns a pair (output, auxiliary data).
     Returns: (outputs, function from tangents of the arguments to tangents of the outputs), and the
-      auxiliary data as a third if there is.
+      auxiliary data as a third if there is. The function is a `tree_util.Partial` with the
+      residuals for leaves: it can be an argument or a result of transformed functions.
     Example:
       >>> import weft
       >>> y, f_jvp = weft.linearize(lambda x: 3.0 * weft.numpy.sin(x), 2.0)
@@ -160,29 +206,25 @@ def linearize(fun: TreeFunction, *primals: PyTree, has_aux: bool = False) -> tup
     check_callable(fun, "linearize")
     flat = FlatFunction("linearize", fun, primals, has_aux=has_aux)
     outs, linear = linearize_values(flat, flat.values, "linearize", fun)
-    in_tree, out_tree, avals = flat.args_tree, flat.out_tree, flat.avals
-    out_avals = [o.aval for o in outs[: out_tree.num_leaves]]
-
-    @located
-    def f_jvp(*tangents: PyTree) -> PyTree:
-        t_leaves, t_tree = tree_flatten(tangents)
-        if t_tree != in_tree:
-            raise ShapeError(
-                f"linearize: tangents must have the arguments' structure {in_tree}; got {t_tree}"
-            )
-        pushed = []
-        for i, (a, leaf) in enumerate(zip(avals, t_leaves, strict=True)):
-            t = tangent_value("linearize", a, leaf, lambda i=i: f"argument leaf {i}")  # type: ignore[misc]
-            pushed.append(zeros(a.strong()) if t is None else t)  # nothing depends on an integer's
-        t_outs = linear.push(pushed)
-        return out_tree.unflatten(
-            [full_tangent(a, t) for a, t in zip(out_avals, t_outs, strict=False)]
-        )
-
+    f_jvp = Partial(Pushforward(fun, flat, outs), linear)
     result = flat.unflatten(outs)
     return (result, f_jvp, flat.aux(outs)) if has_aux else (result, f_jvp)
 
 
+@overload
+def vjp(
+    fun: Callable[..., R],
+    *primals: PyTree,
+    has_aux: Literal[False] = False,
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]]]: ...
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    reduce_axes: AxisNames = (),
+) -> tuple[R, Callable[[R], tuple[PyTree, ...]], Aux]: ...
 @located
 def vjp(
     fun: TreeFunction, *primals: PyTree, has_aux: bool = False, reduce_axes: AxisNames = ()
@@ -196,7 +238,9 @@ def vjp(
       reduce_axes: named axes of a batch: cotangents of arguments that are the same for all of it
         are summed over it. Otherwise, and for other axes, they are those of each example.
     Returns: (outputs, function from cotangents of the outputs to a tuple of cotangents of the
-      arguments), and the auxiliary data as a third if there is.
+      arguments), and the auxiliary data as a third if there is. The function is a
+      `tree_util.Partial` with the residuals for leaves: it can be an argument or a result of
+      transformed functions, and a residual of a `custom_vjp`.
     Example:
       >>> import weft
       >>> def f(x, y):
@@ -211,31 +255,98 @@ def vjp(
     reduce_axes = names_of("vjp", reduce_axes)
     flat = FlatFunction("vjp", fun, primals, has_aux=has_aux)
     outs, linear = linearize_values(flat, flat.values, "vjp", fun)
-    in_tree, out_tree, in_avals = flat.args_tree, flat.out_tree, flat.avals
-    n_outs, out_avals = len(outs), [o.aval for o in outs[: out_tree.num_leaves]]
     reduce = reduction(reduce_axes, flat.values, outs)
+    f_vjp = Partial(VectorJacobianProduct(fun, flat, outs), linear, reduce)
+    result = flat.unflatten(outs)
+    return (result, f_vjp, flat.aux(outs)) if has_aux else (result, f_vjp)
+
+
+# --- the linear functions: trees, whose leaves are residuals ---
+
+
+class LinearFunction:
+    """The part of a linear function that holds no array: with its residuals it is a `Partial`.
+
+    Equal ones are the same to `jit`, which so traces a function of pullbacks once for all points.
+
+    Args:
+      function: the user's, for messages.
+      flat: it at the point.
+      outs: its outputs and auxiliary data there.
+    """
+
+    __slots__ = ("function", "key")
+
+    def __init__(self, function: TreeFunction, flat: FlatFunction, outs: Sequence[Value]) -> None:
+        self.function = function
+        out_avals = tuple([o.aval for o in outs[: flat.out_tree.num_leaves]])
+        self.key = flat.args_tree, flat.out_tree, flat.avals, out_avals, len(outs)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({function_line(self.function)})"
+
+
+class Pushforward(LinearFunction):
+    """From tangents of the arguments to those of the outputs."""
+
+    __slots__ = ()
 
     @located
-    def f_vjp(*cts: PyTree) -> PyTree:
+    def __call__(self, linear: LinearMap, *tangents: PyTree) -> PyTree:
+        in_tree, out_tree, avals, out_avals, _ = self.key
+        t_leaves, t_tree = tree_flatten(tangents)
+        if t_tree != in_tree:
+            raise ShapeError(
+                f"linearize: tangents must have the arguments' structure {in_tree}; got {t_tree}"
+            )
+        pushed = []
+        for i, (a, leaf) in enumerate(zip(avals, t_leaves, strict=True)):
+            t = tangent_value("linearize", a, leaf, lambda i=i: f"argument leaf {i}")  # type: ignore[misc]
+            pushed.append(zeros(a.strong()) if t is None else t)  # nothing depends on an integer's
+        t_outs = linear.push(pushed)
+        return out_tree.unflatten(
+            [full_tangent(a, t) for a, t in zip(out_avals, t_outs, strict=False)]
+        )
+
+
+class VectorJacobianProduct(LinearFunction):
+    """From cotangents of the outputs to those of the arguments."""
+
+    __slots__ = ()
+
+    @located
+    def __call__(
+        self, linear: LinearMap, reduce: "Reduction | None", *cts: PyTree
+    ) -> tuple[PyTree, ...]:
+        in_tree, out_tree, in_avals, out_avals, n_outs = self.key
         if len(cts) != 1:
             raise TypeError(
                 f"vjp: the function from cotangents takes one argument, like the output of "
-                f"{function_line(fun)}; got {len(cts)}"
+                f"{function_line(self.function)}; got {len(cts)}"
             )
         ct_leaves, ct_tree = tree_flatten(cts[0])
         if ct_tree != out_tree:
             raise ShapeError(
                 f"vjp: the cotangent must have the structure of the output of "
-                f"{function_line(fun)}, {out_tree}; got {ct_tree}"
+                f"{function_line(self.function)}, {out_tree}; got {ct_tree}"
             )
         pulled = [
             tangent_value("vjp", a, ct, lambda i=i: output_path(out_tree, i), "cotangent")  # type: ignore[misc]
             for i, (a, ct) in enumerate(zip(out_avals, ct_leaves, strict=True))
         ]
-        return in_tree.unflatten(pull_back(linear, pulled, n_outs, in_avals, reduce))
+        pulled_back: tuple[PyTree, ...] = in_tree.unflatten(
+            pull_back(linear, pulled, n_outs, in_avals, reduce)
+        )
+        return pulled_back
 
-    result = flat.unflatten(outs)
-    return (result, f_vjp, flat.aux(outs)) if has_aux else (result, f_vjp)
+
+register_pytree_node(LinearMap, LinearMap.apart, LinearMap.together)
 
 
 def output_path(out_tree: PyTreeDef, i: int) -> str:
@@ -252,7 +363,7 @@ def pull_back(
     in_avals: Sequence[Aval],
     reduce: "Reduction | None" = None,
 ) -> list[Value | np.ndarray[Any, Any]]:
-    """Cotangents of the arguments, zeros written out; float0 for integers.
+    """Cotangents of the arguments, zeros written out; float0 for integers, weak for weak types.
 
     Args:
       cts: of the first of the `n_outs` outputs; those of the others (auxiliary data) are zero.
@@ -260,7 +371,11 @@ def pull_back(
     full = [*cts, *[None] * (n_outs - len(cts))]
     results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
     return [
-        float0_zeros(a.shape) if not a.inexact else zeros(a.strong()) if ct is None else ct
+        float0_zeros(a.shape)
+        if not a.inexact
+        else full_tangent(a, ct)
+        if ct is None or a.weak_type
+        else ct
         for a, ct in zip(in_avals, results, strict=True)
     ]
 
@@ -299,6 +414,15 @@ class Reduction:
         ]
 
 
+register_pytree_node(
+    Reduction,
+    lambda r: ((r.arguments, r.results), tuple(r.params.items())),
+    lambda params, values: Reduction(
+        dict(zip(*[v for _, v in params], strict=True)), values[0], values[1]
+    ),
+)
+
+
 def reduction(
     reduce_axes: AxisNames, arguments: Sequence[Value], results: Sequence[Value]
 ) -> Reduction | None:
@@ -328,7 +452,8 @@ def linear_transpose(
       primals: its arguments, or anything with their shapes and dtypes.
       reduce_axes: named axes of a batch: cotangents of arguments that are the same for all of it
         (as is one of which only shape and dtype are known) are summed over it.
-    Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments.
+    Returns: a function from a cotangent of the output to a tuple of cotangents of the arguments: a
+      `tree_util.Partial` with what `fun` closes over for leaves.
     Raises: TypeError: an operation of `fun` isn't linear.
     Example:
       >>> import weft
@@ -342,14 +467,8 @@ def linear_transpose(
     check_callable(fun, "linear_transpose")
     reduce_axes = names_of("linear_transpose", reduce_axes)
     flat = FlatFunction("linear_transpose", fun, primals, abstract=True)
-    in_tree, avals = flat.args_tree, flat.avals
-    for a in avals:
-        if not dtypes.is_inexact(a.dtype):
-            raise ShapeError(
-                f"linear_transpose: arguments must be floating-point or complex; got {a}"
-            )
+    avals = flat.avals
     jaxpr = flat.stage()
-    out_tree = flat.out_tree
     reduce = None
     if reduce_axes:  # only running the function tells which results vary
         values = [
@@ -357,25 +476,47 @@ def linear_transpose(
         ]
         reduce = reduction(reduce_axes, values, run(jaxpr, values, current.trace))
 
-    def pull(cts: Sequence[Tangent]) -> list[Tangent]:
-        return backward(jaxpr, (), cts, current.trace)
+    whole = jaxpr.without_consts()
+    return Partial(Transpose(whole, flat.args_tree, flat.out_tree, avals), jaxpr.consts, reduce)
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """A linear program, to be run backwards: with its constants it is a `Partial`."""
+
+    jaxpr: Jaxpr
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    avals: tuple[Aval, ...]
 
     @located
-    def transposed(ct: PyTree) -> tuple[PyTree, ...]:
+    def __call__(
+        self, consts: Sequence[Value], reduce: Reduction | None, ct: PyTree
+    ) -> tuple[PyTree, ...]:
         ct_leaves, ct_tree = tree_flatten(ct)
-        if ct_tree != out_tree:
+        if ct_tree != self.out_tree:
             raise ShapeError(
                 f"linear_transpose: the cotangent must have the structure of the output, "
-                f"{out_tree}; got {ct_tree}"
+                f"{self.out_tree}; got {ct_tree}"
             )
-        cts = [
-            tangent_value("linear_transpose", a, c, lambda: "the output", "cotangent")
-            for a, c in zip(jaxpr.out_avals, ct_leaves, strict=True)
-        ]
+        cts = [transposed_value(a, c) for a, c in zip(self.jaxpr.out_avals, ct_leaves, strict=True)]
+
+        def pull(cts: Sequence[Tangent]) -> list[Tangent]:
+            return backward(self.jaxpr, consts, cts, current.trace)
+
         results = reduce.around(pull, cts) if reduce else pull(cts)
-        transposes: tuple[PyTree, ...] = in_tree.unflatten(
-            [zeros(a.strong()) if r is None else r for a, r in zip(avals, results, strict=True)]
+        transposes: tuple[PyTree, ...] = self.in_tree.unflatten(
+            [
+                zeros(a.strong()) if r is None else r
+                for a, r in zip(self.avals, results, strict=True)
+            ]
         )
         return transposes
 
-    return transposed
+
+def transposed_value(out: Aval, ct: Any) -> Tangent:
+    """A cotangent of a linear function's output: of integers it is one, as of floats."""
+    if out.inexact or is_float0(ct) or not is_integer_like(as_value(ct).aval, out):
+        return tangent_value("linear_transpose", out, ct, lambda: "the output", "cotangent")
+    value: Value = convert_element_type(as_value(ct), dtype=out.dtype)
+    return value

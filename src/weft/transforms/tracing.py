@@ -6,24 +6,22 @@ Compiles nothing.
 import contextlib
 import functools
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ContextDecorator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-from ..core.array import Tracer
-from ..core.jaxpr import Jaxpr
-from ..core.masks import merge_lists, partition_list
+from ..core.aval import aval
+from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Axis
 from ..core.source import located
 from ..core.trace import Trace, current
 from ..errors import ShapeError
-from ..higher_order.call import call_jaxpr, named_block
+from ..higher_order.naming import named_block, recording_trace, under_name
 from ..interpreters.known_first import KnownFirstTrace
-from ..interpreters.stage import StageTrace, stage
-from ..programs.hash_consing import hash_consed, is_eager
+from ..primitives.structural import convert_element_type, zeros
 from ..programs.transform import batch_partly
 from ..scope import within_axes
-from ..tree_util import PyTreeDef, tree_flatten
+from ..tree_util import tree_map
 from ..typing import PyTree
 from .arguments import (
     FlatFunction,
@@ -106,6 +104,21 @@ def traced(
     return TracedFunction(within_axes(axes, flat.stage), flat, axes)
 
 
+@overload
+def make_jaxpr(
+    fun: TreeFunction,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: NamedAxes | None = None,
+    return_shape: Literal[False] = False,
+) -> Callable[..., Jaxpr]: ...
+@overload
+def make_jaxpr(
+    fun: TreeFunction,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: NamedAxes | None = None,
+    *,
+    return_shape: Literal[True],
+) -> Callable[..., tuple[Jaxpr, PyTree]]: ...
 def make_jaxpr(
     fun: TreeFunction,
     static_argnums: int | Sequence[int] = (),
@@ -138,9 +151,29 @@ def make_jaxpr(
     @located
     def jaxpr_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
-        return (found.jaxpr, found.out_shapes) if return_shape else found.jaxpr
+        jaxpr = without_weak_ends(found.jaxpr)
+        return (jaxpr, found.out_shapes) if return_shape else jaxpr
 
     return jaxpr_maker
+
+
+def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
+    """The program without conversions at its end that make a result weak and change nothing else:
+    gradients of Python scalars have one, and it says nothing to a reader."""
+    outvars = list(jaxpr.outvars)
+    equations = list(jaxpr.equations)
+    while equations:
+        e = equations[-1]
+        if e.primitive is not convert_element_type or not isinstance(e.inputs[0], Var):
+            break
+        (before,), (after,) = e.inputs, e.outvars
+        if before.aval.dtype != after.aval.dtype or after not in outvars:
+            break
+        outvars = [before if v is after else v for v in outvars]
+        equations.pop()
+    if len(equations) == len(jaxpr.equations):
+        return jaxpr
+    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
 
 
 @located
@@ -150,7 +183,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Args:
       fun: the function.
       args, kwargs: arrays, or anything with a shape and a dtype, in containers.
-    Returns: the tree of results with `ShapeDtypeStruct` for arrays.
+    Returns: the tree of results with `ShapeDtypeStruct` for arrays; one that `fun` returns stays.
     Example:
       >>> import weft
       >>> A = weft.ShapeDtypeStruct((2000, 3000), "float32")
@@ -160,7 +193,19 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     Source: JAX documentation, `jax.eval_shape`.
     """
     check_callable(fun, "eval_shape")
-    return traced("eval_shape", fun, (), args, kwargs).out_shapes
+
+    @functools.wraps(fun)
+    def with_structs(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        return tree_map(value_like, fun(*args, **kwargs))
+
+    return traced("eval_shape", with_structs, (), args, kwargs).out_shapes
+
+
+def value_like(leaf: Any) -> Any:
+    """A value of the shape and dtype that a struct names; anything else as it is."""
+    if not isinstance(leaf, ShapeDtypeStruct):
+        return leaf
+    return zeros(aval(leaf.shape, leaf.dtype, leaf.weak_type))
 
 
 # --- names of parts of a program ---
@@ -174,7 +219,8 @@ def named_call(fun: F, *, name: str | None = None) -> F:
     Inside `jit` and other transformations that write programs down, a call becomes a subprogram of
     that name: an equation `call[name=…]` of the jaxpr, a function of the StableHLO module, and the
     `op_name` of all its operations in XLA's program, which profilers show. Names nest:
-    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass.
+    'model/block'. Derivatives are named after it: 'block_linear_t' is the backward pass. All values
+    within can be used outside, as those of a function that just runs.
 
     Outside, the function just runs. Programs without names are not touched by any of this.
 
@@ -187,12 +233,12 @@ def named_call(fun: F, *, name: str | None = None) -> F:
       >>> layer = weft.named_call(lambda w, x: np.tanh(w * x), name="layer")
       >>> weft.make_jaxpr(layer)(2.0, 3.0)
       { lambda ; a:f32[]* b:f32[]*. let
-          c:f32[]* = call[
+          _:f32[]* c:f32[]* = call[
             name=layer
             jaxpr={ lambda ; a:f32[]* b:f32[]*. let
                 c:f32[]* = mul a b
                 d:f32[]* = tanh c
-              in (d,) }
+              in (c, d) }
             named=True
           ] a b
         in (c,) }
@@ -204,29 +250,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
     @functools.wraps(fun)
     @located
     def named(*args: PyTree, **kwargs: PyTree) -> PyTree:
-        if is_eager(current.trace):
-            return fun(*args, **kwargs)
-        leaves, in_tree = tree_flatten((args, kwargs))
-        # what isn't traced stays as it is: Python code may look at it
-        in_mask = [isinstance(x, Tracer) for x in leaves]
-        tracers, rest = partition_list(leaves, in_mask)
-        out_tree: PyTreeDef
-        out_mask: list[bool]
-        out_rest: list[Any]
-
-        def on_tracers(*xs: Tracer) -> list[Tracer]:
-            nonlocal out_tree, out_mask, out_rest
-            inner, inner_kwargs = in_tree.unflatten(merge_lists(xs, rest, in_mask))
-            outs, out_tree = tree_flatten(fun(*inner, **inner_kwargs))
-            out_mask = [isinstance(x, Tracer) for x in outs]
-            traced, out_rest = partition_list(outs, out_mask)
-            return traced
-
-        avals = [x.aval for x in tracers]
-        jaxpr = stage(on_tracers, avals, name=label, transform="named_call", about=fun)
-        program, _ = hash_consed(jaxpr.without_consts(), fun)
-        results = call_jaxpr(program, [*jaxpr.consts, *tracers], named=True)
-        return out_tree.unflatten(merge_lists(results, out_rest, out_mask))
+        return under_name(label, fun, *args, **kwargs)
 
     return named  # type: ignore[return-value]
 
@@ -253,10 +277,8 @@ def named_scope(name: str) -> Iterator[None]:
     Source: JAX documentation, `jax.named_scope`.
     """
     label = checked_name("named_scope", name)
-    trace = current.trace
-    while trace.outside is not None and not isinstance(trace, StageTrace):
-        trace = trace.outside
-    if not isinstance(trace, StageTrace):
+    trace = recording_trace(current.trace)
+    if trace is None:
         yield
         return
     begin = len(trace.equations or ())

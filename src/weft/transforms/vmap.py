@@ -5,7 +5,7 @@ Knows trees and axes; the batch itself is carried along axis 0 by `interpreters/
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..core.array import as_value
 from ..core.masks import active, scatter_list
@@ -21,23 +21,27 @@ from .arguments import FlatFunction, TreeFunction, check_callable
 
 __all__ = ["vmap"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 MapAxis = int | None
 """The axis of an array that is mapped over; `None` if it isn't mapped."""
 
 
 def vmap(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     in_axes: PyTree = 0,
     out_axes: PyTree = 0,
     axis_name: Hashable | None = None,
     axis_size: int | None = None,
     spmd_axis_name: Hashable | tuple[Hashable, ...] | None = None,
-) -> TreeFunction:
+) -> Callable[P, R]:
     """Maps a function over an axis of its arguments, by carrying the axis through its operations.
 
     Args:
       fun: of arrays, scalars and containers of them.
-      in_axes: which axis of each argument is mapped over: an int, `None` for none, or a tuple or
+      in_axes: which axis of each argument is mapped over: an int, `None` for none (the argument may
+        then be anything: a function, a string, an object with arrays inside), or a tuple or
         list with one entry for each positional argument: an int, `None`, or a tree of them that is
         a prefix of the argument's tree. Keyword arguments are mapped over axis 0.
       out_axes: where the mapped axis is in the results: an int, `None` for a result that doesn't
@@ -66,7 +70,7 @@ def vmap(
     @located
     def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
         check_entries("vmap", fun, in_axes, len(args))
-        flat = FlatFunction("vmap", fun, args, kwargs)
+        flat = BatchedCall(fun, args, kwargs, in_axes)
         axes = leaf_axes(flat, in_axes)
         size = mapped_size(flat, axes, axis_size)
         batched = [
@@ -87,11 +91,56 @@ def vmap(
     return mapped
 
 
+class BatchedCall(FlatFunction):
+    """The function at the arguments of one call; what isn't mapped may be anything.
+
+    Attributes:
+      objects: the leaves that are no arrays, by number. A zero stands for each among the values.
+    """
+
+    __slots__ = ("in_axes", "objects")
+
+    def __init__(
+        self, fun: TreeFunction, args: Sequence[PyTree], kwargs: dict[str, PyTree], in_axes: PyTree
+    ) -> None:
+        self.in_axes = in_axes
+        self.objects: dict[int, Any] = {}
+        super().__init__("vmap", fun, args, kwargs)
+
+    def argument_values(self) -> list[Value]:
+        try:
+            return super().argument_values()
+        except TypeError:
+            for i, axis in enumerate(leaf_axes(self, self.in_axes)):
+                if axis is None and not is_array_like(self.leaves[i]):
+                    self.objects[i] = self.leaves[i]
+            if not self.objects:
+                raise
+        self.leaves = [0 if i in self.objects else x for i, x in enumerate(self.leaves)]
+        return super().argument_values()
+
+    def apply(self, leaves: Sequence[Any]) -> PyTree:
+        if self.objects:
+            leaves = [self.objects.get(i, x) for i, x in enumerate(leaves)]
+        return super().apply(leaves)
+
+
+def is_array_like(x: object) -> bool:
+    """True if a leaf can be a value."""
+    try:
+        as_value(x)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) -> PyTree:
     """`in_axes` as it is used: a list is a tuple."""
     if isinstance(in_axes, list):
         return tuple(in_axes)
-    if in_axes is not None and not isinstance(in_axes, kinds) and not hasattr(in_axes, "__index__"):
+    if isinstance(in_axes, bool) or (
+        in_axes is not None and not isinstance(in_axes, kinds) and not hasattr(in_axes, "__index__")
+    ):
         raise noted(
             TypeError(
                 f"{transform}: in_axes must be an int, None, or a tuple with one entry for each "
@@ -138,7 +187,7 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
     for i, (a, axis) in enumerate(zip(avals, axes, strict=True)):
         if axis is None:
             continue
-        if not isinstance(axis, int):
+        if not isinstance(axis, int) or isinstance(axis, bool):
             raise TypeError(
                 f"{transform}: axes must be ints or None; got {axis!r} for {flat.paths()[i]}"
             )
@@ -174,6 +223,10 @@ def mapped_size(flat: FlatFunction, axes: Sequence[MapAxis], axis_size: int | No
 
 def with_axis_at(fun: TreeFunction, x: Value, is_batched: bool, axis: MapAxis, size: int) -> Value:
     """An output with its mapped axis where out_axes wants it."""
+    if isinstance(axis, bool):
+        raise TypeError(
+            f"vmap: out_axes must be ints or None; got {axis!r}\n  fix: None for no axis"
+        )
     if axis is None:
         if is_batched:
             raise ShapeError(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.core.array import Array
 from weft.primitives.transcendental import cos, sin
 
 
@@ -569,7 +570,7 @@ def test_an_exception_inside_leaves_everything_as_it_was():
         fail[0] = True
         with pytest.raises(Bang):
             transform(f)(x)
-        assert type(f32(1.0) + 1.0) is weft.Array  # evaluated at once
+        assert type(f32(1.0) + 1.0) is Array  # evaluated at once
     fail[0] = False
     same(f(f32(1.0)), 2.0)
 
@@ -596,6 +597,7 @@ def test_where_to_run_must_be_a_device_or_a_platform():
     assert weft.jit(sin, device=device)(1.0).committed
 
 
+@pytest.mark.filterwarnings("ignore:Some donated buffers")
 def test_donated_arguments_by_position_and_name():
     f = lambda x, y, *, z: x + y * z  # noqa: E731
     for options, gone in [

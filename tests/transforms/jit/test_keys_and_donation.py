@@ -1,5 +1,9 @@
 """What must be a part of a kept program's key, and which argument is given up."""
 
+import gc
+import warnings
+import weakref
+
 import numpy as onp
 import pytest
 
@@ -59,3 +63,93 @@ def test_one_function_is_differentiated_in_one_argument_and_then_the_other(way, 
         assert float(slope(lambda x: f(x, y), x)) == 30
         assert float(slope(lambda y: f(x, y), y)) == 9
         assert float(slope(lambda z: f(z, z), x)) == 27
+
+
+# --- donated memory that nothing can use ---
+
+
+@pytest.mark.parametrize(
+    ("f", "donated", "unusable"),
+    [
+        (lambda x, y: x.sum() + y.sum(), (0, 1), ["float32[2]", "int32[2]"]),
+        (lambda x, y: (x + 1, y.sum()), (0, 1), ["int32[2]"]),
+        (lambda x, y: (x + y, x * 2), 0, []),
+        (lambda x, y: (x + 1, y + 1), (0, 1), []),
+        (lambda x, y: x + 1, (0, 1), []),  # what isn't used isn't passed
+    ],
+)
+def test_a_warning_names_donated_memory_that_no_result_can_use(f, donated, unusable):
+    step = weft.jit(f, donate_argnums=donated)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            step(np.ones(2), np.arange(2))
+    message = f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+    assert [str(w.message).startswith(message) for w in caught] == [True] * bool(unusable)
+    assert all(w.filename == __file__ for w in caught)
+
+
+# --- static arguments that can't be compared ---
+
+
+class Incomparable:
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        raise ArithmeticError("no")
+
+
+@pytest.mark.parametrize("options", [{"static_argnums": 0}, {"static_argnames": "mode"}])
+def test_an_error_in_comparing_static_arguments_names_the_argument(options):
+    f = weft.jit(lambda mode, x: x, **options)
+    call = (
+        (lambda: f(Incomparable(), 1.0))
+        if "static_argnums" in options
+        else (lambda: f(mode=Incomparable(), x=1.0))
+    )
+    call()
+    with pytest.raises(ArithmeticError, match="no") as caught:
+        call()
+    assert any("static argument 'mode' of <lambda>" in note for note in caught.value.__notes__)
+
+
+def test_an_error_of_the_function_gets_no_such_note():
+    f = weft.jit(lambda mode, x: [][1], static_argnums=0)
+    with pytest.raises(IndexError) as caught:
+        f("a", 1.0)
+    assert not any("static" in note for note in getattr(caught.value, "__notes__", ()))
+
+
+# --- jit frees what it closes over ---
+
+
+class Big:
+    pass
+
+
+FREEING = [
+    weft.jit,
+    weft.grad,
+    weft.vmap,
+    weft.checkpoint,
+    lambda f: weft.jit(weft.grad(f)),
+    lambda f: weft.vmap(weft.jit(f)),
+    lambda f: weft.jit(weft.checkpoint(f)),
+]
+
+
+@pytest.mark.parametrize("transform", FREEING)
+def test_what_a_function_closes_over_is_freed_with_it(transform):
+    def called():
+        big = Big()
+        f = transform(lambda x: (big, (x * x).sum())[1])
+        for x in (np.ones(2), np.ones(3)):
+            f(x)
+        return weakref.ref(big)
+
+    gc.disable()
+    try:
+        assert called()() is None
+    finally:
+        gc.enable()

@@ -137,3 +137,35 @@ def test_shape_struct():
     assert hash(s) == hash(weft.ShapeDtypeStruct([2, 3], np.float32))
     assert s != weft.ShapeDtypeStruct((2, 3), "int32")
     assert repr(s) == "ShapeDtypeStruct(shape=(2, 3), dtype=float32)"
+
+
+def test_compiler_ir():
+    lowered = weft.jit(lambda x: x + 1).lower(1.0)
+    assert lowered.compiler_ir(dialect="hlo").as_hlo_text().startswith("HloModule")
+    assert str(lowered.compiler_ir(dialect="stablehlo")) == lowered.as_text()
+    assert lowered.compiler_ir() == lowered.as_text()
+    with pytest.raises(ValueError, match="dialect must be"):
+        lowered.compiler_ir("llvm")
+
+
+def test_lowered_knows_what_is_donated():
+    f = weft.jit(lambda x, y: x + y, donate_argnums=(0,))
+    assert f.lower(1.0, 2.0).donate_argnums == (0,)
+    assert weft.jit(lambda x: x).lower(1.0).donate_argnums == ()
+
+
+@pytest.mark.parametrize("transform", [weft.jit, weft.pmap])
+def test_lowered_and_compiled_can_be_called(transform):
+    x = f32([[1.0, 2.0]])
+    compiled = transform(lambda x: x + 1).lower(x).compile()
+    same(compiled(x), [[2.0, 3.0]])
+    same(compiled(x), [[2.0, 3.0]])
+
+
+def test_equations_have_a_source():
+    f = lambda x: x + 1  # noqa: E731
+    info = weft.make_jaxpr(f)(1.0).eqns[0].source_info
+    assert (info.operation, str(info.name_stack)) == ("add", "")
+    with weft.debug_nans():
+        info = weft.make_jaxpr(f)(1.0).eqns[0].source_info
+    assert info.line.startswith("test_stages.py:")

@@ -29,13 +29,13 @@ from ...higher_order.custom_vmap import custom_vmap_call
 from ...higher_order.scan import ScanParams, apply_scan, scan
 from ...higher_order.while_loop import WhileParams, apply_while, while_loop
 from ...interpreters.stage import stage
-from ...primitives.arithmetic import add
+from ...primitives.arithmetic import min_
 from ...primitives.bitwise import bitwise_and
-from ...primitives.comparison import ge, lt
+from ...primitives.comparison import eq, ge, lt
 from ...primitives.dynamic_slicing import dynamic_slice
-from ...primitives.reduction import argmax
+from ...primitives.reduction import argmax, reduce_or
 from ...primitives.selection import stop_gradient, where
-from ...primitives.structural import convert_element_type, reshape, zeros
+from ...primitives.structural import add, convert_element_type, reshape, zeros
 from ...tree_util import tree_flatten
 from .primitive import NONE, check_p
 from .rules import Check, checks_before, nan_check
@@ -58,38 +58,62 @@ class Checked(NamedTuple):
     slots: tuple[Aval, ...]
 
 
+LAST = onp.int32(2**31 - 1)  # a number behind those of all places
+
+
 class State:
-    """The first error of a program so far, while it is interpreted."""
+    """The first error of a program so far, while it is interpreted.
+
+    Places are numbered in their order, so that the first one that failed is the least.
+    """
 
     def __init__(self) -> None:
         self.layout = Layout()
-        self.code: Value = as_value(NONE)
+        self.first: Value = as_value(LAST)
         self.payload: list[Value] = []
 
-    def widened(self) -> None:
-        """Gives each slot of the layout a value."""
-        self.payload += [zeros(a) for a in self.layout.slots[len(self.payload) :]]
+    @property
+    def code(self) -> Value:
+        """The number of the place; -1 for none."""
+        none = eq(self.first, as_value(LAST))
+        result: Value = where(none, as_value(NONE), self.first)
+        return result
 
     def merge(
         self, code: Value, payload: Sequence[Value], sites: Sequence[Site], slots: Sequence[Aval]
     ) -> None:
         """Joins an error that came later: of places with these slots."""
         offset, mapping = self.layout.add(sites, slots)
-        self.widened()
-        moved = add(code, as_value(onp.int32(offset)))
-        new = bitwise_and(lt(self.code, as_value(onp.int32(0))), ge(code, as_value(onp.int32(0))))
-        self.code = where(new, moved, self.code)
-        for at, value in zip(mapping, payload, strict=True):
-            self.payload[at] = where(new, stop_gradient(value), self.payload[at])
+        self.payload += [zeros(a) for a in self.layout.slots[len(self.payload) :]]
+        failed = ge(code, as_value(onp.int32(0)))
+        moved = where(failed, add(code, as_value(onp.int32(offset))), as_value(LAST))
+        if payload:
+            new = lt(moved, self.first)
+            for at, value in zip(mapping, payload, strict=True):
+                self.payload[at] = where(new, stop_gradient(value), self.payload[at])
+        self.first = min_(self.first, moved)
 
     def fail(self, check: Check, place: str) -> None:
         """Joins a check of an operation."""
-        tree = tree_flatten((check.values, {}))[1] if check.values else None
+        if not check.values:
+            if check.failed.size:
+                number = as_value(onp.int32(len(self.layout.sites)))
+                found = where(any_of(check.failed), number, as_value(LAST))
+                self.first = min_(self.first, found)
+                self.layout.sites.append(Site(check.kind, check.message, place))
+            return
+        tree = tree_flatten((check.values, {}))[1]
         slots = Layout().place([v.aval for v in check.values])
         site = Site(check.kind, check.message, place, tree, tuple(slots))
         payload = [check.values[slots.index(i)] for i in range(len(slots))]
-        code = where(check.failed, as_value(onp.int32(0)), as_value(NONE))
+        code = where(any_of(check.failed), as_value(onp.int32(0)), as_value(NONE))
         self.merge(code, payload, [site], [v.aval for v in payload])
+
+
+def any_of(mask: Value) -> Value:
+    """True if any element is."""
+    result: Value = reduce_or(mask, axes=tuple(range(mask.ndim))) if mask.ndim else mask
+    return result
 
 
 @derived

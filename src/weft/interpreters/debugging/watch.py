@@ -14,7 +14,6 @@ import numpy as np
 from ... import errors
 from ...config import thread
 from ...core.array import Array
-from ...core.aval import aval
 from ...core.checking import check_results
 from ...core.primitive import Primitive
 from ...core.trace import Params, current, watch, watched
@@ -60,8 +59,8 @@ def check_elements(primitive: Primitive, args: Any, params: Params, outs: Any) -
     for x, a in zip(outs, avals, strict=True):
         if isinstance(x, Array):
             host = np.asarray(x.host())
-            found = aval(host.shape, host.dtype)
-            if found is not aval(a.shape, host_dtype(a.dtype)):
+            if (host.shape, host.dtype) != (a.shape, host_dtype(a.dtype)):
+                found = f"{host.dtype}{list(host.shape)}"
                 raise errors.InvalidJaxprError(
                     f"{primitive}: its evaluate or lower rule must give {a.strong()}, as its type "
                     f"rule says; got {found}; its inputs: {', '.join(map(str, inputs))}"

@@ -16,9 +16,10 @@ import numpy as np
 from ...compiler.layout import layout_of
 from ...compiler.loaded import commit
 from ...compiler.placing import move, put_array, with_default_device
-from ...core.array import Array, Tracer, as_value
+from ...core.array import Array, Tracer, as_value, own
 from ...core.aval import aval
 from ...core.primitive import Primitive
+from ...core.quiet import quietly_cast
 from ...core.source import located
 from ...dtypes import canonicalize_dtype
 from ...errors import ShapeError
@@ -272,7 +273,7 @@ def device_put(x: Any, device: Any = None) -> Any:
 def leaf_value(path: Any, leaf: Any) -> Any:
     """A leaf as a value; the error for one that isn't says which it is."""
     try:
-        return as_value(leaf)
+        return own(as_value(leaf))
     except (TypeError, ValueError) as error:
         raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
 
@@ -304,7 +305,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
             raise ShapeError(f"device_put: x{keystr(path)}, {a}: {error}") from None
         with transfers.explicitly():
             if value is None:  # its parts are copied once
-                host = leaf if leaf.dtype == a.dtype else leaf.astype(a.dtype)
+                host = leaf if leaf.dtype == a.dtype else quietly_cast(leaf, a.dtype)
                 outs.append(put_array(host, to))
             elif not isinstance(value, Tracer):
                 outs.append(commit(value, sharding))

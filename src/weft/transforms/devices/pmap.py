@@ -6,9 +6,9 @@ maps over a further axis of that mesh. Knows arguments and devices; the mapping 
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from ..jit.cache import programs_of
 from ..jit.dispatch import dispatcher
 from ..jit.entry import Entry
 from ..jit.stages import Lowered, Traced
+from ..jit.wrapped import Wrapped
 from ..vmap import MapAxis
 from .pmap_arguments import Call, PmapOptions
 
@@ -49,8 +50,12 @@ OUTERMOST = "pmap"
 """The axis of a mesh that a map goes over which isn't inside another one."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 def pmap(
-    fun: TreeFunction,
+    fun: Callable[P, R],
     axis_name: Hashable | None = None,
     *,
     in_axes: PyTree = 0,
@@ -61,7 +66,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     global_arg_shapes: PyTree = None,
-) -> TreeFunction:
+) -> Wrapped[P, R]:
     """Maps a function over an axis of its arguments: each element on a device of its own.
 
     The function is compiled once; all devices run it at the same time, each on its part.
@@ -104,7 +109,7 @@ def pmap(
         fun, axis_name, in_axes, out_axes, static_broadcasted_argnums, devices, backend, axis_size,
         donate_argnums, global_arg_shapes,
     )  # fmt: skip
-    return MappedFunction(options).call
+    return MappedFunction(options).call  # type: ignore[return-value]
 
 
 class MappedFunction:
@@ -327,7 +332,7 @@ class PmapEntry(Entry):
         outs = map_jaxpr(
             self.jaxpr, values, self.in_specs, self.out_specs, trace, mesh=self.mesh, axes=self.axes
         )
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program
@@ -389,6 +394,10 @@ def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
     """The position of the mapped axis in a result, counted from the front."""
     if axis is None:
         return None
+    if isinstance(axis, bool):
+        raise TypeError(
+            f"pmap: out_axes must be ints or None; got {axis!r}\n  fix: None for no axis"
+        )
     if not isinstance(axis, int) or not -value.ndim - 1 <= axis <= value.ndim:
         raise AxisError(
             f"pmap: out_axes={axis!r} is out of range for an output of {function_line(fun)}, "

@@ -5,9 +5,9 @@ Knows trees, meshes and specs; the mapping itself is in `higher_order/shard_map.
 
 import functools
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr
@@ -37,6 +37,30 @@ Axes = tuple[tuple[Hashable, Hashable, int], ...]
 """The mapped axes: their names in the mesh and in collectives, and their lengths."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def shard_map(
+    f: Callable[P, R],
+    *,
+    mesh: Mesh | None = None,
+    in_specs: PyTree = None,
+    out_specs: PyTree,
+    axis_names: Collection[Hashable] = (),
+    check_vma: bool = True,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    f: None = None,
+    *,
+    mesh: Mesh | None = None,
+    in_specs: PyTree = None,
+    out_specs: PyTree,
+    axis_names: Collection[Hashable] = (),
+    check_vma: bool = True,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def shard_map(
     f: TreeFunction | None = None,
     *,

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...compiler.layout import layout_of
 from ...compiler.placing import put_array
-from ...core.array import Array, Tracer, as_value
+from ...core.array import Array, Tracer, as_value, own
 from ...core.aval import aval
 from ...core.source import located
 from ...errors import ShapeError
@@ -122,7 +122,7 @@ def checked_devices(operation: str, devices: Any) -> list[Device]:
 def array_of(operation: str, path: str, leaf: Any) -> Array:
     """A leaf as an array."""
     try:
-        value = as_value(leaf)
+        value = own(as_value(leaf))
     except (TypeError, ValueError) as error:
         raise TypeError(f"{operation}: {path}: {error}") from None
     if isinstance(value, Tracer):

@@ -19,7 +19,7 @@ import numpy as np
 from ... import errors
 from ...compiler.loaded import Ready
 from ...config import thread
-from ...core.array import Array, as_value
+from ...core.array import Array, as_value, is_kept
 from ...core.aval import aval
 from ...core.placement import ArrayType
 from ...core.trace import current
@@ -147,10 +147,10 @@ def dispatcher(
                         else:
                             try:
                                 leaf = as_value(leaf)
-                            except (TypeError, ValueError):
+                                types.append(leaf.type)
+                                buffers.append(leaf._buffer)
+                            except (TypeError, ValueError, AttributeError):  # no array: a tracer
                                 return general(args, kwargs)  # which says which argument it is
-                            types.append(leaf.type)
-                            buffers.append(leaf._buffer)
                     break
                 types.append(a.type)
                 buffers.append(a._buffer)
@@ -203,10 +203,12 @@ def dispatcher(
     def run_donating(hot: Any, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
         """The result of a program that takes the memory of some arguments."""
         donated = hot[5]
-        if len({id(x) for x in leaves}) < len(leaves) or any(
-            leaves[i].__class__ is not Array or leaves[i]._buffer is None for i in donated
-        ):
+        if len({*map(id, leaves)}) < len(leaves):
             return general(args, {})  # which looks whether one of them is donated
+        for i in donated:
+            x = leaves[i]
+            if x.__class__ is not Array or x._buffer is None or (x.aval.weak_type and is_kept(x)):
+                return general(args, {})
         result = run_filled(hot, args, leaves)
         for i in donated:
             leaves[i]._host = leaves[i]._buffer = None

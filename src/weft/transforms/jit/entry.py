@@ -3,20 +3,24 @@
 Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ... import errors
+import numpy as np
+
+from ... import dtypes, errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
-from ...core.array import Array, Tracer
+from ...core.array import Array, Tracer, own
 from ...core.bounded import remember
 from ...core.jaxpr import Jaxpr
 from ...core.placement import ArrayType
 from ...core.source import function_line
 from ...core.trace import Trace
 from ...core.value import Value
+from ...dtypes import float0
 from ...runtime import buffer as buffers
 from ...tree_util import PyTreeDef
 from .dispatch import HotCache
@@ -29,15 +33,18 @@ class Entry(ABC):
       jaxpr: what the function was traced to.
       out_tree: the structure of the result.
       open: true if it closes over values that are being traced.
+      donated: the numbers of the argument leaves whose memory may be used.
     """
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef
     open: bool
+    donated: tuple[int, ...]
 
     def __init__(self, jaxpr: Jaxpr, out_tree: PyTreeDef) -> None:
         self.jaxpr, self.out_tree = jaxpr, out_tree
         self.open = any(isinstance(c, Tracer) for c in jaxpr.consts)
+        self.bitless = [i for i, a in enumerate(jaxpr.out_avals) if a.dtype == float0]
         self._ready: dict[tuple[ArrayType, ...], Ready | None] = {}
 
     def alive(self) -> bool:
@@ -72,11 +79,21 @@ class Entry(ABC):
         loaded = loaded or self.load([v.type for v in values])
         program = loaded.program
         if program.donated:
+            values = owned(program, values)
             check_donated(program, values)
         outs = self.run_program(loaded, values)
         for i in program.donated:
             release(values[program.live[i]])
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
+
+    def with_numpys_zeros(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs, zero tangents of integers (float0) as NumPy arrays, as transformations give
+        them."""
+        if self.bitless:
+            outs = [*outs]
+            for i in self.bitless:
+                outs[i] = np.zeros(outs[i].shape, float0)
+        return outs
 
     def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
         """The outputs of the program for arrays."""
@@ -94,6 +111,15 @@ class Entry(ABC):
             cache.remember(args, tree, types, ready, self.out_tree)
 
 
+def owned(program: Program, values: Sequence[Array]) -> list[Array]:
+    """The arguments, where those to be donated are not what all programs have for a number."""
+    values = [*values]
+    for i in program.donated:
+        number = program.live[i]
+        values[number] = own(values[number])
+    return values
+
+
 def check_donated(program: Program, values: Sequence[Array]) -> None:
     """Refuses an array that is donated and is an argument in another place too."""
     places: dict[int, int] = {}
@@ -105,6 +131,25 @@ def check_donated(program: Program, values: Sequence[Array]) -> None:
                 f"jit: {program.name} is to donate an array that it gets twice, {v.aval} as "
                 f"argument leaves {first} and {i}\n  fix: pass a copy, or don't donate it"
             )
+
+
+def warn_of_unusable(program: Program, transform: str) -> None:
+    """Warns of donated arguments whose memory no result can use."""
+    free = list(program.result_types)
+    unusable = []
+    for i in program.donated:
+        a = program.jaxpr.invars[program.live[i]].aval
+        if (a.shape, a.dtype) in free:
+            free.remove((a.shape, a.dtype))
+        else:
+            unusable.append(str(a))
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}\n"
+            f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
+            "  fix: donate only what a result can take the place of",
+            stacklevel=dtypes._levels_to_user(),
+        )
 
 
 def release(array: Array) -> None:

@@ -8,7 +8,7 @@ transformations.
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -33,14 +33,25 @@ from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
 from ...sharding import Sharding
 from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
-from ..arguments import FlatFunction, check_callable, described, name_of, static_arguments
+from ..arguments import (
+    FlatFunction,
+    check_callable,
+    described,
+    name_of,
+    note_comparison,
+    static_arguments,
+)
 from .cache import programs_of
 from .dispatch import dispatcher
-from .entry import Entry, deleted
+from .entry import Entry, deleted, warn_of_unusable
 from .shardings import ShardingOption, one_group
 from .stages import Lowered, Traced
+from .wrapped import Wrapped
 
 __all__ = ["jit"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 register_leaf_types(Array, np.ndarray, np.float32, np.int32, np.bool_)
 
@@ -146,6 +157,7 @@ class JitEntry(Entry):
         super().__init__(jaxpr, out_tree)
         self.inline, self.keep_unused = options.inline, options.keep_unused
         self.donated, self.inputs, self.outs = tuple(donated), inputs, outs
+        self.warned = False  # of donated arguments that no result can use
         target = one_group([*(inputs or ()), *(outs or ())]) or options.target()
         self.named = one_placement(jaxpr.name, target, placement_inside(jaxpr))
 
@@ -156,7 +168,11 @@ class JitEntry(Entry):
         return program_of(self.jaxpr, self.donated, self.keep_unused)
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
-        return load_program(program or self.program, types, self.named, self.inputs, self.outs)
+        program = program or self.program
+        if program.donated and not self.warned:
+            self.warned = True
+            warn_of_unusable(program, "jit")
+        return load_program(program, types, self.named, self.inputs, self.outs)
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
         if self.inputs is not None:
@@ -169,7 +185,7 @@ class JitEntry(Entry):
             outs = call_jaxpr(self.jaxpr, values, trace, **where)
         if self.outs is not None:
             outs = constrain_all(outs, self.outs)
-        return self.out_tree.unflatten(outs)
+        return self.out_tree.unflatten(self.with_numpys_zeros(outs))
 
 
 def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None]) -> list[Value]:
@@ -204,10 +220,15 @@ class JittedFunction:
         self.function, self.options, self.name = function, options, name_of(function)
         self.programs = programs_of(function, options)
         self.is_simple = options.is_simple
-        call: Any = dispatcher(function, self.programs.hot, located(self.general), self.explained)
+
+    def call(self) -> Any:
+        """What users get. It refers to this object, and not the reverse: so all that the function
+        closes over is freed with it at once."""
+        hot, general = self.programs.hot, located(self.general)
+        call: Any = dispatcher(self.function, hot, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
         call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
-        self.call: Callable[..., Any] = call
+        return call
 
     # --- tracing ---
 
@@ -226,7 +247,12 @@ class JittedFunction:
 
     def entry(self, flat: FlatFunction) -> JitEntry:
         """The signature of a call, traced if it is new."""
-        return self.programs.entry(flat.key, lambda: self.traced(flat))
+        try:
+            return self.programs.entry(flat.key, lambda: self.traced(flat))
+        except Exception as error:  # raised again
+            if statics := flat.named_statics():
+                note_comparison(error, "jit", self.function, statics)
+            raise
 
     def traced(self, flat: FlatFunction) -> JitEntry:
         """Traces a signature."""
@@ -314,6 +340,36 @@ class JittedFunction:
         self.programs.clear()
 
 
+@overload
+def jit(
+    fun: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Sequence[str] | None = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Sequence[str] | None = ...,
+    inline: bool = ...,
+    keep_unused: bool = ...,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+) -> Wrapped[P, R]: ...
+@overload
+def jit(
+    fun: None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = ...,
+    static_argnames: str | Sequence[str] | None = ...,
+    device: Any = ...,
+    backend: str | None = ...,
+    donate_argnums: int | Sequence[int] | None = ...,
+    donate_argnames: str | Sequence[str] | None = ...,
+    inline: bool = ...,
+    keep_unused: bool = ...,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
@@ -365,4 +421,4 @@ def jit(
     if fun is None:
         return functools.partial(jit, **options)
     check_callable(fun, "jit")
-    return JittedFunction(fun, checked_options(fun, **options)).call
+    return JittedFunction(fun, checked_options(fun, **options)).call()

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...config import AXES, key_differences, thread
 from ...core.messages import tell
-from ...core.source import function_line, user_line
+from ...core.source import function_line, inside_partials, user_line
 from ..arguments import leaf_paths
 
 MOST_FUNCTIONS = 1024  # of which it is known that they were made before
@@ -173,7 +173,7 @@ def made_again(function: Any) -> Iterator[str]:
 
 def remade(function: Any) -> str:
     """The message that a function is defined again where one would do."""
-    inner = unwrapped(function)
+    inner = inside_partials(function)
     wrapper = "" if inner is function else f" (in a {type(function).__name__})"
     return (
         f"{function_line(inner)}{wrapper} was made again; define it, and jit it, once "
@@ -181,24 +181,14 @@ def remade(function: Any) -> str:
     )
 
 
-def unwrapped(function: Any) -> Any:
-    """The function of Python's in partials and bound methods."""
-    while not hasattr(function, "__code__"):
-        inner = getattr(function, "func", None) or getattr(function, "__func__", None)
-        if inner is None:
-            break
-        function = inner
-    return function
-
-
 def function_code(function: Any) -> CodeType | None:
     """The code of a function, which all that are made at one place share."""
-    return getattr(unwrapped(function), "__code__", None)
+    return getattr(inside_partials(function), "__code__", None)
 
 
 def closed_over(function: Any) -> dict[str, str]:
     """The variables that a function closes over, shown in short."""
-    inner = unwrapped(function)
+    inner = inside_partials(function)
     shown = {}
     for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
         try:

@@ -61,6 +61,14 @@ class ShapeDtypeStruct:
             n *= length
         return n
 
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"len: expected a struct with at least one axis; got {self}")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return True  # it has no elements that could be asked for, however many it is of
+
     def __repr__(self) -> str:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
 
@@ -160,9 +168,9 @@ class Lowered:
             return runtime.HloComputation(self.text).as_hlo_text()
         raise ValueError(f"as_text: dialect must be 'stablehlo' or 'hlo'; got {dialect!r}")
 
-    def compiler_ir(self, dialect: str = "stablehlo") -> str:
-        """The same as `as_text`."""
-        return self.as_text(dialect)
+    def compiler_ir(self, dialect: str = "stablehlo") -> "str | runtime.HloComputation":
+        """The program: in 'stablehlo' its text; in 'hlo' an object with `as_hlo_text()`."""
+        return runtime.HloComputation(self.text) if dialect == "hlo" else self.as_text(dialect)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of the work of the program."""

@@ -1,0 +1,120 @@
+"""Named parts of programs: equations that are recorded already, made one call with a name.
+
+So values from within such a part can be used anywhere in the program.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.trace import Trace, current
+from ..interpreters.linearize import LinearizeTrace
+from ..interpreters.stage import StageTrace
+from ..primitives.structural import add
+from ..programs.hash_consing import hash_consed
+from .call import call
+
+
+def recording_trace(trace: Trace) -> StageTrace | None:
+    """The innermost trace that writes a program down, of those around; `None` if there is none."""
+    inner: Trace | None = trace
+    while inner is not None and not isinstance(inner, StageTrace):
+        inner = inner.outside
+    return inner
+
+
+def named_block(trace: StageTrace, begin: int, name: str, about: Any = None) -> None:
+    """Makes the equations that a trace has recorded from number `begin` on one named call.
+
+    Args:
+      about: the function that recorded them: blocks of it that are equal are one program.
+    """
+    equations = trace.equations
+    if not equations or begin == len(equations):
+        return
+    inside = equations[begin:]
+    outvars = [v for e in inside for v in e.outvars]
+    made = set(outvars)
+    used = [v for e in inside for v in e.inputs if type(v) is Var and v not in made]
+    inputs = list(dict.fromkeys(used))
+    program = Jaxpr([], [], inputs, inside, outvars, name)
+    if about is not None:
+        program, _ = hash_consed(program, about)
+    params = (("jaxpr", program), ("named", True))
+    equations[begin:] = [Equation(call, inputs, params, outvars)]
+
+
+def block_to_extend(trace: StageTrace, name: str) -> int | None:
+    """The number of the last equation if that is a block of this name, but for sums after it."""
+    equations = trace.equations or []
+    last = len(equations) - 1
+    while last >= 0 and equations[last].primitive is add:
+        last -= 1
+    params = dict(equations[last].params) if last >= 0 else {}
+    return last if params.get("named") and params["jaxpr"].name == name else None
+
+
+class NamedMap:
+    """The linear map of an operation in a named part: where it is written down, it has the name."""
+
+    __slots__ = ("linear", "name")
+
+    def __init__(self, linear: Any, name: str) -> None:
+        self.linear, self.name = linear, name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedMap) and (self.linear, self.name) == (
+            other.linear,
+            other.name,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.linear, self.name))
+
+    def push(self, residuals: Any, tangents: Any, trace: Trace) -> Any:
+        return self.named(self.name, self.linear.push, residuals, tangents, trace)
+
+    def pull(self, residuals: Any, cts: Any, trace: Trace) -> Any:
+        return self.named(self.name + "_t", self.linear.pull, residuals, cts, trace)
+
+    @staticmethod
+    def named(name: str, run: Callable[..., Any], residuals: Any, ins: Any, trace: Trace) -> Any:
+        """The result of a map; what it writes down is a block, or more of the block before it."""
+        recording = recording_trace(trace)
+        if recording is None or recording.equations is None:
+            return run(residuals, ins, trace)
+        begin = len(recording.equations)
+        before = block_to_extend(recording, name)
+        result = run(residuals, ins, trace)
+        if before is not None and len(recording.equations) > begin:
+            whole: Jaxpr = dict(recording.equations[before].params)["jaxpr"]
+            recording.equations[before : before + 1] = whole.equations
+            begin = before
+        named_block(recording, begin, name)
+        return result
+
+
+def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTrace, int]]:
+    """The traces that keep tapes, inside the one that records, and their tapes' lengths."""
+    tapes = []
+    inner: Trace | None = trace
+    while inner is not None and inner is not recording:
+        if isinstance(inner, LinearizeTrace):
+            tapes.append((inner, len(inner.tape)))
+        inner = inner.outside
+    return tapes
+
+
+def under_name(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result of a function; what is written down of it and its backward pass has a name."""
+    recording = recording_trace(current.trace)
+    if recording is None:
+        return function(*args, **kwargs)
+    begin = len(recording.equations or ())
+    tapes = tapes_of(current.trace, recording)
+    result = function(*args, **kwargs)
+    named_block(recording, begin, name, function)
+    for trace, count in tapes:
+        for node in trace.tape[count:]:
+            node.linear = NamedMap(node.linear, name + "_linear")
+    return result

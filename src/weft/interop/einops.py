@@ -1,0 +1,70 @@
+"""einops on weft's arrays, traced ones too.
+
+    import weft.interop.einops
+
+einops finds its backends among the subclasses of its `AbstractBackend`: to define one is to tell
+it. Where einops was imported before weft's first operation, this module is loaded by itself.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from einops._backends import AbstractBackend
+
+from .. import dtypes, numpy as np
+from ..typing import Array
+
+__all__ = ["Backend"]
+
+
+class Backend(AbstractBackend):
+    """What einops asks of a library of arrays.
+
+    Example:
+      >>> import einops, weft.interop.einops
+      >>> einops.rearrange(np.arange(4), "(a b) -> b a", a=2).tolist()
+      [[0, 2], [1, 3]]
+    """
+
+    framework_name = "weft"
+
+    def is_appropriate_type(self, tensor: object) -> bool:
+        """True for arrays and tracers."""
+        return isinstance(tensor, Array)
+
+    def from_numpy(self, x: Any) -> Array:
+        """An array of NumPy's data."""
+        return np.asarray(x)
+
+    def to_numpy(self, x: Array) -> numpy.ndarray[Any, Any]:
+        """The elements in NumPy."""
+        return numpy.asarray(x)
+
+    def arange(self, start: int, stop: int) -> Array:
+        """Whole numbers from `start` up to `stop`."""
+        return np.arange(start, stop)
+
+    def stack_on_zeroth_dimension(self, tensors: list[Array]) -> Array:
+        """Arrays of one shape along a new first axis."""
+        return np.stack(tensors)
+
+    def add_axis(self, x: Array, new_position: int) -> Array:
+        """The array with one more axis, of length one."""
+        return np.expand_dims(x, new_position)
+
+    def tile(self, x: Array, repeats: Sequence[int]) -> Array:
+        """The whole array repeated along its axes."""
+        return np.tile(x, tuple(repeats))
+
+    def concat(self, tensors: list[Array], axis: int) -> Array:
+        """Arrays one after the other along an axis."""
+        return np.concatenate(tensors, axis=axis)
+
+    def is_float_type(self, x: Array) -> bool:
+        """True for floating-point dtypes, of which einops takes means."""
+        return dtypes.is_inexact(x.dtype)
+
+    def einsum(self, pattern: str, *x: Array) -> Array:
+        """Sums of products over named axes."""
+        return np.einsum(pattern, *x)

@@ -1,0 +1,74 @@
+"""closure_convert: what a function closes over, made arguments."""
+
+from collections.abc import Callable
+
+from .. import dtypes
+from ..core.array import Tracer, as_value
+from ..core.jaxpr import run
+from ..core.masks import fill_list
+from ..core.source import located
+from ..core.trace import current
+from ..core.value import Value
+from ..tree_util import tree_flatten
+from ..typing import PyTree
+from .arguments import FlatFunction, TreeFunction
+
+__all__ = ["closure_convert"]
+
+
+@located
+def closure_convert(fun: TreeFunction, *example_args: PyTree) -> tuple[TreeFunction, list[Value]]:
+    """A function that takes what another one closes over as extra arguments.
+
+    Only values that a derivative may be taken in are: traced ones of an inexact dtype. Arrays stay
+    where they are.
+
+    Args:
+      fun: a function of arrays.
+      example_args: arguments with the shapes and dtypes to convert it for.
+    Returns: (the converted function, called as `converted(*args, *values)`; the values).
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> def g(y):
+      ...     converted, values = weft.closure_convert(lambda x: x * y, 1.0)
+      ...     return converted(3.0, *values)
+      >>> print(weft.grad(g)(2.0))
+      3.0
+    Source: JAX documentation, `jax.closure_convert`.
+    """
+    return hoisted("closure_convert", fun, example_args, is_differentiable)
+
+
+def is_differentiable(x: Value) -> bool:
+    """True for a value that a derivative may be taken in by a transformation around."""
+    return isinstance(x, Tracer) and dtypes.is_inexact(x.dtype)
+
+
+def hoisted(
+    transform: str,
+    fun: TreeFunction,
+    example_args: tuple[PyTree, ...],
+    wanted: Callable[[Value], bool],
+) -> tuple[TreeFunction, list[Value]]:
+    """A function with those values that it closes over as extra arguments that are `wanted`."""
+    flat = FlatFunction(transform, fun, example_args)
+    in_tree = flat.args_tree
+    jaxpr = flat.stage()
+    out_tree = flat.out_tree
+    values = [c for c in jaxpr.consts if wanted(c)]
+    fixed = [None if wanted(c) else c for c in jaxpr.consts]
+    program = jaxpr.without_consts()
+    count = len(example_args)
+
+    @located
+    def converted(*args_and_values: PyTree) -> PyTree:
+        args, values = args_and_values[:count], args_and_values[count:]
+        leaves, tree = tree_flatten(args)
+        if tree != in_tree:
+            raise TypeError(
+                f"{transform}: converted for arguments of structure {in_tree}; got {tree}"
+            )
+        consts = fill_list(fixed, map(as_value, values))
+        return out_tree.unflatten(run(program, [*consts, *map(as_value, leaves)], current.trace))
+
+    return converted, values
