@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy
 
+import weft
+
 SECTIONS = ("Args", "Returns", "Raises", "Attributes", "Usual causes", "Cures", "Example", "Source")
 SECTION = re.compile(rf"^({'|'.join(SECTIONS)})s?::? *(.*)$", re.DOTALL)
 DIFFERENCES = pathlib.Path(__file__).parents[1] / "differences.md"
@@ -72,7 +74,8 @@ def entry(namespace: str, name: str, value: Any, differences: dict[str, list[str
         text = "" if shown else rendered(own_doc(value))
         parts += [f"```text\n{namespace}.{name}{shown}\n```", text]
     if inspect.isclass(value):
-        parts.append("\n".join(members(value)))
+        made = type(weft.numpy.zeros(())) if value is weft.Array else value
+        parts.append("\n".join(members(made)))
     said = differences.get(f"{namespace}.{name}", []) + missing_parameters(namespace, name, value)
     if said:
         parts.append("**Differs**\n\n" + "\n".join(f"- {line}" for line in said))
