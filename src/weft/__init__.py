@@ -59,7 +59,6 @@ if TYPE_CHECKING:
         typing,
         util,
     )
-    from .core.array import Array  # its base class at run time, to which tracers belong too
     from .core.interface import typeof
     from .numpy.einsums import einsum
     from .numpy.products import tensordot
@@ -124,6 +123,7 @@ if TYPE_CHECKING:
         tree_transpose,
         tree_unflatten,
     )
+    from .typing import Array
 
 __version__ = "0.1.0"
 

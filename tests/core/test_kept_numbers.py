@@ -13,6 +13,8 @@ from weft.core.array import as_value, is_kept, own
 NUMBERS = [3, 2.5, True, 1.5 - 2j, -0.0]
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
+
 same = weft.jit(lambda y: y, donate_argnums=0)
 next_and_same = weft.jit(lambda y: (y + 1, y), donate_argnums=0)
 following = weft.jit(lambda y: y + 1, donate_argnums=0)

@@ -1,8 +1,8 @@
 """Programs on the devices that run them: compiled at first use, arrays in, arrays out.
 
 A program for several devices is about whole arrays. XLA's partitioner makes the executable that
-each device runs on its parts, from the divisions of arrays that are stated; it chooses the
-others. Knows arrays and executables; knows nothing of transformations.
+each device runs, from the divisions of arrays that are stated; it chooses the others. Knows arrays
+and executables; knows nothing of transformations.
 """
 
 import functools
@@ -148,10 +148,9 @@ class Loaded:
 def compile_program(
     program: Program, target: Target, write: Callable[[], tuple[str, Module]]
 ) -> Executable:
-    """The executable, compiled or loaded; the time is logged if a switch asks for that.
+    """The executable, compiled or loaded, of the text and the module that `write` returns.
 
-    Args:
-      write: returns the text, and its module.
+    The time is logged if a switch asks for that.
     """
     if "jaxpr" in thread.debug:
         tell(f"{program.name}:\n{program.stripped}")
@@ -597,6 +596,5 @@ def constrained(x: Array, sharding: NamedSharding) -> Array:
     """An array as a sharding constraint says: see `primitives/placement.py`."""
     if not sharding.is_open:
         return commit(x, sharding)
-    if x.type.placement.group is group_of(sharding.devices):
-        return reshard(x, sharding)
-    return commit(x, sharding.closed())
+    there = x.type.placement.group is group_of(sharding.devices)
+    return reshard(x, sharding) if there else commit(x, sharding.closed())

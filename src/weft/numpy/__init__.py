@@ -138,6 +138,7 @@ if TYPE_CHECKING:
         true_divide,
     )
     from .files import load, save, savez
+    from .flat_indices import ravel_multi_index, unravel_index
     from .functional import (
         apply_along_axis,
         apply_over_axes,
@@ -377,18 +378,7 @@ if TYPE_CHECKING:
         histogramdd,
         interp,
     )
-    from .taking import (
-        choose,
-        compress,
-        extract,
-        place,
-        put,
-        put_along_axis,
-        ravel_multi_index,
-        take,
-        take_along_axis,
-        unravel_index,
-    )
+    from .taking import choose, compress, extract, place, put, put_along_axis, take, take_along_axis
     from .transcendental import (
         acos,
         acosh,
@@ -1007,6 +997,10 @@ __getattr__, __dir__ = exports(
             "save",
             "savez",
         ),
+        "flat_indices": (
+            "ravel_multi_index",
+            "unravel_index",
+        ),
         "functional": (
             "apply_along_axis",
             "apply_over_axes",
@@ -1279,10 +1273,8 @@ __getattr__, __dir__ = exports(
             "place",
             "put",
             "put_along_axis",
-            "ravel_multi_index",
             "take",
             "take_along_axis",
-            "unravel_index",
         ),
         "transcendental": (
             "acos",

@@ -1,7 +1,6 @@
 """Functions that read, or change, elements named by arrays of indices or masks."""
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ from .. import dtypes, errors
 from ..core.array import Array, as_value, literal
 from ..core.source import located
 from ..core.trace import current
-from ..core.value import Value
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
-from ..primitives.arithmetic import mul, rem, sub
+from ..primitives.arithmetic import rem, sub
 from ..primitives.comparison import lt
 from ..primitives.cumulative import cumsum
 from ..primitives.dimension_numbers import (
@@ -24,10 +22,10 @@ from ..primitives.dimension_numbers import (
 from ..primitives.indexing import gather, scatter
 from ..primitives.selection import clamp, select_n, where
 from ..primitives.structural import add, convert_element_type, reshape, widen
-from ..typing import ArrayLike, Axis, Shape
-from .axes import one_axis, shape_tuple
+from ..typing import ArrayLike, Axis
+from .axes import one_axis
 from .index_arrays import known_places, run_time_places
-from .indexing import coordinates, getitem, nonzero
+from .indexing import getitem, nonzero
 from .plans import hosts_of
 from .promotion import cast, no_out, noted, promote_values, value
 from .reductions import truth
@@ -40,10 +38,8 @@ __all__ = [
     "place",
     "put",
     "put_along_axis",
-    "ravel_multi_index",
     "take",
     "take_along_axis",
-    "unravel_index",
 ]
 
 _base = current.base
@@ -502,7 +498,7 @@ def choose(
     )
     if not arrays:
         raise ValueError("choose: expected at least one array to choose from")
-    which = _indices_in("choose", which, len(arrays), mode)
+    which = indices_in("choose", which, len(arrays), mode)
     cases = promote_values("choose", *arrays)
     if len(cases) == 1:
         shape = joint_shape("choose", [which.shape, cases[0].shape])
@@ -510,7 +506,7 @@ def choose(
     return select_n(convert_element_type(which, dtype=dtypes.int32), *cases)  # type: ignore[no-any-return]
 
 
-def _indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
+def indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
     """Indices below `n`, by one of NumPy's modes."""
     if mode == "raise":
         known = indices.concrete()
@@ -527,86 +523,3 @@ def _indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
         zero, last = literal(0, indices.dtype), literal(n - 1, indices.dtype)
         return clamp(zero, indices, last)
     raise ValueError(f"{name}: mode must be 'raise', 'clip' or 'wrap'; got {mode!r}")
-
-
-# --- places in row-major order ---
-
-
-@located
-def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
-    """The index along each axis for places in row-major order.
-
-    Args:
-      indices: integers; negative ones count from the end. Out of range is the nearest place.
-      shape: of the array that they are places in; it may be traced.
-    Returns: an integer array for each axis.
-    Example:
-      >>> [i.tolist() for i in np.unravel_index(np.array([5, 11]), (3, 4))]
-      [[1, 2], [1, 3]]
-    """
-    i = integers("unravel_index", indices)
-    sides: Any = shape if isinstance(shape, (tuple, list)) else (shape,)
-    if any(isinstance(n, Value) and n.concrete() is None for n in sides):
-        return _unravelled(i, sides[0] if len(sides) == 1 and sides[0].ndim else sides)
-    lengths = shape_tuple("unravel_index", shape)
-    if i.ndim and i.size and not lengths:
-        raise ValueError(f"unravel_index: an array without axes has no places; got {i.aval}")
-    if dtypes.bit_width(i.dtype) < 32:
-        i = convert_element_type(i, dtype=dtypes.default_int())
-    total = math.prod(lengths)
-    i = run_time_places(total, i, True)
-    last = literal(max(total - 1, 0), i.dtype)
-    return tuple(coordinates(clamp(literal(0, i.dtype), i, last), lengths))
-
-
-def _unravelled(places: Any, shape: Iterable[Any]) -> tuple[Array, ...]:
-    """As `unravel_index`, for lengths that are known at run time only."""
-    whole = dtypes.default_int()
-    places = cast(places, dtypes.promote_types(places.dtype, whole))
-    lengths = [cast(integers("unravel_index", n, "shape"), places.dtype) for n in shape]
-    zero, total = literal(0, places.dtype), literal(1, places.dtype)
-    for n in lengths:
-        total = mul(total, n)
-    places = where(lt(places, zero), add(places, total), places)
-    places = clamp(zero, places, sub(total, literal(1, places.dtype)))
-    return tuple(coordinates(places, lengths))
-
-
-@located
-def ravel_multi_index(
-    multi_index: Sequence[ArrayLike],
-    dims: Sequence[int],
-    mode: str | Sequence[str] = "raise",
-    order: str = "C",
-) -> Array:
-    """Places in row-major order for an index along each axis.
-
-    Args:
-      multi_index: integer arrays, one for each axis.
-      dims: the shape of the array that they are places in.
-      mode: out of range, "raise" an error (the indices must be known), "clip" or "wrap"; or one for
-        each axis.
-      order: "C", or "F" for column-major places.
-    Returns: integer array.
-    Raises: ValueError: an index is out of range.
-    Example:
-      >>> np.ravel_multi_index((np.array([1, 2]), np.array([3, 0])), (3, 4)).tolist()
-      [7, 8]
-    """
-    name = "ravel_multi_index"
-    lengths = shape_tuple(name, tuple(dims))
-    if len(multi_index) != len(lengths):
-        got = len(multi_index)
-        raise errors.ShapeError(f"{name}: {lengths} needs {len(lengths)} arrays; got {got}")
-    modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
-    if order not in ("C", "F"):
-        raise ValueError(f"{name}: order must be 'C' or 'F'; got {order!r}")
-    columns = [
-        _indices_in(name, convert_element_type(integers(name, i), dtype=dtypes.default_int()), n, m)
-        for i, n, m in zip(multi_index, lengths, modes, strict=True)
-    ]
-    pairs = list(zip(columns, lengths, strict=True))
-    total: Any = literal(0, dtypes.default_int())
-    for column, n in pairs if order == "C" else pairs[::-1]:
-        total = add(total * n, column)
-    return total  # type: ignore[no-any-return]

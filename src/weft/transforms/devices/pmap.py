@@ -201,7 +201,7 @@ class PmapEntry(Entry):
         ]
         self.check_repeated(call, Axis(size, name))
         self.mesh = None if self.depth else self.mesh_for(call.size)
-        self.donated = call.donated
+        self.donated = tuple(call.donated)
         self.is_simple = self.processes == 1
         self._program: Program | None = None
 
