@@ -337,7 +337,7 @@ def test_limits_of_what_has_a_dtype(x):
     assert (found.bits, float(found.eps)) == (32, float(np.finfo(np.float32).eps))
     assert dtypes.iinfo(weft.numpy.arange(2, dtype="int8")).max == 127
     assert dtypes.iinfo(3).max == 2**31 - 1
-    with pytest.raises(ValueError, match="int32 is not floating-point; use iinfo"):
+    with pytest.raises(ValueError, match="int32 is not floating-point\n  fix: use iinfo"):
         dtypes.finfo(weft.numpy.arange(2))
     with pytest.raises(ValueError, match="float32 is not an integer type; use finfo"):
         dtypes.iinfo(weft.numpy.ones(2))

@@ -14,7 +14,7 @@ from enum import Enum
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from weft import tree_code, tree_flatten, tree_util, treedef
+from weft import tree_code, tree_flattening, tree_util, treedef
 from weft.tree_paths import shown
 from weft.tree_util import (
     DictKey,
@@ -328,7 +328,7 @@ def test_plain_structures_are_interned():
 
 def test_interning_is_bounded_and_equality_does_not_need_it(monkeypatch):
     monkeypatch.setattr(treedef, "MOST_INTERNED", 4)
-    monkeypatch.setattr(tree_flatten, "MOST_INTERNED", 4)
+    monkeypatch.setattr(tree_flattening, "MOST_INTERNED", 4)
     made = {i: tree_structure(([1], *[{f"bounded {i}": i}] * i)) for i in range(50)}
     for i, old in made.items():
         new = tree_structure(([1], *[{f"bounded {i}": i}] * i))

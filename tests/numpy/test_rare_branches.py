@@ -150,6 +150,6 @@ def test_a_dtype_that_is_asked_for_is_no_weak_one(name):
 
 @pytest.mark.parametrize("name", ["zeros", "arange", "asarray"])
 def test_the_warning_of_a_truncated_dtype_is_for_the_line_that_asks(name):
-    with pytest.warns(UserWarning, match="truncated to float32") as caught:
+    with pytest.warns(UserWarning, match="Explicitly requested dtype float64") as caught:
         getattr(np, name)(3, dtype="float64")
     assert [w.filename for w in caught] == [__file__]

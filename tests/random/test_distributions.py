@@ -220,7 +220,7 @@ def test_dtypes_and_shapes():
     assert random.rademacher(key, (2,), "float32").dtype.name == "float32"
     assert random.bernoulli(key, np.float16(0.5), (2,)).dtype.name == "bool"
     assert not random.uniform(key).weak_type
-    with pytest.warns(UserWarning, match="uniform: dtype float64"):
+    with pytest.warns(UserWarning, match="Explicitly requested dtype float64.*uniform"):
         assert random.uniform(key, (), "float64").dtype.name == "float32"
 
 

@@ -72,7 +72,7 @@ def test_return_shape():
     jaxpr, shape = weft.make_jaxpr(lambda x: {"y": x * 2}, return_shape=True)(f32([1.0]))
     assert shape == {"y": weft.ShapeDtypeStruct((1,), np.float32)}
     assert len(jaxpr.eqns) == 1
-    assert jaxpr.jaxpr is jaxpr
+    assert jaxpr.jaxpr.eqns[0].primitive is jaxpr.equations[0].primitive
 
 
 def test_static_arguments_keywords_and_structs():
@@ -102,7 +102,7 @@ def test_of_derivatives():
 
 def test_the_function_is_not_run_on_values():
     def f(x):
-        assert not isinstance(x, weft.Array)
+        assert isinstance(x, weft.core.Tracer)
         return x
 
     weft.make_jaxpr(f)(f32(1.0))

@@ -35,13 +35,17 @@ _base = current.base
 def whole(argument: Any) -> None:
     """Raises TypeError for an argument that is neither an integer nor a tuple of integers.
 
-    Keys are compared by value, and 1 == 1.0: a look-up may find the plan of axis 1 for axis 1.0,
-    which is an error. `math.gcd` takes integers only, at C's speed (50 ns for a pair).
+    Keys are compared by value, and 1 == 1.0 == True: a look-up may find the plan of axis 1 for axis
+    1.0, which is an error. `math.gcd` takes integers and booleans only, at C's speed.
     """
     if argument.__class__ is tuple:
         gcd(*argument)
+        boolean = bool in map(type, argument)
     else:
         index(argument)
+        boolean = argument.__class__ is bool
+    if boolean:
+        raise TypeError
 
 
 def computing() -> bool:

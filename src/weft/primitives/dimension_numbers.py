@@ -104,7 +104,7 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic
     """
     if mode is not FILL_OR_DROP:
         return None
-    if dtype.kind == "V":  # keys, as an aval or NumPy has them
+    if dtype is KEY or dtype == KEY.host:  # as an aval or NumPy has them
         if value is not None:
             raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
         return highest(KEY.stored).view(KEY.host)  # type: ignore[no-any-return]

@@ -252,6 +252,7 @@ def test_donated_and_unused_or_returned_as_it_is():
     assert y.is_deleted()
 
 
+@pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
 def test_donating_one_array_twice_is_refused():
     f = weft.jit(lambda x, y: x + y, donate_argnums=(0, 1))
     x = f32(np.ones(4))
