@@ -339,7 +339,7 @@ def test_limits_of_what_has_a_dtype(x):
     assert dtypes.iinfo(3).max == 2**31 - 1
     with pytest.raises(ValueError, match="int32 is not floating-point\n  fix: use iinfo"):
         dtypes.finfo(weft.numpy.arange(2))
-    with pytest.raises(ValueError, match="float32 is not an integer type; use finfo"):
+    with pytest.raises(ValueError, match="float32 is not an integer type\n  fix: use finfo"):
         dtypes.iinfo(weft.numpy.ones(2))
 
 

@@ -334,7 +334,7 @@ def test_interning_is_bounded_and_equality_does_not_need_it(monkeypatch):
         new = tree_structure(([1], *[{f"bounded {i}": i}] * i))
         assert new == old
         assert hash(new) == hash(old)
-    assert len(tree_flatten._PLANS) <= 8
+    assert len(tree_flattening._PLANS) <= 8
 
 
 def test_custom_data_are_not_kept_alive():

@@ -146,8 +146,12 @@ def rearranged(
             if known is not argument:  # as `whole`, without the call
                 if argument.__class__ is tuple:
                     gcd(*argument)
+                    boolean = bool in map(type, argument)
                 else:
                     index(argument)
+                    boolean = argument.__class__ is bool
+                if boolean:
+                    return planning(a, argument)
         except (AttributeError, KeyError, TypeError):
             return planning(a, argument)
         trace = current.trace
