@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import types
 import weakref
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import weft
 from weft import lax
 from weft.core.array import as_value
+from weft.lax.bodies import BodyFunction
 from weft.primitives.comparison import gt
 from weft.primitives.transcendental import cos, sin
 
@@ -209,19 +211,11 @@ def test_disable_jit_runs_one_branch_in_python():
 # --- functions that come again ---
 
 
-def counted(traces):
-    """Calls of control flow with the same functions each time, which note when they are traced."""
-
-    def noted(f):
-        def body(*args):
-            traces.append("traced")
-            return f(*args)
-
-        return body
-
-    up, add = noted(lambda x: x + 1), noted(lambda c, x: (c + x, c))
-    down, below = noted(lambda x: x - 1), noted(lambda x: x < 3)
-    step = noted(lambda i, x: x + i)
+def calls_again():
+    """Calls of control flow with the same functions each time."""
+    up, add = lambda x: x + 1, lambda c, x: (c + x, c)
+    down, below = lambda x: x - 1, lambda x: x < 3
+    step = lambda i, x: x + i  # noqa: E731
     return {
         "while_loop": (lambda x: lax.while_loop(below, up, x), 2, 3),
         "scan": (lambda x: lax.scan(add, x, np.arange(3))[0], 1, 3),
@@ -234,10 +228,22 @@ def counted(traces):
     }
 
 
-@pytest.mark.parametrize("name", counted([]))
-def test_the_same_functions_are_traced_once(name):
-    traces = []
-    call, count, expected = counted(traces)[name]
+@pytest.fixture
+def traces(monkeypatch):
+    """A list that grows whenever a function of control flow is traced."""
+    noted, stage = [], BodyFunction.stage
+
+    def staged(self, *args, **kwargs):
+        noted.append(self.function)
+        return stage(self, *args, **kwargs)
+
+    monkeypatch.setattr(BodyFunction, "stage", staged)
+    return noted
+
+
+@pytest.mark.parametrize("name", calls_again())
+def test_the_same_functions_are_traced_once(name, traces):
+    call, count, expected = calls_again()[name]
     for _ in range(3):
         assert int(call(0)) == expected
     assert len(traces) == count
@@ -264,7 +270,15 @@ def test_what_a_function_closes_over_may_change(monkeypatch):
     number, array, table, holder = 1.0, weft.numpy.float32(1.0), {"w": 1.0}, type("H", (), {})()
     host = np.ones((), f32)
     holder.w = weft.numpy.float32(1.0)
+    flags, count, module = {"n": 1}, 0, types.ModuleType("settings")
+    module.w = 1.0
     helper = lambda x: x * number  # noqa: E731
+
+    def counting(_, x):
+        nonlocal count
+        count += 1
+        return x * number
+
     bodies = {
         "number": lambda _, x: x * number,
         "array": lambda _, x: x * array,
@@ -273,10 +287,15 @@ def test_what_a_function_closes_over_may_change(monkeypatch):
         "helper": lambda _, x: helper(x),
         "global": lambda _, x: x * SCALE,
         "NumPy": lambda _, x: x * host,
+        "an integer in a table": lambda _, x: x * flags["n"],
+        "a module": lambda _, x: x * module.w,
+        "a method": lambda _, x: x * flags.get("n"),
+        "a variable that it assigns": counting,
     }
     run = lambda: {k: float(lax.fori_loop(0, 1, b, 1.0)) for k, b in bodies.items()}  # noqa: E731
     assert run() == dict.fromkeys(bodies, 1.0)
     number, array, table["w"], holder.w = 2.0, array * 2, 2.0, holder.w * 2
+    flags["n"], module.w = 2, 2.0
     host *= 2
     monkeypatch.setitem(globals(), "SCALE", 2.0)
     assert run() == dict.fromkeys(bodies, 2.0)

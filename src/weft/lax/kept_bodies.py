@@ -2,37 +2,29 @@
 
 Control flow outside `jit` would trace its functions anew at every call. A function's program is
 used again for arguments of the same types under the same switches, as long as the function closes
-over the same things. What those are is looked up each time, some levels deep: variables of
-enclosing functions and of modules, arrays and floats in containers and objects. What can change
-without a trace of it (NumPy arrays, callables that aren't plain functions) is never kept. Counters
-don't count: variables that the function itself assigns, integers and strings in containers.
+over the same things: numbers, strings, arrays of weft, functions that close over such things, and
+what is weft's or NumPy's own. All variables of enclosing functions and of the module are looked up
+each time. A function that closes over anything else (a list, a dictionary, an object, a NumPy
+array) is traced each time, since that may have changed.
 
 Knows functions of Python; knows nothing of control flow.
 """
 
-import dis
 import threading
 import weakref
 from collections.abc import Callable, Hashable
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..core.array import Tracer
-from ..core.source import HERE
 from ..core.value import Value
 
 _MOST_KEPT = 16  # programs of one function
 _MOST_SEEN = 256  # things that a function closes over
-_DEPTH = 4
 _ATTRIBUTE = "__weft_bodies__"
-_PLAIN = (
-    Value, ModuleType, BuiltinFunctionType, type, str, bytes, int, float, complex, np.generic,
-    np.dtype, type(None), np.ufunc,
-)  # fmt: skip
-
-_UNCOUNTED = (int, str, type(None), Tracer)  # in containers: counters and logs of traces
+_FIXED = (Value, str, bytes, int, float, complex, np.generic, np.dtype, np.ufunc, type(None))
+_LIBRARIES = ("weft", "numpy", "math", "operator", "builtins")  # what they define stays as it is
 
 
 class Kept:
@@ -48,7 +40,7 @@ class Kept:
         self.programs: dict[Hashable, tuple[list[Any], Any]] = {}
 
     def __reduce__(self) -> Any:
-        return Kept, (look,)  # nobody's: a function is pickled without its programs
+        return Kept, (names_in,)  # nobody's: a function is pickled without its programs
 
 
 _making = threading.RLock()
@@ -95,68 +87,59 @@ def same_things(now: list[Any], then: list[Any]) -> bool:
 
 
 def closed_over_by(function: FunctionType) -> list[Any] | None:
-    """All that a function closes over, some levels deep; `None` if that can't be told."""
-    found: list[Any] = []
-    return found if look(function, found, _DEPTH) else None
+    """All that a function closes over, at any depth; `None` if that may change unnoticed."""
+    found: list[Any] = variables_of(function)
+    for x in found:  # which grows
+        if isinstance(x, _FIXED) or is_of_library(x):
+            continue
+        if x.__class__ is FunctionType:
+            inside = variables_of(x)
+        elif x.__class__ is tuple:
+            inside = [*x]
+        else:
+            return None
+        seen = {*map(id, found)}
+        found += [y for y in inside if id(y) not in seen]
+        if len(found) > _MOST_SEEN:
+            return None
+    return found
 
 
-def look(x: Any, found: list[Any], depth: int) -> bool:
-    """Adds what is in a thing to a list; False if it may change without a trace of it."""
-    if isinstance(x, np.ndarray) or len(found) > _MOST_SEEN:
-        return False
-    if isinstance(x, _PLAIN) or depth == 0:
-        return True
-    inside: list[Any]
-    if x.__class__ is FunctionType:
-        if x.__code__.co_filename.startswith(HERE):
-            return True
-        inside = of_function(x)
-    elif isinstance(x, (tuple, list, set, frozenset)):
-        inside = [y for y in x if not isinstance(y, _UNCOUNTED)]
+def is_of_library(x: Any) -> bool:
+    """True for modules, classes and functions of weft, of NumPy, and of the language."""
+    if isinstance(x, ModuleType):
+        name = x.__name__
+    elif isinstance(x, (type, FunctionType)):
+        name = x.__module__ or ""
+    elif isinstance(x, BuiltinFunctionType) and isinstance(x.__self__, ModuleType):  # no method
+        name = x.__self__.__name__
     else:
-        items = x if isinstance(x, dict) else getattr(x, "__dict__", {})
-        inside = [y for y in items.values() if not isinstance(y, _UNCOUNTED)]
-    if len(found) + len(inside) > _MOST_SEEN:
         return False
-    found += inside
-    return all(look(y, found, depth - 1) for y in inside)
+    return name.partition(".")[0] in _LIBRARIES
 
 
-def of_function(function: FunctionType) -> list[Any]:
-    """The variables that a function refers to, of functions around it and of its module."""
-    code = function.__code__
-    names, assigned = names_in(code)
-    inside: list[Any] = [function.__defaults__, function.__kwdefaults__]
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        if name not in assigned:
-            try:
-                inside.append(cell.cell_contents)
-            except ValueError:  # not assigned yet
-                inside.append(CellType)
+def variables_of(function: FunctionType) -> list[Any]:
+    """What the variables hold that a function refers to, of functions around it and its module."""
+    inside: list[Any] = [function.__defaults__, *(function.__kwdefaults__ or {}).values()]
+    for cell in function.__closure__ or ():
+        try:
+            inside.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            inside.append(None)
     known = function.__globals__
-    inside += [known[name] for name in names if name in known]
-    return inside
+    return inside + [known[name] for name in names_in(function.__code__) if name in known]
 
 
-Names = tuple[tuple[str, ...], frozenset[str]]
-_names: "weakref.WeakKeyDictionary[CodeType, Names]" = weakref.WeakKeyDictionary()
+_names: "weakref.WeakKeyDictionary[CodeType, tuple[str, ...]]" = weakref.WeakKeyDictionary()
 
 
-def names_in(code: CodeType) -> Names:
-    """The names that a function's code, and that of functions in it, may look up in the module; and
-    those that it assigns, in the module or in functions around it."""
+def names_in(code: CodeType) -> tuple[str, ...]:
+    """The names that a function's code, and that of functions in it, may look up in the module."""
     known = _names.get(code)
     if known is None:
         names = dict.fromkeys(code.co_names)
-        assigned = {i.argval for i in dis.get_instructions(code) if i.opname in _ASSIGNMENTS}
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                inner, inner_assigned = names_in(constant)
-                names.update(dict.fromkeys(inner))
-                assigned |= inner_assigned
-        known = tuple([n for n in names if n not in assigned]), frozenset(assigned)
-        _names[code] = known
+                names.update(dict.fromkeys(names_in(constant)))
+        known = _names[code] = tuple(names)
     return known
-
-
-_ASSIGNMENTS = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
