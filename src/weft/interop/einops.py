@@ -19,7 +19,7 @@ __all__ = ["Backend"]
 
 
 class Backend(AbstractBackend):
-    """What einops asks of a library of arrays.
+    """The operations that einops asks of a library of arrays.
 
     Example:
       >>> import einops, weft.interop.einops

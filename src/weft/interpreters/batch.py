@@ -267,7 +267,7 @@ def holds(x: Any, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bo
 
 
 def contents(cell: CellType) -> tuple[Any, ...]:
-    """What a cell of a closure holds, if it was assigned."""
+    """The content of a cell of a closure, if it was assigned."""
     try:
         return (cell.cell_contents,)
     except ValueError:

@@ -56,7 +56,7 @@ def kept_on(function: FunctionType) -> Kept:
 
 
 def kept_bodies(function: Any, key: Hashable, make: Callable[[], Any], keeps: Any) -> Any:
-    """What `make` traces of a function, or traced before under the key.
+    """The program that `make` traces of a function, or one that it traced before under the key.
 
     Args:
       keeps: called with what was made; False if that can't be kept.
@@ -119,7 +119,7 @@ def is_of_library(x: Any) -> bool:
 
 
 def variables_of(function: FunctionType) -> list[Any]:
-    """What the variables hold that a function refers to, of functions around it and its module."""
+    """The values of the variables of enclosing functions and of its module that a function uses."""
     inside: list[Any] = [function.__defaults__, *(function.__kwdefaults__ or {}).values()]
     for cell in function.__closure__ or ():
         try:

@@ -228,7 +228,7 @@ def array_of(name: str, items: Any) -> Any:
 
 
 def leaves_of(items: Any) -> Iterator[Any]:
-    """What nested lists have in them."""
+    """The leaves of nested lists."""
     for item in items:
         if isinstance(item, (list, tuple)):
             yield from leaves_of(item)

@@ -168,7 +168,7 @@ def checks_before(
     params: dict[str, Any],
     errors: frozenset[Kind],
 ) -> list[Check]:
-    """What the operands of an operation say, of the enabled kinds."""
+    """The checks of the enabled kinds that the operands of an operation are enough for."""
     kind, rule = OPERAND_RULES.get(primitive, (None, None))
     if rule is None or kind not in errors:
         return []

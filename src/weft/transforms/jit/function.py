@@ -222,8 +222,11 @@ class JittedFunction:
         self.is_simple = options.is_simple
 
     def call(self) -> Any:
-        """What users get. It refers to this object, and not the reverse: so all that the function
-        closes over is freed with it at once."""
+        """The function that users call.
+
+        It refers to this object, and not the reverse: so all that the function closes over is freed
+        with it at once.
+        """
         hot, general = self.programs.hot, located(self.general)
         call: Any = dispatcher(self.function, hot, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
