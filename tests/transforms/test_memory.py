@@ -314,7 +314,8 @@ def test_programs_die_with_the_code_of_their_function():
     """Loops outside jit are found again as long as there is the code that says them."""
 
     def programs():
-        gc.collect()
+        for _ in range(4):  # what dies with a function may hold another one
+            gc.collect()
         return sum(type(o) is Jaxpr for o in gc.get_objects())
 
     source = "def body(c, s):\n    return c * {0}.0 + s, c"
@@ -328,7 +329,7 @@ def test_programs_die_with_the_code_of_their_function():
     some(3)
     before = programs()
     some(20)
-    assert programs() < before + 10  # what other tests left goes when it likes
+    assert programs() <= before
 
 
 # --- compiled once, though it is said again ---
