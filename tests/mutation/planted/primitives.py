@@ -6,7 +6,7 @@ EDGES = "tests/primitives/test_large_and_edges.py"
 
 MUTANTS = (
     Mutant(
-        "P03", "a long sum drops the rest after whole rows", "primitives/structural.py",
+        "P03", "a long sum drops the rest after whole rows", "primitives/one_thread.py",
         "        return total + flat[whole:].dot(rest)\n",
         "        return total\n",
         f"{EDGES} -k long_array",
