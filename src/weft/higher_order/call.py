@@ -87,9 +87,10 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Der
 
 
 @call.transpose
-def _(
+def transpose_call(
     cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **options: Any
 ) -> list[Value | None]:
+    """Cotangents of the arguments, by a call of the transposed program."""
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
     transposed, there = transpose_jaxpr(jaxpr, linear, known)

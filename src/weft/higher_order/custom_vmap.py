@@ -27,13 +27,10 @@ from ..programs.transform import (
     batch_partly,
     jvp_jaxpr,
     linearize_jaxpr,
-    nonzero,
-    not_linear,
-    transpose_jaxpr,
 )
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
-from .call import call_jaxpr, wrapped
+from .call import call_jaxpr, transpose_call, wrapped
 
 custom_vmap_call = HigherOrder(
     "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own."
@@ -187,7 +184,4 @@ def _(
 def _(
     cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: Any
 ) -> list[Value | None]:
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    transposed, there = transpose_jaxpr(jaxpr, linear, known)
-    return scatter_list(call_jaxpr(transposed, [*not_linear(args), *nonzero(cts)]), there)
+    return transpose_call(cts, *args, jaxpr=jaxpr)
