@@ -4,8 +4,11 @@
 #   make test WHOLE=1      all combinations of parameters; SEED=7 samples others than SEED=0
 #   make check             what CI and a review expect: lint, types, tests
 #   make test-newest       the engine's tests on the newest Python here and the newest jaxlib
+#   make test-ecosystem    programs of optax, chex, flax, equinox and haiku, with weft for their jax
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
+#   make accuracy          measure the error of every elementwise function: docs/accuracy.md
 #   make exports           write the __init__ files of lax, numpy and random from their modules
+#   make names             which of JAX's names weft hasn't, and why
 #   make docs              HTML pages in build/docs
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -22,7 +25,8 @@ works = $(1) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	if $(call works,$$p); then command -v $$p; break; fi; done)
 
-.PHONY: help demo test test-newest bench lint format exports types docs check clean
+.PHONY: help demo test test-newest test-ecosystem bench accuracy lint format exports names types \
+	docs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -41,9 +45,22 @@ test: .venv/.test
 test-newest:
 	$(PYTHON) tests/newest.py -n $(JOBS) -q $(if $(k),-k "$(k)")
 
+# The libraries of 2024 and those of today side by side. Their own plugins for pytest stay out: they
+# would be imported before there is a jax.
+test-ecosystem: .venv-ecosystem/.ready
+	run() { PYTHONPATH=.venv-ecosystem/$$1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \
+		WEFT_CACHE_DIR=$(CURDIR)/.venv-ecosystem/programs \
+		.venv-ecosystem/bin/python -m pytest -q -p pytest_timeout --era=$$1 \
+		-c tests/ecosystem/pytest.ini tests/ecosystem/compare.py $(if $(k),-k "$(k)"); }; \
+	status=0; run 2024 >.venv-ecosystem/2024.log 2>&1 & run today || status=$$?; \
+	wait $$! || status=$$?; cat .venv-ecosystem/2024.log; exit $$status
+
 # The peers' environments (.venv-jax, .venv-torch) are made on demand, of pyproject.toml's extras.
 bench: .venv/.base
 	.venv/bin/python benchmarks/run.py --peers $(PEERS) $(if $(QUICK),--quick) $(subst $(comma), ,$(ONLY))
+
+accuracy: .venv/.test
+	.venv/bin/python benchmarks/accuracy.py
 
 lint: .venv/.lint
 	.venv/bin/ruff check src tests examples benchmarks
@@ -57,6 +74,9 @@ format: .venv/.lint
 exports: .venv/bin/python
 	.venv/bin/python tests/structure/exports.py
 
+names: .venv/.base
+	.venv/bin/python tests/names/compare.py
+
 types: .venv/.lint
 	.venv/bin/mypy
 
@@ -69,6 +89,17 @@ check: lint types test
 clean:
 	rm -rf .venv .venv-* build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Libraries that need jax: without what they need, so that no jax can be imported there.
+needs = tests/ecosystem/requirements
+.venv-ecosystem/.ready: pyproject.toml $(wildcard $(needs)/*.txt)
+	@test -n "$(PYTHON)" || { echo "weft needs Python 3.11 or newer, with venv; none was found" >&2; exit 1; }
+	rm -rf .venv-ecosystem
+	$(PYTHON) -m venv .venv-ecosystem
+	.venv-ecosystem/bin/python $(PIP) -e . -r $(needs)/common.txt
+	for era in 2024 today; do .venv-ecosystem/bin/python $(PIP) --no-deps \
+		--target .venv-ecosystem/$$era -r $(needs)/libraries_$$era.txt; done
+	touch $@
 
 # Environments. A stamp says which extras are in one; a changed pyproject.toml installs again.
 .venv/bin/python:

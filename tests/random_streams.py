@@ -1,8 +1,9 @@
 """What the recorded streams consist of: calls of a module like `weft.random`, by label.
 
 `python tests/random_streams.py MODULE classic.npz` records another library's streams with the
-switches that its environment sets. The files in `random/data/` came from version 0.10.2 of the
-library that the seeds describe, with the partitionable streams off (classic) and on.
+switches that its environment sets; a third argument names another table (`64`, `newer`). The files
+in `random/data/` came from version 0.10.2 of the library that the seeds describe, with the
+partitionable streams off (classic) and on.
 """
 
 import sys
@@ -106,6 +107,39 @@ COUNTS = {
     "poisson, large": lambda r, k: r.poisson(k, 30.0, (20,)),
     "poisson with an array": lambda r, k: r.poisson(k, f32(0, 0.5, 5, 50, 1000)),
 }
+def by(impl):
+    """Samples of another generator, of its key for 5, its children and its fold."""
+    return {
+        f"{impl}: {name}": lambda r, k, impl=impl, case=case: case(r, r.key(5, impl=impl))
+        for name, case in {
+            "split": lambda r, k: r.key_data(r.split(k, (2, 3))),
+            "split twice": lambda r, k: r.key_data(r.split(r.split(k)[1], 5)),
+            "fold_in": lambda r, k: r.key_data(r.fold_in(r.split(k)[0], 7)),
+            "bits 8": lambda r, k: r.bits(k, (3, 5), "uint8"),
+            "bits 16": lambda r, k: r.bits(k, (7,), "uint16"),
+            "bits 32": lambda r, k: r.bits(r.split(k)[1], (2, 5), "uint32"),
+            "normal": lambda r, k: r.normal(k, (9,)),
+            "randint": lambda r, k: r.randint(k, (9,), -5, 1000),
+            "permutation": lambda r, k: r.permutation(k, 7),
+        }.items()
+    }
+
+
+NEWER = {
+    "binomial": lambda r, k: r.binomial(
+        k, f32(10, 1000, 100, 5, -1, np.nan, 5), f32(0.3, 0.5, 0.9, 1, 0.5, 0.5, -1)
+    ),
+    "multinomial": lambda r, k: r.multinomial(k, f32(5, 300), f32([0.2, 0, 0.8], [1, 2, 3])),
+    "generalized_normal": lambda r, k: r.generalized_normal(k, 1.5, (9,)),
+    "ball": lambda r, k: r.ball(k, 3, 2.0, (4,)),
+    "multivariate_normal": lambda r, k: r.multivariate_normal(
+        k, f32(1, 2), f32([2, 0.5], [0.5, 1]), (3,)
+    ),
+    "orthogonal": lambda r, k: r.orthogonal(k, 3),
+    "orthogonal rows": lambda r, k: r.orthogonal(k, 2, (2,), "complex64", 3),
+    **by("rbg"),
+    **by("unsafe_rbg"),
+}
 IN_64_BITS = {
     "PRNGKey": KEYS["PRNGKey"],
     "bits": lambda r, k: r.bits(k, (5,)),
@@ -119,9 +153,14 @@ IN_64_BITS = {
 SEEDS = (0, 42)
 
 
-def record(module, path, in_64_bits=False):
+def record(module, path, table=""):
     """Writes the values of all cases."""
-    cases = IN_64_BITS if in_64_bits else {**KEYS, **BITS, **INTEGERS, **FLOATS, **COUNTS}
+    tables = {
+        "": {**KEYS, **BITS, **INTEGERS, **FLOATS, **COUNTS},
+        "64": IN_64_BITS,
+        "newer": NEWER,
+    }
+    cases = tables[table]
     values = {}
     for seed in SEEDS:
         for label, case in cases.items():
@@ -134,4 +173,4 @@ def record(module, path, in_64_bits=False):
 if __name__ == "__main__":
     import importlib
 
-    record(importlib.import_module(sys.argv[1]), sys.argv[2], "64" in sys.argv[3:])
+    record(importlib.import_module(sys.argv[1]), sys.argv[2], *sys.argv[3:])

@@ -97,9 +97,16 @@ def test_a_number_is_copied():
     assert float(wnp.asarray(21.5)) == float(kept) == 21.5
 
 
-def test_memory_of_a_gpu_is_refused():
+@pytest.mark.parametrize("place", [(2, 99), (10, 0), (4, 0)], ids=["CUDA", "ROCm", "OpenCL"])
+def test_memory_of_another_device_is_refused(place):
     with pytest.raises((BufferError, RuntimeError, ValueError)):
-        wnp.from_dlpack(Other(wnp.ones(2, "bfloat16"), (2, 0)))
+        wnp.from_dlpack(Other(wnp.ones(2, "bfloat16"), place))
+
+
+def test_types_in_capsules():
+    for dtype in ("float32", "int8", "uint32", "complex64", "bool", "bfloat16", "float8_e5m2"):
+        x = wnp.ones((2, 3)).astype(dtype)
+        assert capsules.type_in(x.__dlpack__()) == ((2, 3), x.dtype)
 
 
 def test_what_is_no_array():

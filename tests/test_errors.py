@@ -52,7 +52,7 @@ def test_tree(name, bases):
 
 
 def test_the_tree_at_the_top_of_the_file_names_every_class():
-    assert len(ALL) == 16
+    assert len(ALL) == 17
     for cls in ALL:
         assert cls.__name__ in errors.__doc__
 
@@ -94,6 +94,7 @@ RIGHT = {
     "weft.numpy.sin(x)": "return weft.numpy.sin(x)",
     "np.sum(np.where(x > 0, x, 0))": "return np.sum(np.where(x > 0, x, 0))",
     "axis=0, or axis=-1": "np.sum(np.ones(3), axis=0)",
+    "a key of its own": "y = weft.random.normal(weft.random.clone(key))",
     "return both values": "seen[:] = [np.ones(())]",
     'weft.vmap(f, axis_name="i")': "weft.vmap(f, axis_name='i')(np.arange(3.0))",
     "lax.stop_gradient(x) as its argument": "return lax.nextafter(lax.stop_gradient(x), 2.0) * x",

@@ -1,5 +1,6 @@
 """A name that a namespace hasn't: what the error says of it."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def test_what_is_there_raises_nothing_of_it():
         if there(path):
             continue
         with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
-            getattr(sys.modules[owner], name)
+            getattr(importlib.import_module(owner), name)
 
 
 @pytest.mark.parametrize(

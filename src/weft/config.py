@@ -406,6 +406,14 @@ enable_checks = Switch(
     traced=True,
     block=True,
 )
+debug_key_reuse = Switch(
+    "debug_key_reuse",
+    flag,
+    False,
+    "a typed random key that is used twice is an error that names both lines (slow)",
+    traced=True,
+    block=True,
+)
 debug_nans = Switch(
     "debug_nans",
     flag,
@@ -453,9 +461,9 @@ default_device = Switch(
 )
 default_prng_impl = Switch(
     "default_prng_impl",
-    one_of("threefry2x32"),
+    one_of("threefry2x32", "rbg", "unsafe_rbg"),
     "threefry2x32",
-    "the kind of random keys that PRNGKey and key make; there is one",
+    "the kind of random keys that PRNGKey and key make, and that raw words are taken for",
     traced=True,
 )
 enable_custom_prng = Switch(

@@ -29,7 +29,7 @@ import numpy as np
 
 from .config import thread
 from .errors import ShapeError
-from .extended_dtypes import KEY, ExtendedDType, extended, is_extended, prng_key
+from .extended_dtypes import KEYS, ExtendedDType, extended, is_extended, prng_key
 from .user_lines import noted
 
 # NumPy's dtypes are NumPy dtypes here; those of ml_dtypes are classes of scalars, as NumPy's own
@@ -78,7 +78,7 @@ _KIND: dict[Any, int] = {
     **dict.fromkeys(FLOATS, _FLOAT),
     **dict.fromkeys(COMPLEX, _COMPLEX),
     float0: _FLOAT0,
-    KEY: _EXTENDED,
+    **dict.fromkeys(KEYS, _EXTENDED),
 }
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 _SAME: dict[Any, np.dtype[Any]] = {
@@ -88,7 +88,7 @@ _SAME: dict[Any, np.dtype[Any]] = {
 
 # ---- canonical form ----
 
-_CANONICAL: tuple[dict[Any, np.dtype[Any]], dict[Any, np.dtype[Any]]] = ({KEY: KEY}, {KEY: KEY})
+_CANONICAL: tuple[dict[Any, Any], dict[Any, Any]] = ({d: d for d in KEYS}, {d: d for d in KEYS})
 
 
 def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:

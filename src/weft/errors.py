@@ -11,6 +11,7 @@ WeftError                                    any of these
 ├── TracerArrayConversionError   TypeError       … as a NumPy array
 ├── NonConcreteBooleanIndexError IndexError      … as a mask that decides a shape
 ├── UnexpectedTracerError        TypeError       a traced value is used outside its trace
+├── KeyReuseError                TypeError       a random key is used twice (see `debug_key_reuse`)
 ├── UnboundAxisError             NameError       a collective's axis name isn't in scope
 ├── MissingRuleError             NotImplementedError   an operation can't do what is asked of it
 ├── InvalidJaxprError            RuntimeError    a program is malformed (see `enable_checks`)
@@ -261,6 +262,27 @@ class UnexpectedTracerError(WeftError, TypeError):
 
         f(1.0)
         np.sin(seen[0])
+    """
+
+
+class KeyReuseError(WeftError, TypeError):
+    """A random key is used a second time. Looked for only under the switch `debug_key_reuse`.
+
+    Usual causes:
+      Two samplers are given one key, and so have the same or related numbers; a key is sampled from
+      after it was split; a loop uses a key from outside in each of its steps.
+
+    Cures:
+      * `key, subkey = random.split(key)`, and each of the two once.
+      * In a loop, `random.fold_in(key, i)`, or a key in the carry that is split in each step.
+      * `random.clone(key)` says that the same numbers are meant.
+
+    Example::
+
+        with weft.debug_key_reuse(True):
+            key = weft.random.key(0)
+            x = weft.random.normal(key)
+            y = weft.random.normal(key)  # fix: a key of its own
     """
 
 

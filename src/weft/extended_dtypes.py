@@ -1,8 +1,9 @@
-"""Extended dtypes: those that NumPy hasn't. There is one, that of keys of random numbers.
+"""Extended dtypes: those that NumPy hasn't, which are those of keys of random numbers.
 
 Knows nothing of arrays. An element of an extended dtype is stored as one of a NumPy dtype, so that
 what moves elements about works on what is stored, with the shapes that users see. In programs that
-is an unsigned integer; in NumPy's arrays on the host, bytes without a meaning, which NumPy moves,
+is an unsigned integer, or for keys of four words a complex number, the only element of XLA's with
+128 bits; in NumPy's arrays on the host, bytes without a meaning, which NumPy moves,
 and neither adds nor takes for indices.
 """
 
@@ -40,6 +41,7 @@ class ExtendedDType:
       stored: the dtype of what is in devices' memory for one element.
       host: the dtype of that in NumPy's arrays: as many bytes.
       itemsize: how many.
+      words: how many words of 32 bits.
       kind: "V", as of NumPy's dtypes without arithmetic.
     """
 
@@ -58,6 +60,11 @@ class ExtendedDType:
         """Bytes of one element."""
         return self.stored.itemsize
 
+    @property
+    def words(self) -> int:
+        """Words of 32 bits of one element."""
+        return self.stored.itemsize // 4
+
     def __repr__(self) -> str:
         return self.name
 
@@ -73,6 +80,16 @@ def _by_name(name: str) -> ExtendedDType:
 # words lie in memory, and as XLA's bitcast_convert has them.
 KEY: Any = ExtendedDType("key<fry>", prng_key, np.dtype(np.uint64))
 """The dtype of keys: `random.key(0).dtype`."""
+
+# Of four words two are the real part and two the imaginary one, of which nobody computes anything.
+RBG: Any = ExtendedDType("key<rbg>", prng_key, np.dtype(np.complex128))
+"""The dtype of keys of Philox's streams: `random.key(0, impl="rbg").dtype`."""
+
+UNSAFE_RBG: Any = ExtendedDType("key<urbg>", prng_key, np.dtype(np.complex128))
+"""The dtype of keys that Philox splits too: `random.key(0, impl="unsafe_rbg").dtype`."""
+
+KEYS: tuple[Any, ...] = (KEY, RBG, UNSAFE_RBG)
+"""The dtypes of keys."""
 
 
 def is_extended(dtype: Any) -> bool:
@@ -106,13 +123,16 @@ def host_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def readable(host: Any) -> Any:
-    """The elements of a NumPy array as devices store them: keys as integers, others as they are.
+    """The elements of a NumPy array as devices store them: keys as numbers, others as they are.
 
     Example:
       >>> readable(weft.random.key(3).host())
       array(12884901888, dtype=uint64)
     """
-    return host.view(KEY.stored) if host.dtype == KEY.host else host
+    return host.view(_STORED[host.dtype]) if host.dtype in _STORED else host
+
+
+_STORED = {dtype.host: dtype.stored for dtype in KEYS}
 
 
 def no_numbers(operation: str, got: object) -> TypeError:

@@ -6,9 +6,10 @@ only, and is loaded when somebody asks for one that isn't there.
 
 NOT_YET = {
     "weft": """
+        ad auto_pcast ds make_user_context memory ref version
         NamedSharding P Ref Shard allow_f16_reductions api_util array_garbage_collection_guard cfg
         clear_backends clear_caches copy_to_host_async core custom_batching custom_transpose
-        debug_key_reuse dtypes effects_barrier empty_ref errors explain_cache_misses export
+        dtypes effects_barrier empty_ref errors explain_cache_misses export
         ffi float0 free_ref freeze fwd_and_bwd host_count host_id host_ids image interpreters
         jacobian jax2tf_associative_scan_reductions jaxpr_debug_info legacy_prng_key lib linear_util
         live_arrays monitoring new_ref nn no_execution no_tracing numpy_dtype_promotion
@@ -18,22 +19,22 @@ NOT_YET = {
         tree_unflatten typeof typing util
     """,
     "weft.numpy": """
-        DeviceArray fft float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
-        float8_e8m0fnu frompyfunc int2 linalg poly polyfit roots ufunc uint2
+        DeviceArray float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
+        float8_e8m0fnu int1 int2 uint1 uint2
     """,
     "weft.lax": """
-        AccuracyMode DotAlgorithm DotAlgorithmPreset FftType RaggedDotDimensionNumbers
+        AccuracyMode DotAlgorithm DotAlgorithmPreset RaggedDotDimensionNumbers
         RandomAlgorithm Tolerance after_all broadcast_like composite conv_general_dilated_local
         conv_general_permutations conv_general_shape_tuple conv_shape_tuple
-        conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype fft infeed linalg mulhi
+        conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype infeed mulhi
         outfeed pcast pdot platform_dependent precv psend pvary ragged_all_to_all ragged_dot
-        ragged_dot_general rng_bit_generator rng_uniform scaled_dot select_and_gather_add
+        ragged_dot_general pbroadcast scaled_dot select_and_gather_add
         select_and_scatter select_and_scatter_add shape_as_value stack stage tie_in unstack xeinsum
     """,
+    "weft.nn": "get_scaled_dot_general_config scaled_dot_general",
+    "weft.profiler": "ProfileEvent ProfilePlane",
     "weft.random": """
-        PRNGKeyArray ball binomial chisquare f generalized_normal key_data key_dtype key_impl
-        multinomial multivariate_normal orthogonal threefry2x32_key threefry_2x32 clone KeyArray
-        default_prng_impl
+        PRNGKeyArray KeyArray default_prng_impl random_gamma_p threefry2x32_key threefry_2x32
     """,
     "weft.experimental": """
         EArray array_serialization callback checkify colocated_python compilation_cache compute_on
@@ -41,6 +42,31 @@ NOT_YET = {
         global_device_array hijax jax2tf jet key_reuse layout loops maps mesh_utils minmax mosaic
         ode optimizers pallas primal_tangent_dtype profiler random rnn roofline serialize_executable
         shard_alike sharded_jit sparse stax topologies transfer x64_context xla_metadata xmap
+    """,
+    "weft.ad_checkpoint": "Offloadable Recompute Saveable",
+    "weft.custom_derivatives": """
+        custom_vjp_primal_tree_values linear_call remat_opt_p zero_from_primal custom_jvp_call_p
+        custom_vjp_call_p
+    """,
+    "weft.debug": """
+        DebugEffect OrderedDebugEffect inspect_array_sharding log visualize_array_sharding
+        visualize_sharding
+    """,
+    "weft.dlpack": "is_supported_dtype",
+    "weft.dtypes": "TypePromotionError itemsize_bits",
+    "weft.errors": """
+        InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError JaxprTypeError
+    """,
+    "weft.export": "SymbolicScope is_symbolic_dim symbolic_args_specs symbolic_shape",
+    "weft.lax.linalg": "cholesky_update qdwh symmetric_product",
+    "weft.sharding": """
+        AbstractDevice AbstractMesh AxisType ManualAxisType auto_axes explicit_axes
+        get_abstract_mesh get_mesh make_single_device_sharding reshard set_mesh use_abstract_mesh
+    """,
+    "weft.stages": "CompilerOptions",
+    "weft.tree": "static",
+    "weft.tree_util": """
+        KeyEntry default_registry flatten_one_level flatten_one_level_with_keys is_tree_node
     """,
 }
 """Names of JAX's, of this year and of earlier ones, by namespace: `weft.…` for `jax.…`."""
@@ -75,17 +101,8 @@ INSTEAD = {
     "weft.tree_multimap": "weft.tree_util.tree_map, which takes several trees",
     "weft.typeof": "x.shape, x.dtype, x.weak_type",
     "weft.lax.dtype": "weft.numpy.result_type(x)",
-    "weft.lax.fft": ON_THE_HOST,
-    "weft.lax.linalg": ON_THE_HOST,
-    "weft.lax.rng_uniform": "weft.random.uniform",
-    "weft.lax.rng_bit_generator": "weft.random.bits",
     "weft.lax.xeinsum": "weft.numpy.einsum",
     "weft.numpy.DeviceArray": "weft.Array",
-    "weft.numpy.fft": ON_THE_HOST,
-    "weft.numpy.frompyfunc": "weft.numpy.vectorize",
-    "weft.numpy.linalg": ON_THE_HOST,
-    "weft.numpy.polyfit": "least squares " + ON_THE_HOST,
-    "weft.numpy.roots": ON_THE_HOST,
     "weft.random.default_prng_impl": "weft.default_prng_impl",
     "weft.random.KeyArray": "weft.Array",
     "weft.random.PRNGKeyArray": "weft.Array",
@@ -97,7 +114,51 @@ PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend
 
 NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map take them as arguments"
 
+NO_SYMBOLS = "lengths are numbers in weft's programs: export a function once for each shape"
+NO_EFFECTS = "effects are no part of weft's types"
+
+NO_SCALES = "weft has no dtype float8_e8m0fnu or float4_e2m1fn, which the scales need"
 LEFT_OUT = {
+    "weft.ad": "weft's programs have no cells that are written to",
+    "weft.auto_pcast": "weft finds out by itself which values vary: leave it out",
+    "weft.memory": "weft's arrays are in one kind of memory of a device",
+    "weft.make_user_context": "a static argument of the function is a part of the cache's key",
+    "weft.custom_derivatives.custom_jvp_call_p": "weft.custom_jvp makes its own operation",
+    "weft.custom_derivatives.custom_vjp_call_p": "weft.custom_vjp makes its own operation",
+    "weft.custom_derivatives.custom_vjp_primal_tree_values": "it is a part of JAX's symbolic zeros",
+    "weft.custom_derivatives.remat_opt_p": "it is an optimisation of JAX's own",
+    "weft.custom_derivatives.zero_from_primal": "rules return None or zeros for no tangent",
+    "weft.debug.DebugEffect": NO_EFFECTS,
+    "weft.debug.OrderedDebugEffect": NO_EFFECTS,
+    "weft.errors.InconclusiveDimensionOperation": NO_SYMBOLS,
+    "weft.nn.get_scaled_dot_general_config": NO_SCALES,
+    "weft.nn.scaled_dot_general": NO_SCALES,
+    "weft.profiler.ProfileEvent": "events come out of weft.profiler.ProfileData",
+    "weft.profiler.ProfilePlane": "planes come out of weft.profiler.ProfileData",
+    "weft.errors.JaxprTypeError": "weft.errors.InvalidJaxprError is raised",
+    "weft.errors.JAXIndexError": "weft.errors.IndexingError is raised",
+    "weft.errors.JAXTypeError": "weft.errors.ShapeError is raised, or a TypeError",
+    "weft.errors.JaxRuntimeError": "weft.errors.ExecutionError is raised",
+    "weft.export.SymbolicScope": NO_SYMBOLS,
+    "weft.export.is_symbolic_dim": NO_SYMBOLS,
+    "weft.export.symbolic_args_specs": NO_SYMBOLS,
+    "weft.export.symbolic_shape": NO_SYMBOLS,
+    "weft.lax.pbroadcast": "weft finds out by itself which values vary: leave it out",
+    "weft.numpy.int1": "XLA's CPU computes nothing with it",
+    "weft.numpy.uint1": "XLA's CPU computes nothing with it",
+    "weft.random.random_gamma_p": "random.gamma is made of other operations",
+    "weft.version": "weft.__version__",
+    **{
+        f"weft.sharding.{name}": NO_SHARDED_TYPES
+        for name in (  # noqa: SIM905
+            "AbstractDevice AbstractMesh AxisType ManualAxisType auto_axes explicit_axes "
+            "get_abstract_mesh get_mesh reshard set_mesh use_abstract_mesh"
+        ).split()
+    },
+    "weft.sharding.make_single_device_sharding": "weft.sharding.SingleDeviceSharding(device)",
+    "weft.stages.CompilerOptions": "it is the type of a dict",
+    "weft.tree_util.KeyEntry": "entries of paths have classes: weft.tree_util.DictKey",
+    "weft.tree_util.default_registry": "weft has one registry: weft.tree_util.register_pytree_node",
     "weft.experimental.custom_partitioning": "weft.shard_map says what each device does",
     "weft.experimental.djax": "it was an experiment",
     "weft.experimental.hijax": "it is an experiment of JAX's with its own types",
@@ -118,3 +179,15 @@ LEFT_OUT = {
     "weft.safe_map": "Python's zip(…, strict=True) does it",
 }
 """The reason for a name that weft won't have, by full name."""
+
+WHOLE = {
+    "weft.api_util": "JAX's own way to flatten arguments; weft.tree_util does it for users",
+    "weft.experimental": "see the table of experimental names",
+    "weft.extend": "weft.extend has its own parts: docs/extending.md",
+    "weft.extend.core": "weft's programs and traces are its own: docs/extending.md",
+    "weft.extend.linear_util": "JAX's own way to compose transformations",
+    "weft.ffi": "weft.extend.ffi",
+    "weft.interpreters": "weft.extend has the interpreters: docs/extending.md",
+    "weft.monitoring": "weft sends nobody events; `explain_cache_misses` and `weft.info` say more",
+}
+"""The reason for names of whole namespaces that have none of their own."""

@@ -21,6 +21,13 @@ CASES = [
         elementwise=True,
     ),
     Case(p.select_n, [boolean(), f32(3, 4), f32(3, 4)], oracle=choose),
+    Case(
+        p.select_n,
+        [boolean(64, 65), f32(64, 65), f32()],
+        name="select_n of many",
+        oracle=choose,
+        dtypes=("int32",),
+    ),
     Case(p.select_n, [i32(3, 4, low=-1, high=5), f32(3, 4), f32(3, 4), f32(3, 4)], oracle=choose),
     Case(p.select_n, [i32(low=0, high=3), f32(3, 4), f32(3, 4), f32(3, 4)], oracle=choose),
     Case(p.select_n, [boolean(3, 1), f32(4), f32()], oracle=choose),

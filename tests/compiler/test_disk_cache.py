@@ -313,7 +313,7 @@ def test_what_a_crash_left_is_removed_by_the_next_sweep(device, folder):
 def test_callbacks_are_no_part_of_what_is_kept(device, folder):
     text = (
         "func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
-        f"  %0 = stablehlo.custom_call @{callback.CALLBACK}(%a) {{api_version = 4 : i32,\n"
+        f"  %0 = stablehlo.custom_call @{callback.CALLBACKS['cpu']}(%a) {{api_version = 4 : i32,\n"
         "    backend_config = {index = 0 : ui64}} : (tensor<4xf32>) -> tensor<4xf32>\n"
         "  return %0 : tensor<4xf32>\n}"
     )

@@ -1,5 +1,7 @@
 """Jaxprs as StableHLO text."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,23 @@ def test_repeated_constants_and_functions_are_written_once():
     text = text_of(lambda x: f(f(x)) + f(x), 1.0)
     assert text.count("stablehlo.cosine") == 1
     assert text.count("call @") == 3
+
+
+def test_functions_have_names_of_their_own():
+    # the program's is "main"; XLA refused two of one name
+    def named(f, name):
+        return weft.named_call(f, name=name)
+
+    main = named(lambda x: sin(x) + 1.0, "main")
+    first, second = named(lambda x: cos(x) * 2.0, "f"), named(lambda x: cos(x) * 3.0, "f")
+    taken = named(lambda x: cos(x) * 4.0, "f_1")
+
+    def f(x):
+        return first(x) + taken(x) + second(x) + main(x)
+
+    names = re.findall(r"func\.func \w+ @(\w+)", text_of(f, 1.0))
+    assert len(set(names)) == len(names) == 5
+    np.testing.assert_allclose(weft.jit(f)(1.0), 9 * np.cos(1.0) + np.sin(1.0) + 1, rtol=1e-6)
 
 
 def test_donation_is_marked():

@@ -101,6 +101,10 @@ def test_avals_of_values_and_by_hand():
     assert str(weft.typeof(np.ones((2, 3), "int8"))) == "int8[2,3]"
     assert weft.jit(lambda x: np.zeros(weft.typeof(x).shape))(X).shape == (3,)
     assert core.ShapedArray([2], np.float32) is core.get_aval(onp.ones(2, "float32"))
+    assert core.ShapedArray([2], np.float32, sharding=None) is core.ShapedArray([2], "float32")
+    assert core.ShapedArray([2], np.float32).sharding is None
+    with pytest.raises(TypeError, match=r"no shardings; got sharding='x'"):
+        core.ShapedArray([2], np.float32, sharding="x")
 
 
 @pytest.mark.parametrize("function", [core.get_aval, weft.typeof])
@@ -120,6 +124,7 @@ def test_eval_jaxpr_counts_what_it_is_given(consts, args, message):
 
 
 def test_both_namespaces_have_the_same_classes():
-    assert set(weft.extend.core.__all__) == set(core.__all__)
+    of_traces = {"OpaqueTraceState", "get_opaque_trace_state"}  # JAX has it in `extend` only
+    assert set(weft.extend.core.__all__) == {*core.__all__, *of_traces}
     for name in core.__all__:
         assert getattr(weft.extend.core, name) is getattr(core, name)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import sampling
 from several_processes import members, processes
 
 
@@ -19,7 +20,9 @@ def test_arrays_over_two_processes(tmp_path):
         assert [ended(process) for process in both] == ["done", "done"]
 
 
-@pytest.mark.parametrize("how", ["pmap", "jit", "jit with divided weights"])
+@pytest.mark.parametrize(
+    "how", sampling.some(["pmap", "jit", "jit with divided weights"], 1, "training")
+)
 def test_training_is_the_same_on_one_process_and_on_two(tmp_path, how):
     with processes(tmp_path) as start:
         (one,) = [start("training.py", how, WEFT_CPU_DEVICES="8")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sampling
 
 import weft
 from weft.experimental.communication import (
@@ -35,7 +36,7 @@ def alone(two_axis):
     return two_axis.train(None, 10)
 
 
-@pytest.mark.parametrize("shape", MESHES)
+@pytest.mark.parametrize("shape", sampling.some(MESHES, 2, "meshes"))
 def test_losses_are_those_of_one_device(two_axis, alone, shape):
     mesh = two_axis.make_mesh(*shape)
     params, losses = two_axis.train(mesh, 10)

@@ -223,6 +223,41 @@ def test_the_first_failure_is_told(name, outside):
     assert (error.get() or "None").split(" (")[0] == str(expected)
 
 
+def of_several_shapes(x):
+    """The place that fails is the first one with a negative number in x."""
+    a = np.log(np.stack([x[0], 1.0]))
+    b = np.sqrt(np.broadcast_to(x[1], (2, 2)))
+    c = np.log(x[2] + np.sum(b) * 0)
+    d = np.arange(3.0)[np.where(x[3] < 0, 7, 0)]
+    return a + b + c + d + np.sqrt(x[4])
+
+
+@pytest.mark.parametrize("first", range(6))
+@pytest.mark.parametrize("others", [1.0, -1.0])
+def test_the_first_failure_is_told_whatever_its_shape(first, others):
+    # places of one shape are looked at together, those with values apart
+    if others < 0 and first == 1:
+        others = 1.0  # a NaN goes on to the next one
+    x = onp.array([*[1.0] * first, -1.0, *[others] * 5][:5], "float32")
+    names = ["primitive: log", "primitive: sqrt", "primitive: log", "index 7", "primitive: sqrt"]
+    checked = checkify.checkify(of_several_shapes, errors=checkify.automatic_checks)
+    for f in (checked, weft.jit(checked)):
+        error, _ = f(x)
+        assert (names[first] in error.get()) if first < 5 else error.get() is None
+
+
+def test_checks_of_one_shape_share_a_reduction():
+    # each was a kernel of its own for XLA: 80 operations took six times as long to compile
+    def f(x):
+        for _ in range(10):
+            x = np.sin(x) * 2 + np.cos(x)
+        return np.sum(x)
+
+    text = weft.jit(checkify.checkify(f, errors=checkify.nan_checks)).lower(X).as_text()
+    assert text.count("stablehlo.compare NE") > 40
+    assert text.count("stablehlo.reduce(") == 2
+
+
 I = onp.int32  # noqa: E741
 BOUNDS = {
     "x[i]": (lambda x, i: x[i], 2, 3),

@@ -113,3 +113,25 @@ def test_interpreters_on_lists_of_values():
     onp.testing.assert_allclose(ct, onp.cos(X) * X, rtol=1e-6)
     (y,) = extend.batch(lambda x: [x * 2], [x], [True], extend.Axis(5))
     onp.testing.assert_allclose(y, X * 2)
+
+
+def test_states_of_tracing_are_compared():
+    # flax and haiku refuse with it to use a module under another transformation than it was made in
+    state = extend.core.get_opaque_trace_state
+    seen = []
+
+    def f(x):
+        seen.append(state(convention="flax"))
+        seen.append(state())
+        return weft.jit(lambda y: (seen.append(state()), y)[1])(x)
+
+    outside = state()
+    weft.vmap(f)(X)
+    weft.grad(f)(1.0)
+    first, again, inner, other, *_ = seen
+    assert outside == state()
+    assert hash(first) == hash(again)
+    assert first != outside
+    assert inner not in (first, outside)
+    assert other != first  # that trace has ended
+    assert outside != "outside"

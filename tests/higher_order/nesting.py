@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import sampling
 
 import weft
 from weft.primitives.structural import reduce_sum
@@ -139,7 +140,8 @@ ESSENTIAL = (
 def nestings(programs: Any, full: Any, names: Any = None) -> list[tuple[Any, str]]:
     """(program, name of a nesting): all for the program `full`, the essential for the others."""
     names = names or [*FORWARD, *REVERSE]
-    return [(p, n) for p in programs for n in names if p is full or n in ESSENTIAL]
+    found = [(p, n) for p in programs for n in names if p is full or n in ESSENTIAL]
+    return sampling.some(found, 2 * len(found) // 3, f"nestings of {full.__name__}")
 
 
 def str_of(x: Any) -> str:

@@ -120,7 +120,7 @@ def test_tiers_agree_on_edge_values(case: Case) -> None:
     tables = [(d, table(case, d)) for d in dtypes.DTYPES if d.name not in case.edges_without]
     tables = [(d, t) for d, t in tables if accepts(case, t)]
     assert tables, f"{case.name}: no dtype is accepted"
-    tables = sampling.some(tables, (len(tables) + 1) // 2, case.name)
+    tables = sampling.some(tables, (len(tables) + 2) // 3, case.name)
     outs = compiled_together([function_of(case)] * len(tables), [t for _, t in tables])
     wrong = []
     for (dtype, arrays), results in zip(tables, outs, strict=True):

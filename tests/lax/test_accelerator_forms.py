@@ -10,7 +10,7 @@ from weft.compiler.program import Program
 from weft.config import eager_tier
 from weft.core.array import Array, from_host
 from weft.interpreters.stage import stage
-from weft.primitives import contraction, cumulative, reduction, windows
+from weft.primitives import contraction, cumulative, fourier, reduction, windows
 from weft.primitives.windows import Geometry
 from weft.runtime import client
 
@@ -34,6 +34,7 @@ def as_on_a_gpu(primitive, arrays, params):
 
 special = np.float32([[1, np.nan, -np.nan, 3], [-np.inf] * 4, [2, 2, -0.0, 0.0], [5, 5, 5, 5]])
 bf16 = RNG.standard_normal((3, 4)).astype(ml_dtypes.bfloat16)
+half = (RNG.standard_normal((2, 3, 3)) + 1j * RNG.standard_normal((2, 3, 3))).astype(np.complex64)
 GEOMETRY = Geometry((1, 3), (1, 2), ((0, 0), (1, 2)), (1, 1), (1, 1))
 
 FORMS = [
@@ -63,6 +64,10 @@ FORMS = [
         (windows.window_place, [x], {"geometry": GEOMETRY, "largest": largest, "batch_dims": 0})
         for x in (special, np.int8([[3, -1, 3, 3]]))
         for largest in (True, False)
+    ],
+    *[
+        (fourier.fft, [spectrum], {"fft_type": fourier.FftType.IRFFT, "fft_lengths": lengths})
+        for spectrum, lengths in ((half, (3, 4)), (half, (3, 5)), (half[None], (2, 3, 4)))
     ],
     (contraction.dot_general, [bf16, bf16], {
         "dims": (((1,), (1,)), ((), ())), "dtype": np.dtype(np.float32),

@@ -108,6 +108,7 @@ def test_equals_the_model(case: Case, over):
         pytest.param(vmap, pmap, id="vmap-pmap", marks=ON_DEVICES),
     ],
 )
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_over_two_names_the_elements_are_counted_row_by_row(case: Case, outer, inner):
     x = stack_for(case)

@@ -3,7 +3,10 @@
 import numpy as onp
 import pytest
 
+import weft
 import weft.numpy as np
+from weft.interpreters import eager_tiers
+from weft.numpy import plans
 
 X = np.ones((2, 3))
 
@@ -28,3 +31,28 @@ def test_a_number_that_is_equal_to_an_integer_is_none(name):
         onp.testing.assert_array_equal(f(good), expected)
         with pytest.raises(TypeError):
             f(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"), [("var", None), ("std", 0), ("mean", (0, 1)), ("max", -1)]
+)
+def test_where_xla_has_to_work_a_plan_is_a_program(name, axis):
+    x = onp.linspace(-1, 2, 12, dtype="float32").reshape(3, 4)
+    f, expected = getattr(np, name), getattr(onp, name)(x, axis)
+    with weft.config.temporarily(eager_tier="xla"):
+        for _ in range(4):
+            found = f(np.asarray(x), axis)
+            assert found.dtype == onp.float32
+            onp.testing.assert_allclose(found, expected, rtol=1e-6)
+        with weft.disable_jit():
+            onp.testing.assert_allclose(f(np.asarray(x), axis), expected, rtol=1e-6)
+
+
+def test_a_kernel_that_stands_for_all_computes_where_numpy_may(monkeypatch):
+    monkeypatch.setattr(eager_tiers.machine, "accelerated", False)
+    twice = plans.composite(lambda x: x + x, instead=lambda aval: lambda host: host * 0 + 7)
+    x = np.ones(3)
+    assert [twice(x)[0].item() for _ in range(3)] == [2, 7, 7]
+    for tier, expected in (("xla", 2), ("host", 7)):
+        with weft.config.temporarily(eager_tier=tier):
+            assert [twice(x)[0].item() for _ in range(3)][1:] == [expected] * 2

@@ -115,10 +115,15 @@ def test_kinds_of_numbers_are_in_order():
     ]
 
 
-def test_on_an_accelerator_a_compiled_program_cannot_call():
+def test_a_program_for_a_gpu_calls_the_function_of_that_platform():
     jaxpr = weft.make_jaxpr(lambda x: io_callback(x, function=host()))(1.0)
-    with pytest.raises(errors.MissingRuleError, match=r"(?s)on the CPU only.*gpu.*outside of jit"):
-        lower(jaxpr, platform="gpu")
+    assert "@xla_ffi_python_gpu_callback(" in lower(jaxpr, platform="gpu")[0]
+
+
+def test_on_other_accelerators_a_compiled_program_cannot_call():
+    jaxpr = weft.make_jaxpr(lambda x: io_callback(x, function=host()))(1.0)
+    with pytest.raises(errors.MissingRuleError, match=r"(?s)on CPUs and GPUs.*tpu.*outside of jit"):
+        lower(jaxpr, platform="tpu")
 
 
 def test_one_function_has_one_number():

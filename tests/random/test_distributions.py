@@ -131,7 +131,6 @@ def test_choices_without_replacement_are_different():
         ("weibull_min", lambda k, x: random.weibull_min(k, x, x + 1, (5,)), 2.0),
         ("lognormal", lambda k, x: random.lognormal(k, x, (5,)), 0.5),
         ("rayleigh", lambda k, x: random.rayleigh(k, x, (5,)), 2.0),
-        ("wald", lambda k, x: random.wald(k, x, (5,)), 2.0),
         ("double_sided_maxwell", lambda k, x: random.double_sided_maxwell(k, x, x, (5,)), 2.0),
         ("triangular", lambda k, x: random.triangular(k, -x, x / 2, x, (5,)), 2.0),
     ],

@@ -179,7 +179,12 @@ def test_several_keys_at_once_are_refused_with_the_way_out():
         (lambda k: random.PRNGKey(0.5), TypeError, "seed must be an integer scalar"),
         (lambda k: random.PRNGKey(np.arange(3)), TypeError, "vmap"),
         (lambda k: random.PRNGKey(2**64), OverflowError, "64 bits"),
-        (lambda k: random.PRNGKey(0, impl="rbg"), ValueError, "threefry2x32"),
+        (lambda k: random.PRNGKey(0, impl="mersenne"), ValueError, "rbg"),
+        (
+            lambda k: random.key(0, impl="rbg", dtype=random.key_dtype("rbg")),
+            ValueError,
+            "give one",
+        ),
         (lambda k: random.bits(k, (2,), "float32"), TypeError, "unsigned"),
         (lambda k: random.split(k, -1), ValueError, "negative"),
         (lambda k: random.split(k, 2.0), TypeError, "num"),

@@ -144,7 +144,8 @@ def test_a_key_is_an_array_with_a_dtype_of_its_own():
 
 
 def test_keys_are_printed_with_their_words():
-    assert repr(random.key(5)) == "Array((), dtype=key<fry>) overlaying:\n[0 5]"
+    for text in (repr(random.key(5)), str(random.key(5)), f"{random.key(5)}"):
+        assert text == "Array((), dtype=key<fry>) overlaying:\n[0 5]"
     assert str(weft.make_jaxpr(lambda k: k[None])(random.key(0))).startswith(
         "{ lambda ; a:key<fry>[]. let"
     )

@@ -42,7 +42,7 @@ def calling(inputs, outputs, index=0):
     names = ", ".join(f"%a{i}" for i in range(len(inputs)))
     ins, outs = ", ".join(map(tensor, inputs)), ", ".join(map(tensor, outputs))
     call = (
-        f"stablehlo.custom_call @{callback.CALLBACK}({names}) {{api_version = 4 : i32, "
+        f"stablehlo.custom_call @{callback.CALLBACKS['cpu']}({names}) {{api_version = 4 : i32, "
         f"has_side_effect = true, backend_config = {{index = {index} : ui64}}}} : ({ins}) -> "
         f"({outs})"
     )
@@ -313,7 +313,7 @@ NESTED = """
     def run(p, x):
         return runtime.to_host(p.execute([runtime.put(x, d)])[0], *spec)
     inner = program(f"%c = stablehlo.dot %b, %b {dot}")
-    call = (f"%c = stablehlo.custom_call @{callback.CALLBACK}(%b) {{api_version = 4 : i32, "
+    call = (f"%c = stablehlo.custom_call @{callback.CALLBACKS['cpu']}(%b) {{api_version = 4 : i32, "
             f"backend_config = {{index = 0 : ui64}}}} : ({kind}) -> {kind}")
     threads_of_callbacks = set()
     def one(x):
@@ -353,7 +353,7 @@ def test_ctrl_c_between_two_callbacks_is_not_lost(python):
         f32 = np.dtype("f4")
         small, big = "tensor<f32>", f"tensor<{n}x{n}xf32>"
         def call(out, names, kinds, index):
-            return (f"{out} = stablehlo.custom_call @{callback.CALLBACK}({names}) "
+            return (f"{out} = stablehlo.custom_call @{callback.CALLBACKS['cpu']}({names}) "
                     f"{{api_version = 4 : i32, has_side_effect = true, "
                     f"backend_config = {{index = {index} : ui64}}}} : ({kinds}) -> {small}")
         dots = "".join(
@@ -396,7 +396,7 @@ def test_on_several_devices(python):
         from weft.runtime import callback
         spec = ((2,), np.dtype("f4"))
         text = f'''func.func public @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
-          %0 = stablehlo.custom_call @{callback.CALLBACK}(%a) {{api_version = 4 : i32,
+          %0 = stablehlo.custom_call @{callback.CALLBACKS['cpu']}(%a) {{api_version = 4 : i32,
             backend_config = {{index = 0 : ui64}}}} : (tensor<2xf32>) -> tensor<2xf32>
           return %0 : tensor<2xf32> }}'''
         for d in runtime.devices():

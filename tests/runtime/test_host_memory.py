@@ -46,7 +46,7 @@ before = resident()
 for f in lambda x: x * 2, np.exp, lambda x: x * 3, np.exp:
     many, small = [], []
     for _ in range(100):
-        many.append(f(x))
+        many.append(f(x).block_until_ready())
         small.append(onp.ones(500))  # a block that stays, between those that go
     assert resident() - before > 300
     del many

@@ -48,20 +48,20 @@ PRELUDE = """
 
 SCENARIOS = {
     "independent": """
-        outs = [f(x * i) for i in range(2000)]
+        outs = [f(x * i) for i in range(600)]
         for i, out in enumerate(outs):
             check(out, 8 * i)
     """,
     "one after the other": """
         mean = weft.pmap(lambda x: lax.pmean(x, "i") + 1, axis_name="i")
         y = x
-        for _ in range(2000):
+        for _ in range(600):
             y = mean(y)
-        check(y, 2001)
+        check(y, 601)
     """,
     "from four threads": """
         def work():
-            outs = [f(x * i) for i in range(500)]
+            outs = [f(x * i) for i in range(150)]
             for i, out in enumerate(outs):
                 check(out, 8 * i)
         at_once(work, work, work, work)
@@ -70,16 +70,16 @@ SCENARIOS = {
         mean = weft.pmap(lambda x: lax.pmean(x, "i") + 1, axis_name="i", donate_argnums=0)
         def work():
             y = f(x)
-            for _ in range(800):
+            for _ in range(250):
                 y = mean(y)
-            check(y, 808)
+            check(y, 258)
         at_once(work, work, work, work)
     """,
     "on groups of devices, apart and overlapping": """
         def worker(numbers):
             g = total([weft.devices()[i] for i in numbers])
             def work():
-                for out in [g(x[: len(numbers)]) for _ in range(400)]:
+                for out in [g(x[: len(numbers)]) for _ in range(120)]:
                     check(out, len(numbers))
             return work
         at_once(*map(worker, [(0, 1, 2, 3), (4, 5, 6, 7), (2, 3, 4, 5), range(8)]))
@@ -139,7 +139,7 @@ SCENARIOS = {
         kept = []
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-        outs = [f(x) for _ in range(1500)]
+        outs = [f(x) for _ in range(500)]
         signal.setitimer(signal.ITIMER_REAL, 0)
         for out in outs + kept:
             check(out, 8)

@@ -1,5 +1,6 @@
 """The samples of seed 003: each as it stands there, with the values that it prints."""
 
+import itertools
 from functools import partial
 
 import numpy as onp
@@ -9,6 +10,8 @@ from printed import prints
 
 import weft.numpy as np
 from weft import grad, jacfwd, jacrev, jit, random, vmap
+from weft.experimental import minmax, stax
+from weft.tree_util import tree_structure
 
 
 def predict(params, inputs):
@@ -247,3 +250,55 @@ def test_supported_uses():
 def test_unsupported_uses_give_loud_errors(wrong):
     with pytest.raises((TypeError, IndexError, ValueError, NotImplementedError)):
         wrong(np.ones((3, 4)), 1)
+
+
+def test_stax_and_minmax():
+    # The seed's names but for the imports that it forgets (Flatten) and `SoftMax`, which is
+    # Softmax; images have their four axes, and `init` takes a key, as in every version since.
+    Conv, Dense, Flatten = stax.Conv, stax.Dense, stax.Flatten
+    MaxPool, Relu, LogSoftmax = stax.MaxPool, stax.Relu, stax.LogSoftmax
+    size, wide = (28, 128) if sampling.whole else (8, 16)
+
+    # Set up network initialization and evaluation functions
+    net_init, net_apply = stax.serial(
+        Conv(32, (3, 3), padding="SAME"), Relu,
+        Conv(64, (3, 3), padding="SAME"), Relu,
+        MaxPool((2, 2)), Flatten,
+        Dense(wide), Relu,
+        Dense(10), LogSoftmax,
+    )  # fmt: skip
+
+    # Initialize parameters, not committing to a batch shape
+    in_shape = (-1, size, size, 1)
+    out_shape, net_params = net_init(random.PRNGKey(0), in_shape)
+    assert out_shape == (-1, 10)
+
+    # Apply network
+    rng = onp.random.default_rng(0)
+    inputs, labels = rng.normal(size=(16, size, size, 1)).astype("f"), rng.integers(10, size=16)
+    predictions = net_apply(net_params, inputs)
+    assert predictions.shape == (16, 10)
+    onp.testing.assert_allclose(onp.exp(predictions).sum(-1), 1, rtol=1e-5)
+
+    def loss(params, batch):
+        inputs, labels = batch
+        return -np.mean(net_apply(params, inputs)[np.arange(16), labels])
+
+    # Set up an optimizer
+    opt_init, opt_update = minmax.momentum(step_size=1e-3, mass=0.9)
+
+    # Define a compiled update step
+    @jit
+    def step(i, opt_state, batch):
+        params = minmax.get_params(opt_state)
+        g = grad(loss)(params, batch)
+        return opt_update(i, g, opt_state)
+
+    # Optimize parameters in a loop
+    num_steps, data_generator = 20, itertools.repeat((inputs, labels))
+    opt_state = opt_init(net_params)
+    for i in range(num_steps):
+        opt_state = step(i, opt_state, next(data_generator))
+    trained = minmax.get_params(opt_state)
+    assert tree_structure(trained) == tree_structure(net_params)
+    assert loss(trained, (inputs, labels)) < 0.96 * loss(net_params, (inputs, labels))

@@ -2,9 +2,9 @@
 
     make exports        (or: python tests/structure/exports.py)
 
-The docstring of an `__init__` and the options of its call of `exports` (which modules are loaded
-together) are kept; all else is written. `test_exports.py` holds that what is there is what would be
-written. Knows the text of modules only.
+The docstring of an `__init__` and the options of its call of `exports` are kept (which modules are
+names of the package themselves; which are loaded together); all else is written. `test_exports.py`
+holds that what is there is what would be written. Knows the text of modules only.
 """
 
 import ast
@@ -12,8 +12,34 @@ import re
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft"
-NAMESPACES = ("lax", "numpy", "random")
+NAMESPACES = (
+    "image",
+    "lax",
+    "lax/linalg",
+    "nn",
+    "numpy",
+    "numpy/fft",
+    "numpy/linalg",
+    "profiler",
+    "random",
+    "scipy",
+    "scipy/cluster",
+    "scipy/cluster/vq",
+    "scipy/fft",
+    "scipy/integrate",
+    "scipy/interpolate",
+    "scipy/linalg",
+    "scipy/ndimage",
+    "scipy/optimize",
+    "scipy/signal",
+    "scipy/sparse",
+    "scipy/spatial",
+    "scipy/spatial/transform",
+    "scipy/special",
+    "scipy/stats",
+)
 WIDTH = 100
+NOTHING = "__all__: list[str] = []"
 
 
 def public_names(path: Path) -> list[str]:
@@ -38,7 +64,9 @@ def block(head: str, items: list[str], end: str, indent: str = "") -> str:
 
 
 def imported(module: str, names: list[str]) -> str:
-    """An import for type checkers: one line if it fits."""
+    """An import for type checkers: one line if it fits. Ruff sorts names there without regard to
+    upper and lower case, but for their kind."""
+    names = sorted(names, key=lambda name: (by_kind(name)[0], by_kind(name.lower())[1]))
     line = f"    from .{module} import {', '.join(names)}"
     return line if len(line) <= WIDTH else block(f"from .{module} import (", names, ")", "    ")
 
@@ -50,8 +78,17 @@ def entry(module: str, names: list[str]) -> str:
     return block(f'"{module}": (', [f'"{n}"' for n in names], "),", " " * 8)
 
 
+def option(keyword: ast.keyword) -> str:
+    """An option of the call as ruff writes it."""
+    line = ast.unparse(keyword).replace("'", '"')
+    if len(line) + 5 <= WIDTH:
+        return line
+    items = [f'"{item}"' for item in ast.literal_eval(keyword.value)]
+    return block(f"{keyword.arg}=(", items, ")", "    ").strip()
+
+
 def written(package: str) -> str:
-    """The text of the `__init__` of a package."""
+    """The text of the `__init__` of a package, named by its folder below `weft`."""
     folder = SOURCE / package
     tree = ast.parse((folder / "__init__.py").read_text())
     call = next(
@@ -59,29 +96,32 @@ def written(package: str) -> str:
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
     )
-    options = [f"    {ast.unparse(k)},".replace("'", '"') for k in call.keywords]
+    options = [f"    {option(k)}," for k in call.keywords]
+    inner = {k.arg: list(ast.literal_eval(k.value)) for k in call.keywords}.get("modules", [])
     modules = {
         path.stem: sorted(names, key=by_kind)
         for path in sorted(folder.glob("*.py"))
-        if path.stem != "__init__" and (names := public_names(path))
+        if path.stem not in ("__init__", *inner) and (names := public_names(path))
     }
-    names = sorted((n for found in modules.values() for n in found), key=by_kind)
+    names = sorted([*inner, *(n for found in modules.values() for n in found)], key=by_kind)
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise SystemExit(f"{package}: two modules have {', '.join(twice)} in their __all__")
     table = [entry(module, found) for module, found in modules.items()]
-    head = [
-        f'"""{ast.get_docstring(tree, clean=False)}"""\n',
-        "from typing import TYPE_CHECKING\n",
-        "from ..lazy import exports\n",
-        "if TYPE_CHECKING:",
-        *[imported(module, found) for module, found in modules.items()],
-        "",
-        block("__all__ = [", [f'"{n}"' for n in names], "]"),
-        "",
-        "__getattr__, __dir__ = exports(\n    __name__,\n    {",
-    ]
-    return "\n".join([*head, *table, "    },", *options, ")", ""])
+    known = [imported("", sorted(inner, key=by_kind))] if inner else []
+    known += [imported(module, found) for module, found in modules.items()]
+    lines = [f'"""{ast.get_docstring(tree, clean=False)}"""\n']
+    lines += ["from typing import TYPE_CHECKING\n"] if known else []
+    lines += [f"from ..{'.' * package.count('/')}lazy import exports\n"]
+    lines += ["if TYPE_CHECKING:", *known, ""] if known else []
+    lines += [block("__all__ = [", [f'"{n}"' for n in names], "]") if names else NOTHING, ""]
+    if not names:
+        return "\n".join([*lines, "__getattr__, __dir__ = exports(__name__, {})", ""])
+    table = [entry(module, found) for module, found in modules.items()]
+    held = ["    {", *table, "    },"] if table else ["    {},"]
+    return "\n".join(
+        [*lines, "__getattr__, __dir__ = exports(", "    __name__,", *held, *options, ")", ""]
+    )
 
 
 if __name__ == "__main__":

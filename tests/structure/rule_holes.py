@@ -13,6 +13,10 @@ HOLES: dict[str, dict[str, str]] = {
         "runs any program of scalars: XLA only": "reduce reduce_window",
         "is about devices: XLA, or a transfer": "sharding_constraint",
         "runs native code, which XLA calls": "ffi_call",
+        "NumPy has no such function of LAPACK's: XLA calls it": (
+            "eig geqp3 geqrf hessenberg householder_product lu ormqr schur tridiagonal "
+            "tridiagonal_solve"
+        ),
         "runs StableHLO, of which nothing else is known": "call_exported",
         "calls Python at once, not among kernels: see `HostCall`": "pure_callback io_callback",
         "raises where it is known that it fails: see `check_p`": "check",
@@ -28,6 +32,11 @@ HOLES: dict[str, dict[str, str]] = {
         "runs native code, of which nothing is known": "ffi_call",
         "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "a step between neighbouring floats has no derivative": "nextafter",
+        "LAPACK's inner form, of which reflectors are made as rounding will": (
+            "geqp3 geqrf hessenberg householder_product ormqr tridiagonal"
+        ),
+        "which of many such forms comes out isn't known": "schur",
+        "its result is an integer": "lu_pivots_to_permutation",
         "is a derivative already, and the second one has no known formula": "random_gamma_grad",
     },
     "transpose": {
@@ -35,21 +44,27 @@ HOLES: dict[str, dict[str, str]] = {
         "its result is boolean": (
             "eq ne lt le gt ge eq_to lt_to le_to is_finite reduce_and reduce_or"
         ),
-        "its result is an integer": ("argmax argmin clz population_count reduce_xor window_place"),
+        "its result is an integer": (
+            "argmax argmin clz lu_pivots_to_permutation population_count reduce_xor window_place"
+        ),
         "works on bits": (
             "and or xor not shift_left shift_right_arithmetic shift_right_logical "
-            "bitcast_convert_type threefry2x32 random_bits random_wrap random_unwrap"
+            "bitcast_convert_type threefry2x32 random_bits random_wrap random_unwrap "
+            "rng_bit_generator random_use random_clone"
         ),
-        "piecewise constant": "sign floor ceil round nextafter",
+        "piecewise constant": "sign floor ceil round nextafter gammasgn",
         "not linear; its jvp multiplies the tangent by a known value": (
             "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh "
             "digamma erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow "
             "lgamma log log10 log1p log2 logaddexp logistic polygamma pow random_gamma_grad "
-            "regularized_incomplete_beta rem rsqrt sin sinh sqrt square tan tanh zeta"
+            "regularized_incomplete_beta rem rsqrt sin sinh softplus sqrt square tan tanh zeta "
+            "bessel_i0 bessel_i1 beta betaln boxcox boxcox1p entr erfcx gamma inverse_mills kl_div "
+            "log_ndtr logit ndtr ndtri rel_entr xlog1py xlogy cosine_integral dawsn exp1 expi expn "
+            "fresnel_cosine fresnel_sine hyp1f1 hyp2f1 owens_t poch sine_integral spence"
         ),
         "chooses; its jvp selects from the tangent": (
             "clamp max min cummax cummin reduce_max reduce_min reduce_window_max "
-            "reduce_window_min scatter_max scatter_min sort top_k pmax pmin"
+            "reduce_window_min relu scatter_max scatter_min sort top_k pmax pmin"
         ),
         "not linear; its jvp is made of scans and products": "cumprod cumlogsumexp reduce_prod",
         "differentiation stops here": "stop_gradient",
@@ -57,6 +72,10 @@ HOLES: dict[str, dict[str, str]] = {
         "runs Python code, of which nothing is known": "pure_callback io_callback",
         "runs native code, of which nothing is known": "ffi_call",
         "its derivative is another exported program: see `Exported.vjp`": "call_exported",
+        "not linear; its jvp solves for the tangent, or multiplies it": (
+            "cholesky eig eigh geqp3 geqrf hessenberg householder_product lu ormqr qr schur svd "
+            "tridiagonal"
+        ),
         "has no operand": "iota axis_index",
         "has no result": "check",
         "its rules replace it before anything is transposed: a linear program is left": (

@@ -131,7 +131,7 @@ def test_modules_have_no_underscore_and_no_star_import():
 def exported(path):
     """The names in a module's `__all__`, or None if it has none."""
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        if assigned(node) == "__all__":
             return ast.literal_eval(node.value)
     return None
 
@@ -148,7 +148,10 @@ LAZY_TABLE = "__getattr__, __dir__"  # what `lazy.exports` gives
 
 def assigned(node):
     """The text of what a statement assigns to; nothing for other statements."""
-    return ast.unparse(node.targets[0]).strip("()") if isinstance(node, ast.Assign) else ""
+    match node:
+        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target):
+            return ast.unparse(target).strip("()")
+    return ""
 
 
 def imports_of_init(path):

@@ -282,7 +282,7 @@ def one_large_operation():
     np = weft.numpy
 
     def make(k):
-        x = np.linspace(0.0, 1.0, 50000 + k)
+        x = np.linspace(0.0, 1.0, 300_000 + k)
         return lambda i: np.exp(x)[:3], onp.exp(onp.asarray(x))[:3]
 
     make(-1)[0](0)
@@ -327,7 +327,7 @@ def programs_in_two_precisions():
     from typed_programs import program_of
 
     np = weft.numpy
-    found = [program_of(number, need="f32", longest=5) for number in range(30)]
+    found = [program_of(number, need="f32", longest=5) for number in range(14)]
     found = [program for program in found if not program.loops]
 
     def derivatives(program, wide):
@@ -409,7 +409,7 @@ def two_forms_of_arguments():
     a, b = np.asarray(X), np.asarray(X + 1)
 
     def call(i):
-        for _ in range(3000):
+        for _ in range(1000):
             if i % 2:
                 close(f({"a": a, "b": b}), onp.full(3, -1.0))
             else:

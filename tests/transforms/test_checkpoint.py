@@ -124,8 +124,16 @@ def test_static_arguments_keywords_and_trees():
     h = weft.grad(lambda a: g({"a": a}, 3, scale=2.0)["y"])
     same(h(1.0), 6.0)
     same(weft.jit(h)(1.0), 6.0)
-    with pytest.raises(ValueError, match=r"static argument 'n' of g .*hashable"):
-        g({"a": 1.0}, [3])
+
+
+def test_static_arguments_without_a_hash():
+    # as equinox's filter_checkpoint passes them
+    g = weft.checkpoint(lambda options, x: sin(x) * options["scale"][0], static_argnums=0)
+    h = weft.value_and_grad(lambda x: g({"scale": [2.0]}, x))
+    for f in (h, weft.jit(h)):
+        value, derivative = f(1.0)
+        same(value, 2 * np.sin(1.0))
+        same(derivative, 2 * np.cos(1.0))
 
 
 def test_equal_static_arguments_of_different_types_are_different():

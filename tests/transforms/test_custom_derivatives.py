@@ -744,10 +744,38 @@ def test_a_rule_that_gives_another_value_is_refused_under_checks(make):
 
 
 @pytest.mark.parametrize("make", [with_jvp, with_vjp])
-def test_functions_that_look_at_values_have_rules_too(make):
+@pytest.mark.parametrize(
+    "looks",
+    [
+        lambda x: 2 * x if x > 0 else x,
+        lambda x: sum([x for _ in range(x.astype(int))], x),
+        lambda x: wnp.asarray(np.asarray(x) * 2),
+        lambda x: x.item() * 2,
+        lambda x: wnp.stack([x, x])[wnp.stack([x, x]) > 0].sum(),
+    ],
+)
+def test_functions_that_look_at_values_have_rules_too(make, looks):
     f = make(lambda x: 2 * x)
-    f.fun = lambda x: 2 * x if x > 0 else x
+    f.fun = looks
     assert weft.grad(f)(1.0) in (1.0, 2.0)
+    assert f(1.0) == 2.0
+
+
+@pytest.mark.parametrize("make", [with_jvp, with_vjp])
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda x: x.no_such_method(), AttributeError),
+        (lambda x: wnp.dot(x, wnp.ones((2, 3)), wnp.ones(2)), TypeError),
+        (lambda x: wnp.reshape(x, (2,)), ValueError),
+        (lambda x: {}["key"], KeyError),
+    ],
+)
+def test_errors_of_a_function_with_rules_are_not_hidden(make, wrong, error):
+    f = make(lambda x: 2 * x)
+    f.fun = wrong
+    with pytest.raises(error):
+        weft.grad(f)(1.0)
 
 
 # --- nondiff_argnums of custom_vjp ---

@@ -53,3 +53,18 @@ def test_a_switch_is_turned_on_before_the_first_operation(switch):
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_derivative_rule_is_applied_before_the_first_operation():
+    code = """
+import weft
+f = weft.custom_jvp(lambda x: x)
+f.defjvp(lambda primals, tangents: (primals[0], 5 * tangents[0]))
+g = weft.custom_vjp(lambda x: f(x))
+g.defvjp(lambda x: (f(x), None), lambda _, ct: (f(ct),))
+assert float(weft.grad(g)(2.0)) == 1
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -50,11 +50,11 @@ def executables():
 
 def test_calls_of_a_jitted_function():
     f, x = weft.jit(lambda x: np.sin(x) * 2.0), np.asarray(X)
-    assert growth(lambda: f(x), 20_000) == {}
-    assert growth(lambda: f(X), 3000) == {}
+    assert growth(lambda: f(x), 5000) == {}
+    assert growth(lambda: f(X), 1000) == {}
     tree = {"a": x, "b": [x, 1.0]}
     g = weft.jit(lambda t: {"c": t["a"] * t["b"][1]})
-    assert growth(lambda: g(tree), 10_000) == {}
+    assert growth(lambda: g(tree), 3000) == {}
 
 
 def custom_jvp():
@@ -112,7 +112,7 @@ RETRACES = {
 
 @pytest.mark.parametrize("name", RETRACES)
 def test_retraces_of_fresh_functions(name):
-    rounds = 3000 if name == "make_jaxpr" else 300
+    rounds = 1000 if name == "make_jaxpr" else 120
     assert growth(RETRACES[name], rounds) == {}
 
 
@@ -134,7 +134,7 @@ GRADIENTS = {
 
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_without_jit(name):
-    assert growth(GRADIENTS[name], 2000 if name == "grad" else 200) == {}
+    assert growth(GRADIENTS[name], 500 if name == "grad" else 100) == {}
 
 
 def test_precision_blocks_and_device_puts():
@@ -143,7 +143,7 @@ def test_precision_blocks_and_device_puts():
             np.sin(np.asarray(X)) + 1
         weft.device_put(X)
 
-    assert growth(work, 500) == {}
+    assert growth(work, 200) == {}
 
 
 # --- compiled programs ---
@@ -234,7 +234,8 @@ def test_loops_with_rules_that_are_always_new():
             weft.grad(loop)(1.0)
         references.append(weakref.ref(f))
     del f, loop
-    gc.collect()
+    for _ in range(4):  # what dies with a function may hold another one
+        gc.collect()
     assert [r() for r in references] == [None] * len(references)
 
 

@@ -11,6 +11,7 @@ from ..core.checking import check_results
 from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
+from ..runtime import plugins
 from ..stablehlo import Block, Module, Operand
 from ..stablehlo.shardy import Meshes
 from .dead_code import jaxpr_calls_host
@@ -40,6 +41,7 @@ def lower(
     """
     module = Module(name)
     module.platform, module.axes, module.meshes = platform, tuple(axes), meshes
+    module.solvers = plugins.has_kernels(platform)
     every = [
         [
             *["jax.buffer_donor = true"] * (i in donated),

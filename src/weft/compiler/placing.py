@@ -11,7 +11,7 @@ import numpy as np
 from .. import errors
 from ..core.array import Array, as_value, own
 from ..core.aval import aval
-from ..core.placement import Layout, on_device, same_parts, type_on
+from ..core.placement import ArrayType, Layout, on_device, same_parts, type_on
 from ..core.quiet import quietly_cast
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
@@ -54,6 +54,23 @@ def argument_buffer(x: Any, device: Device) -> RawBuffer:
         dtype = canonicalize_dtype(x.dtype)
         return buffers.put(x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)
     return buffer_on(as_value(x), device)
+
+
+def put_on_accelerator(host: Any, device: Device | None) -> Array | None:
+    """A NumPy array put on an accelerator at once, which copies it there; `None` if it isn't one.
+
+    Args:
+      device: where to, which commits the array to it; without one to the default device.
+    """
+    to = device or client.chosen_device() or client.default_device()
+    if host.__class__ is not np.ndarray or to.platform == "cpu" or not host.dtype.isbuiltin:
+        return None
+    known = aval(host.shape, canonicalize_dtype(host.dtype))
+    kind: ArrayType = known
+    if device is not None or to is not client.default_device():
+        kind = type_on(known, on_device(to, device is not None))
+    transfers.sending(known, to)
+    return Array(None, kind, argument_buffer(host, to))
 
 
 def move(x: Array, device: Device, committed: bool = True) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
-from ..extended_dtypes import KEY, host_dtype, is_extended, no_numbers, stored
+from ..extended_dtypes import host_dtype, is_extended, no_numbers, stored
 from ..sharding import Sharding, SingleDeviceSharding
 from .aval import Aval, aval
 from .number_ranges import not_fitting
@@ -64,7 +64,7 @@ class Array(Value):
         return current.base.fetch(self) if host is None else host
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self.aval.dtype is KEY:
+        if is_extended(self.aval.dtype):
             raise noted(no_numbers("numpy.asarray", self.aval))
         host = np.asarray(self.host())
         if dtype is not None and dtype != host.dtype:
@@ -86,16 +86,22 @@ class Array(Value):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule of the array, in the CPU's memory.
+        """A DLPack capsule of the array, in the memory that it is in.
 
         Args:
-          stream: ignored: what is handed over has been computed.
+          stream: of an accelerator: the consumer's, which waits for the array. Without one, what
+            is handed over has been computed.
           max_version: the newest version of DLPack that the consumer knows.
-          dl_device: where it is wanted: the CPU.
+          dl_device: where it is wanted: where it is, or on the CPU.
           copy: True copies; False never does; `None` does where it must.
         Raises: BufferError: not on such a device, not without a copy, or not of such a dtype.
         """
-        options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        options = {
+            "stream": stream,
+            "max_version": max_version,
+            "dl_device": dl_device,
+            "copy": copy,
+        }
         return current.base.to_dlpack(self, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -103,6 +109,8 @@ class Array(Value):
 
     def __buffer__(self, flags: int) -> memoryview:
         """The elements as a buffer that is only read; Python 3.12 and later call this."""
+        if is_extended(self.aval.dtype):
+            raise noted(no_numbers("buffer", self.aval))
         if flags & _WRITABLE:
             raise BufferError(
                 f"buffer: arrays are immutable; got a request to write to {self.aval}"
@@ -125,7 +133,7 @@ class Array(Value):
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = np.array(self.host()), self.aval.weak_type
-        return _unpickle, (*parts, KEY) if self.aval.dtype is KEY else parts
+        return _unpickle, (*parts, self.aval.dtype) if is_extended(self.aval.dtype) else parts
 
     def __deepcopy__(self, memo: Any) -> "Array":
         return self  # immutable

@@ -33,6 +33,7 @@ class Aval:
     )  # fmt: skip
 
     placement: Placement = ANYWHERE
+    sharding: None = None  # types have no shardings; libraries hand this on as `out_sharding`
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
@@ -42,7 +43,14 @@ class Aval:
     text: str | None
     aval: "Aval"
 
-    def __new__(cls, shape: Iterable[int], dtype: Any, weak_type: bool = False) -> "Aval":
+    def __new__(
+        cls, shape: Iterable[int], dtype: Any, weak_type: bool = False, *, sharding: None = None
+    ) -> "Aval":
+        if sharding is not None:
+            raise TypeError(
+                f"ShapedArray: weft's types have no shardings; got sharding={sharding!r}\n"
+                "  fix: leave it out; jit and shard_map take shardings as arguments"
+            )
         return aval(tuple(shape), np.dtype(dtype), weak_type)
 
     def __repr__(self) -> str:

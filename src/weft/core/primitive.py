@@ -31,6 +31,9 @@ What they agree on:
   axis, **params): its outputs where that is known.
 - `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
   of this one operation does: of an operation that calls Python, or that moves arrays.
+- `follow_keys`, called as (marks, uses, **params), says what becomes of random keys, under
+  `debug_key_reuse`: the marks of its outputs, where it doesn't only move elements. `uses` notes the
+  keys that are used, and follows programs inside (`interpreters/debugging/key_uses.py`).
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
   faster one, where `host_limit` can't; `kernel(*avals, **params)` returns the function that
   `evaluate` is for one signature, where choosing it costs time.
@@ -111,6 +114,7 @@ class Primitive:
     kernel_rule: Rule | None = None
     execute_rule: Rule | None = None
     resolve_rule: Rule | None = None
+    follow_keys_rule: Rule | None = None
     # of higher-order primitives only
     linearize_rule: Rule | None = None
     pushforward_rule: Rule | None = None
@@ -237,6 +241,9 @@ class Primitive:
 
     def execute(self, rule: R) -> R:
         return self._define("execute", rule)
+
+    def follow_keys(self, rule: R) -> R:
+        return self._define("follow_keys", rule)
 
     def resolve(self, rule: R) -> R:
         return self._define("resolve", rule)

@@ -40,7 +40,12 @@ _now = _Now()
 
 def locations_wanted() -> bool:
     """True if a switch wants locations noted; asked once for each trace."""
-    switches = thread.debug_nans or thread.debug_infs or thread.check_tracer_leaks
+    switches = (
+        thread.debug_nans
+        or thread.debug_infs
+        or thread.check_tracer_leaks
+        or thread.debug_key_reuse
+    )
     return bool(switches or _now.wanted)
 
 

@@ -31,7 +31,7 @@ class Trace:
       function: the user's function that is traced, or its name, for messages.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     outside: "Trace | None" = None
     closed: bool = False
@@ -71,25 +71,35 @@ class Trace:
         return ""
 
 
+_evaluate = Deferred("weft.interpreters.evaluate")
+
+
 class _Unloaded(Trace):
     """The base trace before its first operation, which loads what it is from then on.
 
     This is the first of the two hooks: `weft.interpreters.evaluate`, at import, gives the base
-    trace its own class. So there is one base from the beginning, and nobody can hold another.
+    trace its own class. So there is one base from the beginning, and nobody can hold another. Its
+    methods may run on the trace that it has become: they use nothing of this class.
     """
 
     __slots__ = ()
     computes = True
-    _evaluate = Deferred("weft.interpreters.evaluate")
 
     def bind(self, primitive: Any, args: Any, params: Any, out: Any = None) -> Any:
-        trace = self._evaluate.base
-        if current.trace.computes:  # a switch in the environment may want another one
-            trace = current.trace
-        return trace.bind(primitive, args, params, out)
+        return _loaded().bind(primitive, args, params, out)
+
+    def bind_custom(self, primitive: Any, function: Any, rules: Any, args: Any) -> Any:
+        return _loaded().bind_custom(primitive, function, rules, args)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._evaluate.base, name)
+        return getattr(_evaluate.base, name)
+
+
+def _loaded() -> Trace:
+    """The trace that computes, after loading it."""
+    base: Trace = _evaluate.base
+    # a switch in the environment may want another one
+    return current.trace if current.trace.computes else base
 
 
 # The attributes of `current` in each thread, for a switch that is turned for all of them.
@@ -144,8 +154,10 @@ def under(trace: Trace, function: Callable[..., T], *args: Any) -> T:
 
 
 def looked_at() -> bool:
-    """True if a switch wants every result looked at in this thread."""
-    return bool(thread.debug_nans or thread.debug_infs or thread.enable_checks)
+    """True if a switch wants every operation looked at in this thread."""
+    return bool(
+        thread.debug_nans or thread.debug_infs or thread.enable_checks or thread.debug_key_reuse
+    )
 
 
 def watched() -> bool:
@@ -153,7 +165,7 @@ def watched() -> bool:
     return looked_at() or thread.default_device is not None
 
 
-_WATCHED = ("debug_nans", "debug_infs", "enable_checks", "default_device")
+_WATCHED = ("debug_nans", "debug_infs", "enable_checks", "debug_key_reuse", "default_device")
 
 
 @config.on_change

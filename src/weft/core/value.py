@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .. import dtypes, errors
-from ..extended_dtypes import KEY, no_numbers
+from ..extended_dtypes import is_extended, no_numbers
 from ..lazy import Deferred
 from .aval import Aval
 from .methods import Methods
@@ -305,7 +305,7 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     array = value.concrete()
     if array is None:
         raise noted(value.conversion_error(operation, error))  # type: ignore[attr-defined]
-    if value.aval.dtype is KEY:
+    if is_extended(value.aval.dtype):
         raise noted(no_numbers(operation, value.aval))
     return array.host()
 

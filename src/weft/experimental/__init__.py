@@ -9,11 +9,16 @@ if TYPE_CHECKING:
         checkify,
         communication,
         host_callback,
+        jet,
         mesh_utils,
+        minmax,
         multihost_utils,
+        ode,
+        optimizers,
         pjit,
         prefetch,
         shard_map,
+        stax,
     )
     from .callbacks import io_callback
     from .precision import disable_x64, enable_x64
@@ -25,11 +30,16 @@ __all__ = [
     "enable_x64",
     "host_callback",
     "io_callback",
+    "jet",
     "mesh_utils",
+    "minmax",
     "multihost_utils",
+    "ode",
+    "optimizers",
     "pjit",
     "prefetch",
     "shard_map",
+    "stax",
 ]
 
 __getattr__, __dir__ = exports(
@@ -39,10 +49,15 @@ __getattr__, __dir__ = exports(
         "checkify",
         "communication",
         "host_callback",
+        "jet",
         "mesh_utils",
+        "minmax",
         "multihost_utils",
+        "ode",
+        "optimizers",
         "pjit",
         "prefetch",
         "shard_map",
+        "stax",
     ),
 )

@@ -16,7 +16,7 @@ from ..core.aval import Aval, aval
 from ..core.source import located
 from ..primitives.callbacks import dtype_rank
 from ..runtime import text_of_artifact
-from ..stablehlo.block import CALLBACK
+from ..stablehlo.block import CALLBACKS
 from ..transforms.arguments import argument_values, leaf_paths
 from ..transforms.custom_derivatives import custom_vjp
 from ..tree_util import PyTreeDef, tree_flatten
@@ -234,10 +234,10 @@ def written_aval(a: Aval) -> list[Any]:
 def check_custom_calls(name: str, text: str, allowed: set[str]) -> None:
     """Refuses native functions that nobody vouched for, and Python functions in any case."""
     for target in sorted(custom_calls(text)):
-        if target == CALLBACK or f"custom_call:{target}" not in allowed:
+        if target in CALLBACKS.values() or f"custom_call:{target}" not in allowed:
             cure = (
                 "leave callbacks and debug.print out"
-                if target == CALLBACK
+                if target in CALLBACKS.values()
                 else f"disabled_checks=[DisabledSafetyCheck.custom_call({target!r})], if the "
                 "reader has it too"
             )

@@ -1,4 +1,6 @@
-"""The classes of programs by JAX's names: those of `weft.core`."""
+"""The classes of programs by JAX's names, those of `weft.core`, and the state of tracing."""
+
+import weakref
 
 from ..core.interface import (
     ClosedJaxpr,
@@ -13,17 +15,66 @@ from ..core.interface import (
     get_aval,
     jaxpr_as_fun,
 )
+from ..core.trace import current
 
 __all__ = [
     "ClosedJaxpr",
     "Jaxpr",
     "JaxprEqn",
     "Literal",
+    "OpaqueTraceState",
     "Primitive",
     "ShapedArray",
     "Tracer",
     "Var",
     "eval_jaxpr",
     "get_aval",
+    "get_opaque_trace_state",
     "jaxpr_as_fun",
 ]
+
+
+class OpaqueTraceState:
+    """What applying a primitive meant when this was made, for comparing only.
+
+    Two are equal if they were made under the same trace: in the same call of a function that is
+    transformed, or both outside any. It keeps no trace alive.
+    """
+
+    __slots__ = ("_key", "_trace")
+
+    def __init__(self) -> None:
+        self._key, self._trace = id(current.trace), weakref.ref(current.trace)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OpaqueTraceState):
+            return NotImplemented
+        return self._trace() is not None and self._trace() is other._trace()
+
+    def __hash__(self) -> int:
+        return self._key
+
+
+def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
+    """The present state of tracing, to be compared with that of another moment.
+
+    Libraries whose objects hold arrays find out with it that an object is used under another
+    transformation than it was made in.
+
+    Args:
+      convention: the name of the library, which has no effect.
+    Example:
+      >>> import weft
+      >>> outside = weft.extend.core.get_opaque_trace_state()
+      >>> outside == weft.extend.core.get_opaque_trace_state()
+      True
+      >>> same = []
+      >>> def f(x):
+      ...     same.append(outside == weft.extend.core.get_opaque_trace_state())
+      ...     return x
+      >>> _, same = weft.jit(f)(1.0), same
+      >>> same
+      [False]
+    Source: JAX's source, `jax.extend.core.get_opaque_trace_state`: its name and meaning.
+    """
+    return OpaqueTraceState()

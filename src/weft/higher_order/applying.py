@@ -31,6 +31,10 @@ def applies_jaxpr(primitive: HigherOrder) -> None:
     def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Mask:
         return depends(jaxpr, mask, inexact)
 
+    @primitive.follow_keys
+    def _(marks: Any, uses: Any, *, jaxpr: Jaxpr, again: bool = False, **params: Any) -> Any:
+        return (uses.again() if again else uses).program(jaxpr, marks)
+
     @primitive.vary
     def _(
         ins: Sequence[VaryingAxes], context: Divergence, *, jaxpr: Jaxpr, **params: Any

@@ -457,3 +457,8 @@ def chosen(index: Value, cases: Sequence[Value], batched: bool) -> Value:
         ]
     shape = cases[0].shape
     return select_n(broadcast_in_dim(index, shape=shape, dims=(0,)), *cases)
+
+
+@cond.follow_keys
+def _(marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+    return uses.branches(branches, marks[1:])

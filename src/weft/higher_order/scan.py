@@ -466,3 +466,17 @@ def _(args: Sequence[Value], batched: Mask, axis: Axis, **named: Any) -> list[Va
     carry, ys = groups_of(outs, nk)
     ys = [move_axis(y, 1, 0) if b else y for y, b in zip(ys, out_batched[nk:], strict=True)]
     return [o if b else Shared(o) for o, b in zip([*carry, *ys], out_batched, strict=True)]
+
+
+@scan.follow_keys
+def _(marks: Any, uses: Any, **named: Any) -> Any:
+    params = ScanParams(**named)
+    consts, carry, xs = params.groups(marks)
+    stacks = len(params.jaxpr.outvars) - params.num_carry
+    keys = any(x is not None for x in xs)
+    # the second step shows what the first has used already; of keys, each step uses its own
+    for i in range(params.length if keys else min(2, params.length)):
+        at = params.length - 1 - i if params.reverse else i
+        slices = [None if x is None else x.at(at) for x in xs]
+        carry = uses.program(params.jaxpr, [*consts, *carry, *slices])[: params.num_carry]
+    return [*carry, *[None] * stacks]

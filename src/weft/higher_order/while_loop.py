@@ -384,3 +384,13 @@ def masked_loop(
         stage(any_going, avals, name=condition.name),
         stage(step, [*consts, *avals], name=body.name),
     )
+
+
+@while_loop.follow_keys
+def _(marks: Any, uses: Any, **named: Any) -> Any:
+    params = WhileParams(**named)
+    for_cond, for_body, carry = params.groups(marks)
+    for _ in range(2):  # the second step shows what the first has used already
+        uses.program(params.cond_jaxpr, [*for_cond, *carry])
+        carry = uses.program(params.body_jaxpr, [*for_body, *carry])
+    return carry

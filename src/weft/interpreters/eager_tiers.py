@@ -11,6 +11,7 @@ from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.trace import Params
+from ..dtypes import float0
 
 
 class _Machine:
@@ -21,6 +22,24 @@ class _Machine:
 
 
 machine = _Machine()
+
+
+def accelerated() -> bool:
+    """True if an accelerator is the default device; looked for at the first call."""
+    if machine.accelerated is None:
+        machine.accelerated = machine.find_accelerator()
+    return machine.accelerated
+
+
+_SMALL = 4096
+
+
+def made_on_device(size: int) -> bool:
+    """True if an array of so many elements that a formula gives is best made on the device.
+
+    On an accelerator that saves a transfer; a small one goes along with the first operation.
+    """
+    return size > _SMALL and thread.eager_tier != "host" and accelerated()
 
 
 def runs_on_host(
@@ -36,19 +55,28 @@ def runs_on_host(
     Measured (benchmarks/eager.py): NumPy wins for add and multiply up to a million elements, for
     exp and tanh up to some ten thousand, for sin always (XLA's sine isn't vectorised).
     """
-    if primitive.evaluate_rule is None or primitive.host_limit == 0:
+    if primitive.evaluate_rule is None:
         return False
-    tier = thread.eager_tier
-    if tier != "auto":
-        return bool(tier == "host")
-    if machine.accelerated is None:
-        machine.accelerated = machine.find_accelerator()
-    if machine.accelerated:
+    if any(a.dtype == float0 for a in avals):  # devices have no such dtype
+        return True
+    if primitive.host_limit == 0:
         return False
+    if not numpy_may_compute():
+        return False
+    if thread.eager_tier == "host":
+        return True
     if primitive.host_when_rule is not None:
         return bool(primitive.host_when_rule(avals, outs, **dict(params)))
     limit = primitive.host_limit
     return limit is None or max([a.size for a in (*avals, *outs)], default=0) <= limit
+
+
+def numpy_may_compute() -> bool:
+    """True if NumPy may carry out an operation that it is the faster one for."""
+    tier = thread.eager_tier
+    if tier != "auto":
+        return bool(tier == "host")
+    return not accelerated()
 
 
 def host_kernel(

@@ -22,13 +22,14 @@ from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line
 from ..core.trace import Trace, current, watch, watched
 from ..extended_dtypes import is_extended, no_numbers
-from ..runtime import buffer as buffers, capsules, client, host_memory
+from ..runtime import buffer as buffers, capsules, client, device_memory, host_memory
 from ..runtime.client import Device
 from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
 type_of = attrgetter("type")
+HOST = (1, 0)  # DLPack's name of the CPU
 
 
 class EvaluateTrace(Trace):
@@ -157,9 +158,17 @@ class EvaluateTrace(Trace):
         return int(buffers.unsafe_pointer(array._buffer))
 
     def to_dlpack(self, array: Array, options: dict[str, Any]) -> Any:
-        """A DLPack capsule of an array; zero-copy on the CPU."""
+        """A DLPack capsule of an array, whose memory is shared where that is possible."""
         if is_extended(array.aval.dtype):
             raise no_numbers("dlpack", array.aval)
+        place, stream = self.dlpack_device(array), options.pop("stream")
+        if place != HOST and options["dl_device"] in (None, place):
+            buffer = array._buffer
+            if options["copy"]:
+                buffer = buffers.copy_to(
+                    buffer, buffers.device_of(buffer), array.shape, array.aval.dtype
+                )
+            return device_memory.shared(buffer, stream)
         host = np.asarray(array.host())
         copy = options["copy"]
         # NumPy exports read-only memory to newer consumers only. A number, which many arrays may
@@ -174,8 +183,11 @@ class EvaluateTrace(Trace):
         return capsules.exported(host, given)
 
     def dlpack_device(self, array: Array) -> tuple[int, int]:
-        """DLPack's name of the device: (1, 0) is the CPU."""
-        return (1, 0)
+        """DLPack's name of the device."""
+        buffer = array._buffer
+        if buffer is None or array.type.placement.group is not None:
+            return HOST
+        return device_memory.place_of(buffer) or HOST
 
 
 def tell_tier(primitive: Primitive, args: Any, tier: str) -> None:

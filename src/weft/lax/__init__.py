@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..lazy import exports
 
 if TYPE_CHECKING:
+    from . import linalg
     from .arithmetic import (
         RoundingMethod,
         abs,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         bitwise_or,
         bitwise_xor,
         clz,
+        mulhi,
         population_count,
         shift_left,
         shift_right_arithmetic,
@@ -63,8 +65,15 @@ if TYPE_CHECKING:
         conv_transpose,
         conv_with_general_padding,
     )
+    from .convolution_shapes import (
+        conv_general_permutations,
+        conv_general_shape_tuple,
+        conv_shape_tuple,
+        conv_transpose_shape_tuple,
+    )
     from .creation import broadcasted_iota, empty, full, full_like, iota, zeros_like_array
     from .cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
+    from .fourier import FftType, fft
     from .indexing import (
         GatherDimensionNumbers,
         GatherScatterMode,
@@ -79,7 +88,8 @@ if TYPE_CHECKING:
         scatter_mul,
         scatter_sub,
     )
-    from .joining import concatenate, pad, rev, split
+    from .joining import concatenate, pad, rev, split, stack, unstack
+    from .local_convolution import conv_general_dilated_local
     from .loops import fori_loop, map, scan, while_loop
     from .pads import padtype_to_pads
     from .parallel import (
@@ -147,6 +157,7 @@ if TYPE_CHECKING:
         exp2_p,
         exp_p,
         expm1_p,
+        fft_p,
         floor_p,
         gather_p,
         ge_p,
@@ -229,6 +240,8 @@ if TYPE_CHECKING:
         xor_p,
         zeta_p,
     )
+    from .ragged_products import RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general
+    from .random_numbers import RandomAlgorithm, rng_bit_generator, rng_uniform
     from .reduction import (
         argmax,
         argmin,
@@ -241,6 +254,7 @@ if TYPE_CHECKING:
         reduce_sum,
         reduce_xor,
     )
+    from .select_windows import select_and_gather_add, select_and_scatter, select_and_scatter_add
     from .selection import clamp, optimization_barrier, select, select_n, stop_gradient, tie_in
     from .shapes import (
         broadcast,
@@ -311,10 +325,13 @@ __all__ = [
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
     "DotDimensionNumbers",
+    "FftType",
     "GatherDimensionNumbers",
     "GatherScatterMode",
     "Precision",
     "PrecisionLike",
+    "RaggedDotDimensionNumbers",
+    "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
     "abs",
@@ -388,9 +405,14 @@ __all__ = [
     "conv",
     "conv_dimension_numbers",
     "conv_general_dilated",
+    "conv_general_dilated_local",
     "conv_general_dilated_p",
     "conv_general_dilated_patches",
+    "conv_general_permutations",
+    "conv_general_shape_tuple",
+    "conv_shape_tuple",
     "conv_transpose",
+    "conv_transpose_shape_tuple",
     "conv_with_general_padding",
     "convert_element_type",
     "convert_element_type_p",
@@ -443,6 +465,8 @@ __all__ = [
     "expand_dims",
     "expm1",
     "expm1_p",
+    "fft",
+    "fft_p",
     "floor",
     "floor_p",
     "fori_loop",
@@ -474,6 +498,7 @@ __all__ = [
     "le_p",
     "lgamma",
     "lgamma_p",
+    "linalg",
     "log",
     "log1p",
     "log1p_p",
@@ -489,6 +514,7 @@ __all__ = [
     "min_p",
     "mul",
     "mul_p",
+    "mulhi",
     "ne",
     "ne_p",
     "neg",
@@ -520,6 +546,8 @@ __all__ = [
     "psum_p",
     "psum_scatter",
     "pswapaxes",
+    "ragged_dot",
+    "ragged_dot_general",
     "random_gamma_grad",
     "random_gamma_grad_p",
     "real",
@@ -556,6 +584,8 @@ __all__ = [
     "reshape_p",
     "rev",
     "rev_p",
+    "rng_bit_generator",
+    "rng_uniform",
     "round",
     "round_p",
     "rsqrt",
@@ -575,6 +605,9 @@ __all__ = [
     "scatter_p",
     "scatter_sub",
     "select",
+    "select_and_gather_add",
+    "select_and_scatter",
+    "select_and_scatter_add",
     "select_n",
     "select_n_p",
     "shift_left",
@@ -602,6 +635,7 @@ __all__ = [
     "square",
     "square_p",
     "squeeze",
+    "stack",
     "stop_gradient",
     "sub",
     "sub_p",
@@ -616,6 +650,7 @@ __all__ = [
     "top_k_p",
     "transpose",
     "transpose_p",
+    "unstack",
     "while_loop",
     "while_p",
     "with_sharding_constraint",
@@ -659,6 +694,7 @@ __getattr__, __dir__ = exports(
             "bitwise_or",
             "bitwise_xor",
             "clz",
+            "mulhi",
             "population_count",
             "shift_left",
             "shift_right_arithmetic",
@@ -706,6 +742,12 @@ __getattr__, __dir__ = exports(
             "conv_transpose",
             "conv_with_general_padding",
         ),
+        "convolution_shapes": (
+            "conv_general_permutations",
+            "conv_general_shape_tuple",
+            "conv_shape_tuple",
+            "conv_transpose_shape_tuple",
+        ),
         "creation": (
             "broadcasted_iota",
             "empty",
@@ -720,6 +762,10 @@ __getattr__, __dir__ = exports(
             "cummin",
             "cumprod",
             "cumsum",
+        ),
+        "fourier": (
+            "FftType",
+            "fft",
         ),
         "indexing": (
             "GatherDimensionNumbers",
@@ -740,7 +786,10 @@ __getattr__, __dir__ = exports(
             "pad",
             "rev",
             "split",
+            "stack",
+            "unstack",
         ),
+        "local_convolution": ("conv_general_dilated_local",),
         "loops": (
             "fori_loop",
             "map",
@@ -813,6 +862,7 @@ __getattr__, __dir__ = exports(
             "exp2_p",
             "exp_p",
             "expm1_p",
+            "fft_p",
             "floor_p",
             "gather_p",
             "ge_p",
@@ -895,6 +945,16 @@ __getattr__, __dir__ = exports(
             "xor_p",
             "zeta_p",
         ),
+        "ragged_products": (
+            "RaggedDotDimensionNumbers",
+            "ragged_dot",
+            "ragged_dot_general",
+        ),
+        "random_numbers": (
+            "RandomAlgorithm",
+            "rng_bit_generator",
+            "rng_uniform",
+        ),
         "reduction": (
             "argmax",
             "argmin",
@@ -906,6 +966,11 @@ __getattr__, __dir__ = exports(
             "reduce_prod",
             "reduce_sum",
             "reduce_xor",
+        ),
+        "select_windows": (
+            "select_and_gather_add",
+            "select_and_scatter",
+            "select_and_scatter_add",
         ),
         "selection": (
             "clamp",
@@ -992,4 +1057,5 @@ __getattr__, __dir__ = exports(
             "reduce_window_shape_tuple",
         ),
     },
+    modules=("linalg",),
 )

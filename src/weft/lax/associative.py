@@ -1,7 +1,7 @@
 """associative_scan: running combinations in a logarithmic number of steps."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ..core.source import function_line, located
 from ..errors import AxisError, ShapeError
@@ -15,6 +15,17 @@ from .bodies import check_function, paths_of, shown, values_of
 __all__ = ["associative_scan"]
 
 
+T = TypeVar("T")
+
+
+@overload
+def associative_scan(
+    fn: Callable[[T, T], T], elems: T, reverse: bool = ..., axis: int = ...
+) -> T: ...
+@overload
+def associative_scan(
+    fn: Callable[[Any, Any], T], elems: Any, reverse: bool = ..., axis: int = ...
+) -> T: ...
 @located
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0

@@ -1,7 +1,16 @@
 """Operations on bits. Nothing is promoted."""
 
-from ..core.array import Array
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, literal
+from ..core.source import located
+from ..errors import ShapeError
 from ..primitives import bitwise as p
+from ..primitives.comparison import lt
+from ..primitives.conversion import bitcast_convert_type
+from ..primitives.selection import where
+from ..primitives.structural import convert_element_type
 from ..typing import ArrayLike
 from .operands import same_type
 
@@ -11,6 +20,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "clz",
+    "mulhi",
     "population_count",
     "shift_left",
     "shift_right_arithmetic",
@@ -166,3 +176,57 @@ def clz(x: ArrayLike) -> Array:
     Source: StableHLO `count_leading_zeros`.
     """
     return p.clz(x)  # type: ignore[no-any-return]
+
+
+@located
+def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """The upper half of the bits of a product.
+
+    Args:
+      x, y: arrays of one integer dtype of 8 to 64 bits; of one shape, or one of them a scalar.
+    Returns: array of the operands' shape and dtype: of numbers of n bits the product's upper n.
+    Raises: TypeError: other dtypes, or dtypes or shapes that differ.
+    Example:
+      >>> from weft import lax
+      >>> lax.mulhi(np.uint8(200), np.uint8(100)).item(), 200 * 100 // 256
+      (78, 78)
+    Source: JAX documentation, `jax.lax.mulhi`.
+    """
+    a, b = same_type("mulhi", ("x", "y"), x, y)
+    dtype = a.dtype
+    if not dtypes.is_integer(dtype) or dtypes.bit_width(dtype) < 8:
+        raise ShapeError(f"mulhi: expected integers of 8 bits or more; got {a.aval}")
+    width = dtypes.bit_width(dtype)
+    if width < 32:
+        unsigned = dtypes.is_unsigned(dtype)
+        wide = dtypes.uint32 if unsigned else dtypes.int32
+        product = convert_element_type(a, dtype=wide) * convert_element_type(b, dtype=wide)
+        shift = p.shift_right_logical if unsigned else p.shift_right_arithmetic
+        high = shift(product, literal(width, wide))
+        return convert_element_type(high, dtype=dtype)  # type: ignore[no-any-return]
+    if dtypes.is_unsigned(dtype):
+        return _upper_half(a, b, width)  # type: ignore[no-any-return]
+    whole = dtypes.uint32 if width == 32 else dtypes.uint64
+    high = _upper_half(
+        bitcast_convert_type(a, dtype=whole), bitcast_convert_type(b, dtype=whole), width
+    )
+    none = literal(0, dtype)
+    # a negative number stands for 2 ** n less, so the other one was added once too often
+    extra = where(lt(a, none), b, none) + where(lt(b, none), a, none)
+    return bitcast_convert_type(high, dtype=dtype) - extra  # type: ignore[no-any-return]
+
+
+def _upper_half(x: Any, y: Any, width: int) -> Any:
+    """That of a product of unsigned numbers, from products of halves of their bits."""
+    half = literal(width // 2, x.dtype)
+    low = literal((1 << width // 2) - 1, x.dtype)
+
+    def parts(v: Any) -> tuple[Any, Any]:
+        return p.shift_right_logical(v, half), p.bitwise_and(v, low)
+
+    (a, b), (c, d) = parts(x), parts(y)
+    carried, _ = parts(b * d)
+    middle = a * d + carried
+    above, rest = parts(middle)
+    more, _ = parts(b * c + rest)
+    return a * c + above + more

@@ -5,7 +5,7 @@ Loops are in `loops.py`.
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 from .. import dtypes
 from ..config import thread
@@ -20,6 +20,7 @@ from ..primitives.comparison import ne
 from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
+from ..typing import ArrayLike
 from .bodies import (
     Adapted,
     Body,
@@ -36,7 +37,45 @@ __all__ = ["cond", "switch"]
 _MISSING: Any = object()
 
 
-@located
+R = TypeVar("R")
+S = TypeVar("S")
+Operands = TypeVarTuple("Operands")
+
+
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[[Unpack[Operands]], R],
+    false_fun: Callable[[Unpack[Operands]], S],
+    *operands: *Operands,
+) -> R | S: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., R],
+    false_fun: Callable[..., S],
+    *operands: Any,
+    operand: Any = ...,
+) -> R | S: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    true_operand: Any,
+    true_fun: Callable[[Any], R],
+    false_operand: Any,
+    false_fun: Callable[[Any], S],
+) -> R | S: ...
+@overload
+def cond(
+    pred: ArrayLike,
+    *,
+    true_fun: Callable[..., R],
+    false_fun: Callable[..., S],
+    operand: Any = ...,
+    true_operand: Any = ...,
+    false_operand: Any = ...,
+) -> R | S: ...
+@located  # type: ignore[misc]  # mypy: Any isn't taken for a TypeVarTuple
 def cond(
     pred: Any,
     true_fun: Any = _MISSING,
@@ -94,7 +133,17 @@ def cond(
     return choose("cond", index, functions, [false_fun, true_fun], names[::-1], operands)
 
 
-@located
+@overload
+def switch(
+    index: ArrayLike,
+    branches: Sequence[Callable[[Unpack[Operands]], R]],
+    *operands: *Operands,
+) -> R: ...
+@overload
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Any, operand: Any = ...
+) -> R: ...
+@located  # type: ignore[misc]
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
 ) -> Any:

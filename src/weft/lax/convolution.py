@@ -163,7 +163,7 @@ def conv_general_dilated(
         x,
         kernel,
         strides=strides,
-        padding=_pairs(name, padding),
+        padding=pairs_of(name, padding),
         lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation,
         numbers=numbers,
@@ -181,7 +181,8 @@ def _ints(name: str, what: str, values: Any) -> tuple[int, ...]:
         raise TypeError(f"{name}: {what} must be a sequence of ints; got {values!r}") from None
 
 
-def _pairs(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
+def pairs_of(name: str, padding: Any) -> tuple[tuple[int, int], ...]:
+    """Padding as pairs of ints."""
     try:
         return tuple([(int(a), int(b)) for a, b in padding])
     except (TypeError, ValueError):
@@ -332,9 +333,9 @@ def conv_transpose(
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(f"{name}: padding must be 'SAME', 'VALID' or pairs; got {padding!r}")
         same = padding.upper() == "SAME"
-        pads = [_transposed_pads(k, s, same) for k, s in zip(window, strides, strict=True)]
+        pads = [transposed_pads(k, s, same) for k, s in zip(window, strides, strict=True)]
     else:
-        pads = list(_pairs(name, padding))
+        pads = list(pairs_of(name, padding))
         if use_consistent_padding:
             pads = [(k - 1 - a, k - 1 - b) for k, (a, b) in zip(window, pads, strict=True)]
     if transpose_kernel:
@@ -355,7 +356,7 @@ def conv_transpose(
     )
 
 
-def _transposed_pads(k: int, stride: int, same: bool) -> tuple[int, int]:
+def transposed_pads(k: int, stride: int, same: bool) -> tuple[int, int]:
     """Zeros around an axis dilated by `stride`, for a kernel of length `k`."""
     if same:
         total = k + stride - 2

@@ -6,12 +6,12 @@ from typing import Any
 from ..core.array import Array, as_value
 from ..core.source import located
 from ..core.value import Value
-from ..errors import ShapeError
-from ..primitives import slicing
+from ..errors import AxisError, ShapeError
+from ..primitives import slicing, structural
 from ..typing import ArrayLike
-from .axes import axis_of, ints_of
+from .axes import axis_of, ints_of, number_of_axis
 
-__all__ = ["concatenate", "pad", "rev", "split"]
+__all__ = ["concatenate", "pad", "rev", "split", "stack", "unstack"]
 
 
 @located
@@ -110,3 +110,62 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     at = axis_of("split", x, axis)
     lengths = ints_of("split", "sizes", sizes)
     return slicing.split(x, sizes=lengths, axis=at)  # type: ignore[no-any-return]
+
+
+@located
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
+    """Arrays of one shape, along a new axis.
+
+    Args:
+      operands: arrays of one shape and dtype, at least one.
+      axis: the place of the new axis in the result; negative ones count from the end.
+    Returns: array with one more axis.
+    Raises: TypeError: shapes or dtypes differ. ValueError: no operands, or a bad axis.
+    Source: JAX documentation, `jax.lax.stack`.
+    Example:
+      >>> lax.stack([np.array([1, 2]), np.array([3, 4])], axis=1).tolist()
+      [[1, 3], [2, 4]]
+    """
+    xs = [as_value(x) for x in operands]
+    if not xs:
+        raise ValueError("stack: expected at least one operand; got none")
+    first = xs[0]
+    for x in xs[1:]:
+        if x.shape != first.shape or x.dtype != first.dtype:
+            raise ShapeError(
+                f"stack: operands must have one shape and dtype; got {first.aval} and {x.aval}"
+            )
+    number = number_of_axis("stack", axis)
+    ndim = first.ndim + 1
+    if not -ndim <= number < ndim:
+        raise AxisError(f"stack: axis {number} is out of range for a result with {ndim} axes")
+    at = number % ndim
+    shape = (*first.shape[:at], 1, *first.shape[at:])
+    parts = [structural.reshape(x, shape=shape) for x in xs]
+    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=at)  # type: ignore[no-any-return]
+
+
+@located
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
+    """The slices of an array along an axis, each without it.
+
+    Args:
+      x: array with at least one axis.
+      axis: that which is taken apart; negative ones count from the end.
+    Returns: a tuple, as long as the axis.
+    Raises: ValueError: the axis is out of range.
+    Source: JAX documentation, `jax.lax.unstack`.
+    Example:
+      >>> [part.tolist() for part in lax.unstack(np.array([[1, 2], [3, 4]]), axis=1)]
+      [[1, 3], [2, 4]]
+    """
+    v = as_value(x)
+    at = axis_of("unstack", v, axis)
+    shape = (*v.shape[:at], *v.shape[at + 1 :])
+    parts = []
+    for i in range(v.shape[at]):
+        start = tuple([i if a == at else 0 for a in range(v.ndim)])
+        limit = tuple([i + 1 if a == at else n for a, n in enumerate(v.shape)])
+        part = slicing.slice_(v, start=start, limit=limit, strides=(1,) * v.ndim)
+        parts.append(structural.reshape(part, shape=shape))
+    return tuple(parts)

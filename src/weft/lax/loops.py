@@ -5,7 +5,7 @@ A loop is traced once, whatever its number of steps, and compiled as one loop.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import dtypes
 from ..config import thread
@@ -20,6 +20,7 @@ from ..primitives.comparison import lt
 from ..primitives.structural import add, convert_element_type, reshape
 from ..transforms.vmap import vmap
 from ..tree_util import tree_map
+from ..typing import ArrayLike
 from .axis_slices import along_new_axis, concatenated, row, slice_along
 from .bodies import (
     Adapted,
@@ -37,6 +38,33 @@ from .bodies import (
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 
+# The types of control flow: with functions and values of one type, that is the carry's; otherwise
+# (a Python number for the first carry, NumPy's arrays) the result's is what the function returns.
+C = TypeVar("C")
+X = TypeVar("X")
+Y = TypeVar("Y")
+
+
+@overload
+def scan(
+    f: Callable[[C, X], tuple[C, Y]],
+    init: C,
+    xs: X,
+    length: int | None = ...,
+    reverse: bool = ...,
+    unroll: int | bool = ...,
+    _split_transpose: bool = ...,
+) -> tuple[C, Y]: ...
+@overload
+def scan(
+    f: Callable[[Any, Any], tuple[C, Y]],
+    init: Any,
+    xs: Any = ...,
+    length: int | None = ...,
+    reverse: bool = ...,
+    unroll: int | bool = ...,
+    _split_transpose: bool = ...,
+) -> tuple[C, Y]: ...
 @located
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
@@ -183,6 +211,10 @@ def scan_in_python(
     return tree_map(as_value, carry), tree_map(lambda *parts: along_new_axis(parts), *ys)
 
 
+@overload
+def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = ...) -> Y: ...
+@overload
+def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = ...) -> Y: ...
 @located
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Applies a function to each slice along axis 0, one after the other, and stacks the results.
@@ -237,6 +269,12 @@ def map_chunk(f: Callable[[Any], Any], _: Any, x: Any) -> Any:
     return (), vmap(f)(x)
 
 
+@overload
+def while_loop(cond_fun: Callable[[C], Any], body_fun: Callable[[C], C], init_val: C) -> C: ...
+@overload
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], C], init_val: Any
+) -> C: ...
 @located
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
@@ -315,6 +353,24 @@ def while_in_python(cond_fun: Any, body_fun: Any, val: Any) -> tuple[bool, Any]:
         val = body_fun(val)
 
 
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, C], C],
+    init_val: C,
+    *,
+    unroll: int | bool | None = ...,
+) -> C: ...
+@overload
+def fori_loop(
+    lower: ArrayLike,
+    upper: ArrayLike,
+    body_fun: Callable[[Any, Any], C],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = ...,
+) -> C: ...
 @located
 def fori_loop(
     lower: Any,

@@ -96,6 +96,9 @@ from ..primitives.dynamic_slicing import (
     dynamic_slice as dynamic_slice_p,
     dynamic_update_slice as dynamic_update_slice_p,
 )
+from ..primitives.fourier import (
+    fft as fft_p,
+)
 from ..primitives.incomplete import (
     igamma as igamma_p,
     igamma_grad_a as igamma_grad_a_p,
@@ -235,6 +238,7 @@ __all__ = [
     "exp2_p",
     "exp_p",
     "expm1_p",
+    "fft_p",
     "floor_p",
     "gather_p",
     "ge_p",

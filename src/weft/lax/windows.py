@@ -67,7 +67,7 @@ def reduce_window(
             f"{name}: operand and init_value must have one structure; got {tree} and {init_tree}"
         )
     x = xs[0]
-    geometry = _geometry(
+    geometry = window_geometry(
         name,
         x.shape,
         window_dimensions,
@@ -90,7 +90,7 @@ def reduce_window(
     return tree.unflatten(any_reduction.reduce_window(*xs, *inits, jaxpr=jaxpr, geometry=geometry))
 
 
-def _geometry(
+def window_geometry(
     name: str,
     shape: Sequence[int],
     window: Sequence[int],
@@ -99,6 +99,7 @@ def _geometry(
     base_dilation: Sequence[int] | None,
     window_dilation: Sequence[int] | None,
 ) -> Geometry:
+    """The places of windows, from what users write."""
     ones = (1,) * len(shape)
 
     def entries(what: str, values: Any) -> tuple[int, ...]:
@@ -156,7 +157,7 @@ def reduce_window_shape_tuple(
       >>> lax.reduce_window_shape_tuple((5, 8), (2, 2), (1, 2), 'SAME')
       (5, 4)
     """
-    geometry = _geometry(
+    geometry = window_geometry(
         "reduce_window_shape_tuple",
         operand_shape,
         window_dimensions,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..lazy import exports
 
 if TYPE_CHECKING:
+    from . import fft, linalg
     from .array_api import __array_api_version__, __array_namespace_info__, bool
     from .bits import (
         bitwise_and,
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
         true_divide,
     )
     from .files import load, save, savez
+    from .fitting import poly, polyfit, roots
     from .flat_indices import ravel_multi_index, unravel_index
     from .functional import (
         apply_along_axis,
@@ -417,6 +419,7 @@ if TYPE_CHECKING:
         tan,
         tanh,
     )
+    from .ufuncs import frompyfunc, ufunc
     from .windows import bartlett, blackman, hamming, hanning, kaiser
 
 __all__ = [
@@ -555,6 +558,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "fix",
@@ -585,6 +589,7 @@ __all__ = [
     "fromfile",
     "fromfunction",
     "fromiter",
+    "frompyfunc",
     "fromstring",
     "full",
     "full_like",
@@ -651,6 +656,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "linalg",
     "linspace",
     "load",
     "log",
@@ -718,9 +724,11 @@ __all__ = [
     "pi",
     "piecewise",
     "place",
+    "poly",
     "polyadd",
     "polyder",
     "polydiv",
+    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -752,6 +760,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "round_",
@@ -806,6 +815,7 @@ __all__ = [
     "triu_indices_from",
     "true_divide",
     "trunc",
+    "ufunc",
     "uint",
     "uint4",
     "uint8",
@@ -996,6 +1006,11 @@ __getattr__, __dir__ = exports(
             "load",
             "save",
             "savez",
+        ),
+        "fitting": (
+            "poly",
+            "polyfit",
+            "roots",
         ),
         "flat_indices": (
             "ravel_multi_index",
@@ -1314,6 +1329,10 @@ __getattr__, __dir__ = exports(
             "tan",
             "tanh",
         ),
+        "ufuncs": (
+            "frompyfunc",
+            "ufunc",
+        ),
         "windows": (
             "bartlett",
             "blackman",
@@ -1323,4 +1342,5 @@ __getattr__, __dir__ = exports(
         ),
     },
     together=("operators", "products", "reductions", "means", "shapes", "transcendental"),
+    modules=("fft", "linalg"),
 )

@@ -19,6 +19,7 @@ from .elementwise import one, two
 from .makers import binary, derived, unary
 from .promotion import cast, check_ranks, promote_values, strong, value
 from .reductions import sum, truth
+from .ufunc_attributes import of_two
 
 __all__ = [
     "bitwise_and",
@@ -45,9 +46,9 @@ XOR = two("One bit and not the other.", f"np.bitwise_xor({_PAIR}", "Array([6, 5]
 NOT = one("Each bit turned; for booleans, not.", "np.invert(np.array([0, 5]))",
           "Array([-1, -6], dtype=int32)", note="an integer or boolean one.")  # fmt: skip
 
-bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", AND)
-bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", OR)
-bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", XOR)
+bitwise_and = of_two(binary(bitwise.bitwise_and, "bitwise_and", AND), identity=-1)
+bitwise_or = of_two(binary(bitwise.bitwise_or, "bitwise_or", OR), identity=0)
+bitwise_xor = of_two(binary(bitwise.bitwise_xor, "bitwise_xor", XOR), identity=0)
 invert = bitwise_not = bitwise_invert = unary(bitwise.bitwise_not, "invert", NOT)
 
 _SHIFT = "np.array([1, -4]), 1)"

@@ -7,11 +7,14 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, from_host
+from ..core.aval import aval
+from ..core.placement import on_device as placed_on, type_on
 from ..core.source import located
-from ..runtime import capsules
+from ..runtime import capsules, device_memory
 from ..typing import DTypeLike
 from .axes import shape_tuple
 from .creation import array, copied, from_numpy_array, on_device, wanted_dtype
+from .promotion import cast
 
 __all__ = [
     "from_dlpack",
@@ -55,7 +58,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """An array that shares memory with one of another library, by DLPack.
 
     Args:
-      x: anything with `__dlpack__`, on the CPU.
+      x: anything with `__dlpack__`, on the CPU or on an accelerator that weft uses.
       device: where to put it.
       copy: True copies; otherwise memory is shared where it can be, and must not be written to.
     Returns: array.
@@ -65,6 +68,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     if isinstance(x, Array):
         return on_device(copied(x) if copy else x, device)
+    if x.__dlpack_device__()[0] in device_memory.KINDS.values():
+        buffer, shape, dtype, holder = device_memory.received(x)
+        shared = Array(None, type_on(aval(shape, dtype), placed_on(holder)), buffer)
+        shared = cast(shared, dtypes.canonicalize_dtype(dtype))
+        return on_device(copied(shared) if copy else shared, device)
     host = _imported(x)
     return on_device(from_numpy_array(host, None, bool(copy)), device)
 
@@ -73,7 +81,7 @@ def _imported(x: Any) -> np.ndarray:
     """The elements of another library's array on the CPU, whose memory is shared."""
     try:
         return np.from_dlpack(x)
-    except (BufferError, RuntimeError):  # of bfloat16, which NumPy doesn't know, or on a GPU
+    except (BufferError, RuntimeError):  # of bfloat16, which NumPy doesn't know
         if x.__dlpack_device__()[0] not in capsules.ON_HOST:
             raise
         host = capsules.imported(x.__dlpack__())

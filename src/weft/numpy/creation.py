@@ -1,5 +1,6 @@
 """Arrays from Python data, NumPy arrays, buffers and constants. Knows nothing of operators."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
+from ..interpreters.eager_tiers import made_on_device
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -424,7 +426,7 @@ def _constant(name: str, number: int, shape: Any, dtype: Any, device: Any) -> An
     state, lengths = thread.switches, shape_tuple(name, shape)
     found = dtypes.default_float() if dtype is None else wanted_dtype(name, dtype)
     known = aval_of(lengths, found)
-    if current.trace is not _base or is_extended(found):
+    if current.trace is not _base or is_extended(found) or made_on_device(known.size):
         return on_device(structural.full(known, number), device)
     try:
         host = np.zeros(lengths, found) if not number else np.full(lengths, number, found)
@@ -464,7 +466,7 @@ def _filled(name: str, shape: Shape, fill_value: Any, dtype: Any, weak: bool = F
             x = as_value(fill_value) if dtype is None else cast(as_value(fill_value), dtype, True)
         else:
             x = _as_dtype(fill_value, dtype)
-        if current.trace is _base and not weak:
+        if current.trace is _base and not weak and not made_on_device(math.prod(shape)):
             return Array(np.full(shape, x._host, x.aval.dtype), x.aval.update(shape=shape))
     elif isinstance(fill_value, (list, tuple)):
         x = array(fill_value, dtype)

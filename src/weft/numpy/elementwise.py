@@ -26,6 +26,7 @@ from ..typing import ArrayLike
 from .makers import binary, derived, unary
 from .plans import composite, planned
 from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
+from .ufunc_attributes import of_one, of_two
 
 __all__ = [
     "abs",
@@ -92,26 +93,26 @@ _KEPT = "its dtype is kept."
 
 # --- arithmetic ---
 
-add = binary(structural.add, "add", two(
+add = of_two(binary(structural.add, "add", two(
     "Sum; for booleans, or.", "np.add(np.arange(2), np.ones(2))",
-    "Array([1., 2.], dtype=float32)"))  # fmt: skip
-subtract = binary(arithmetic.sub, "subtract", two(
-    "Difference.", "np.subtract(np.arange(2), 1)", "Array([-1,  0], dtype=int32)"))  # fmt: skip
-multiply = binary(arithmetic.mul, "multiply", two(
+    "Array([1., 2.], dtype=float32)")), identity=0)  # fmt: skip
+subtract = of_two(binary(arithmetic.sub, "subtract", two(
+    "Difference.", "np.subtract(np.arange(2), 1)", "Array([-1,  0], dtype=int32)")))  # fmt: skip
+multiply = of_two(binary(arithmetic.mul, "multiply", two(
     "Product; for booleans, and.", "np.multiply(np.arange(2), 3)",
-    "Array([0, 3], dtype=int32)"))  # fmt: skip
+    "Array([0, 3], dtype=int32)")), identity=1)  # fmt: skip
 divide = true_divide = binary(arithmetic.div, "divide", two(
     "Quotient; of integers too it is a float.", "np.divide(np.arange(2), 2)",
     "Array([0. , 0.5], dtype=float32)"), to_inexact=True)  # fmt: skip
-negative = unary(arithmetic.neg, "negative", one(
+negative = of_one(unary(arithmetic.neg, "negative", one(
     "Minus x.", "np.negative(np.arange(2))", "Array([ 0, -1], dtype=int32)",
-    note=_KEPT))  # fmt: skip
-maximum = binary(arithmetic.max_, "maximum", two(
+    note=_KEPT)))  # fmt: skip
+maximum = of_two(binary(arithmetic.max_, "maximum", two(
     "The larger one; NaN if either is.", "np.maximum(np.arange(3), 1)",
-    "Array([1, 1, 2], dtype=int32)"))  # fmt: skip
-minimum = binary(arithmetic.min_, "minimum", two(
+    "Array([1, 1, 2], dtype=int32)")))  # fmt: skip
+minimum = of_two(binary(arithmetic.min_, "minimum", two(
     "The smaller one; NaN if either is.", "np.minimum(np.arange(3), 1)",
-    "Array([0, 1, 1], dtype=int32)"))  # fmt: skip
+    "Array([0, 1, 1], dtype=int32)")))  # fmt: skip
 sign = unary(arithmetic.sign, "sign", one(
     "-1, 0 or 1; of complex numbers x / |x|.", "np.sign(np.array([-2.0, 0.0]))",
     "Array([-1.,  0.], dtype=float32)", note=_KEPT))  # fmt: skip
@@ -167,7 +168,10 @@ def reciprocal(x: ArrayLike, /) -> Array:
       >>> np.reciprocal(np.array([2.0, 4.0]))
       Array([0.5 , 0.25], dtype=float32)
     """
-    return divide(1, inexact("reciprocal", x))  # type: ignore[no-any-return]
+    x = inexact("reciprocal", x)
+    if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
+        return arithmetic.integer_pow(x, y=-1)  # type: ignore[no-any-return]
+    return divide(1, x)  # type: ignore[no-any-return]
 
 
 def square(x: ArrayLike, /) -> Array:
@@ -410,11 +414,14 @@ cbrt = unary(arithmetic.cbrt, "cbrt", one(
 def _hypot(x: Any, y: Any) -> Any:
     x, y = arithmetic.abs_(x), arithmetic.abs_(y)
     large, small = arithmetic.max_(x, y), arithmetic.min_(x, y)
-    none = comparison.eq(large, literal(0.0, x.aval.dtype))
+    zero, infinity = literal(0.0, x.aval.dtype), literal(math.inf, x.aval.dtype)
+    none = comparison.eq(large, zero)
     ratio = arithmetic.div(small, selection.select_n(none, large, literal(1.0, x.aval.dtype)))
     length = large * arithmetic.sqrt(1 + ratio * ratio)
-    infinite = comparison.eq(large, literal(math.inf, x.aval.dtype))
-    return selection.select_n(none | infinite, length, large)
+    length = selection.select_n(none, length, large)
+    for side in (x, y):  # infinite beside a NaN too (IEEE 754-2019, 9.2.1)
+        length = selection.select_n(comparison.eq(side, infinity), length, side)
+    return length
 
 
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:

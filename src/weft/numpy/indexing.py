@@ -17,7 +17,7 @@ from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators
 from ..extended_dtypes import is_extended, no_numbers
-from ..interpreters.eager_tiers import machine
+from ..interpreters.eager_tiers import accelerated
 from ..lax.indexing import fill_number
 from ..lax.operands import uncommitted
 from ..lax.slicing import start_index
@@ -104,9 +104,7 @@ def host_of(x: Array) -> Any:
     """The elements if they are on the host, or cost nothing there (the CPU is the only device)."""
     if x._host is not None:
         return x._host
-    if machine.accelerated is None:
-        machine.accelerated = machine.find_accelerator()
-    return None if machine.accelerated else _base.fetch(x)
+    return None if accelerated() else _base.fetch(x)
 
 
 def host_index(items: tuple[Any, ...]) -> tuple[Any, ...]:

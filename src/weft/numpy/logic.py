@@ -22,6 +22,7 @@ from .plans import composite
 from .promotion import SCALARS, check_ranks, known_aval, no_out, noted, promote_values, value
 from .reductions import all, truth
 from .rounding import is_whole
+from .ufunc_attributes import of_two
 
 __all__ = [
     "allclose",
@@ -120,12 +121,14 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
     return function
 
 
-logical_and = _logical("logical_and", bitwise.bitwise_and, "True where both are true (not zero).",
-                       "Array([ True, False], dtype=bool)")  # fmt: skip
-logical_or = _logical("logical_or", bitwise.bitwise_or, "True where one is true (not zero).",
-                      "Array([ True,  True], dtype=bool)")  # fmt: skip
-logical_xor = _logical("logical_xor", bitwise.bitwise_xor, "True where one of the two is true.",
-                       "Array([False,  True], dtype=bool)")  # fmt: skip
+logical_and = of_two(_logical("logical_and", bitwise.bitwise_and,
+                              "True where both are true (not zero).",
+                       "Array([ True, False], dtype=bool)"), identity=True)  # fmt: skip
+logical_or = of_two(_logical("logical_or", bitwise.bitwise_or, "True where one is true (not zero).",
+                      "Array([ True,  True], dtype=bool)"), identity=False)  # fmt: skip
+logical_xor = of_two(_logical("logical_xor", bitwise.bitwise_xor,
+                              "True where one of the two is true.",
+                       "Array([False,  True], dtype=bool)"), identity=False)  # fmt: skip
 
 
 def logical_not(x: ArrayLike, /) -> Array:

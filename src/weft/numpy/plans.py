@@ -14,6 +14,8 @@ from math import gcd
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from ..compiler.loaded import run_jaxpr
 from ..config import caches, thread
 from ..core.array import Array
@@ -23,6 +25,7 @@ from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly
 from ..core.trace import current
 from ..core.value import Value
+from ..interpreters.eager_tiers import numpy_may_compute
 from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
 from ..lax.operands import uncommitted
@@ -80,7 +83,8 @@ def host_kernel(
 def planned(name: str, function: Callable[..., Array], argument: str = "a") -> Callable[..., Array]:
     """`function(x, first, *rest)` for an array of any kind, with a plan for each signature.
 
-    The plan is made when a signature comes the second time. `first` is an axis, a tuple of axes, an
+    The plan is made when a signature comes the second time: one NumPy kernel, or where XLA has to
+    do a part of several operations, one program. `first` is an axis, a tuple of axes, an
     exponent, or `None`: what is equal to an integer and isn't one is not taken for it. The classes
     of the other arguments, which are flags and numbers, don't matter.
     """
@@ -88,7 +92,7 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
 
     def call(a: Any, first: Any, *rest: Any) -> Array:
         try:
-            kernel, out, known = caches.now[plans][a.type, first, rest]
+            kernel, out, known, program = caches.now[plans][a.type, first, rest]
             if known is not first:
                 whole(first)
         except (AttributeError, KeyError, TypeError):
@@ -102,6 +106,9 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
             except RuntimeError as error:
                 result = interrupting(error, kernel, host)
             return Array(result, out)
+        if program is not None and current.trace is _base and not thread.disable_jit:
+            found: Array = run_jaxpr(program, [a])[0]  # XLA does it, as one program
+            return found
         return planning(value(name, a, argument), first, rest)
 
     def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Array:
@@ -120,8 +127,10 @@ def planned(name: str, function: Callable[..., Array], argument: str = "a") -> C
                 def compute(x: Array) -> Array:
                     return function(x, first, *rest)
 
-                kernel, out, _ = plan_of(compute, [x.aval], {})
-                remember_under(state, plans, key, (kernel, out, first))
+                kernel, out, plan = plan_of(compute, [x.aval], {})
+                several = kernel is None and len(plan.jaxpr.equations) > 1
+                program = plan.jaxpr if several else None
+                remember_under(state, plans, key, (kernel, out, first, program))
         return result
 
     return call
@@ -218,6 +227,7 @@ class Products:
 def composite(
     function: Callable[..., Any],
     direct: Callable[..., Kernel | None] | None = None,
+    instead: Callable[..., Kernel | None] | None = None,
 ) -> Callable[..., Any]:
     """Decorates a function of values (by position) and hashable options (by keyword), made of
     primitives. Eager calls run it from a plan, staged when a signature comes the second time: then
@@ -228,6 +238,8 @@ def composite(
 
     Args:
       direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
+      instead: the same, for work of which XLA would do a part. Such a kernel may raise NumPy's
+        LinAlgError: then the primitives do it after all.
     """
     plans, seen = caches.add(), caches.add()
 
@@ -254,6 +266,8 @@ def composite(
             kernel, out, plan = plan_of(function, avals, options)
             if direct is not None and kernel is not None:
                 kernel = direct(*avals) or kernel
+            if instead is not None and numpy_may_compute():
+                kernel = instead(*avals) or kernel
             found = remember_under(state, plans, key, (kernel, out, plan))
         kernel, out, plan = found
         hosts = []
@@ -267,9 +281,11 @@ def composite(
             if kernel is not None:
                 try:
                     result = (current.quiet or quietly())(kernel, *hosts)
+                    return Array(result, out)
                 except RuntimeError as error:
-                    result = interrupting(error, kernel, *hosts)
-                return Array(result, out)
+                    return Array(interrupting(error, kernel, *hosts), out)
+                except np.linalg.LinAlgError:
+                    pass  # of a kernel that does all the work: see above
             if plan.prepared().steps is None and plan.jaxpr.equations and not thread.disable_jit:
                 outs = run_jaxpr(plan.jaxpr, xs)  # XLA does it, as one program
             else:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..extended_dtypes import is_extended
-from ..primitives.random_bits import random_unwrap
+from ..primitives.keys import random_unwrap
 from .promotion import value
 
 __all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]

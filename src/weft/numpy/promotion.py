@@ -19,7 +19,7 @@ from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
-from ..extended_dtypes import KEY, no_numbers
+from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 from ..typing import SupportsShape
@@ -71,8 +71,8 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = x.aval
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
-    if aval.dtype is KEY or dtype is KEY:
-        raise noted(no_numbers("astype", aval if aval.dtype is KEY else f"dtype {dtype}"))
+    if is_extended(aval.dtype) or is_extended(dtype):
+        raise noted(no_numbers("astype", aval if is_extended(aval.dtype) else f"dtype {dtype}"))
     return current.trace.bind(
         convert_element_type,
         (x,),
@@ -126,7 +126,7 @@ def promote_values(
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
     except TypeError as error:
         raise noted(ShapeError(f"{name}: {error}")) from None
-    if dtype is KEY and (to_inexact or to_number):
+    if is_extended(dtype) and (to_inexact or to_number):
         raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):
         dtype = dtypes.default_float()

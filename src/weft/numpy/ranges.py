@@ -8,10 +8,12 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..core.quiet import quietly_cast, run_quietly
 from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError, ShapeError
+from ..interpreters.eager_tiers import made_on_device
 from ..lax.operands import uncommitted
 from ..primitives import (
     arithmetic,
@@ -105,19 +107,17 @@ def arange(
             )
         )
     whole = dtypes.is_integer(wanted) and all(isinstance(v, (int, np.integer)) for v in given)
-    if whole and current.trace is not _base:
+    if whole:
         length = max(-((int(start) - int(stop)) // int(step)), 0)
-        if length > 16:
+        if made_on_device(length) if current.trace is _base else length > 16:
             line = made.iota(dtype=wanted, shape=(length,), dimension=0)
             if step != 1:
                 line = arithmetic.mul(line, literal(int(step), wanted))
             return structural.add(line, literal(int(start), wanted)) if start else line  # type: ignore[no-any-return]
-    if dtypes.is_complex(wanted):
-        host = np.arange(start, stop, step).astype(wanted)
-    elif wanted.kind in "iuf" and wanted.itemsize >= 4:
-        host = np.arange(start, stop, step, dtype=wanted)
+    if wanted.kind in "iuf" and wanted.itemsize >= 4:
+        host = run_quietly(np.arange, start, stop, step, wanted)
     else:
-        host = np.arange(start, stop, step).astype(wanted)
+        host = quietly_cast(run_quietly(np.arange, start, stop, step), wanted)
     return on_device(from_numpy(host), device)  # type: ignore[no-any-return]
 
 

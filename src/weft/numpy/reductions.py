@@ -400,4 +400,5 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Ar
       >>> np.count_nonzero(np.array([1, 0, 2]))
       Array(2, dtype=int32)
     """
-    return sum(truth("count_nonzero", a), axis, None, None, keepdims)
+    nonzero = truth("count_nonzero", a)
+    return sum(nonzero, all_axes("count_nonzero", axis, nonzero), None, None, keepdims)

@@ -7,7 +7,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..errors import ShapeError
-from ..extended_dtypes import KEY, no_numbers
+from ..extended_dtypes import is_extended, no_numbers
 from ..primitives import (
     arithmetic,
     bitwise,
@@ -57,7 +57,7 @@ def is_whole(x: Any) -> bool:
     """True if the elements of a value are integers or booleans by dtype. Keys are refused."""
     if dtypes.is_inexact(x.aval.dtype):
         return False
-    if x.aval.dtype is KEY:
+    if is_extended(x.aval.dtype):
         raise noted(no_numbers("numpy", x.aval))
     return True
 

@@ -168,7 +168,19 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return _transpose(a, axes)  # type: ignore[no-any-return]
 
 
-permute_dims = transpose
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
+    """The axes in another order, as the array API standard calls it; see `transpose`.
+
+    Args:
+      a: array [n0, …, nk].
+      axes: a permutation of 0 … k.
+    Returns: array with the lengths permuted.
+    Example:
+      >>> np.permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
+      (4, 2, 3)
+    """
+    x = value("permute_dims", a, "a")
+    return transpose(x, all_axes("permute_dims", tuple(axes), x))
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -265,7 +277,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     return reshape(x, tuple([n for i, n in enumerate(lengths) if i not in drop]))
 
 
-def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> Array:
     """The array with new axes of length one.
 
     Args:

@@ -21,6 +21,7 @@ from .elementwise import EVEN, imag, multiply, one, real, two
 from .makers import binary, derived, unary
 from .plans import composite
 from .promotion import inexact, noted, value
+from .ufunc_attributes import of_two
 
 __all__ = [
     "acos",
@@ -138,9 +139,9 @@ def _complex_logaddexp(x: Any, y: Any) -> Any:
     return complex_numbers.complex_(complex_numbers.real(result), turns)
 
 
-logaddexp = derived(_logaddexp, "logaddexp", two(
+logaddexp = of_two(derived(_logaddexp, "logaddexp", two(
     "log(exp(x1) + exp(x2)), without overflow.", "np.logaddexp(np.array([1000.0]), 1000.0)",
-    "Array([1000.6932], dtype=float32)"), to_inexact=True)  # fmt: skip
+    "Array([1000.6932], dtype=float32)"), to_inexact=True), identity=-math.inf)  # fmt: skip
 
 
 def _logaddexp2(x: Any, y: Any) -> Any:
@@ -149,9 +150,9 @@ def _logaddexp2(x: Any, y: Any) -> Any:
     return arithmetic.div(_logaddexp(arithmetic.mul(x, scale), arithmetic.mul(y, scale)), scale)
 
 
-logaddexp2 = derived(_logaddexp2, "logaddexp2", two(
+logaddexp2 = of_two(derived(_logaddexp2, "logaddexp2", two(
     "log2(2 ** x1 + 2 ** x2), without overflow.", "np.logaddexp2(np.array([3.0]), 3.0)",
-    "Array([4.], dtype=float32)"), to_inexact=True)  # fmt: skip
+    "Array([4.], dtype=float32)"), to_inexact=True), identity=-math.inf)  # fmt: skip
 
 # --- trigonometry ---
 
@@ -218,11 +219,17 @@ def _sinc(x: Any) -> Any:
     limit = 0.1 if dtypes.real_of(dtype) != dtypes.float64 else 1e-2
     small = comparison.lt(size, literal(limit, size.aval.dtype))
     safe = selection.select_n(small, angle, literal(1.0, dtype))
+    if dtypes.is_complex(dtype):
+        sine = t.sin(safe)
+    else:  # of what x has beyond a whole number: π times that is exact near the zeros
+        whole = arithmetic.round_(x, rounding_method=EVEN)
+        odd = whole - 2 * arithmetic.floor(whole * 0.5)
+        sine = t.sin((x - whole) * math.pi) * (1 - 2 * odd)
     # near 0 a polynomial, whose derivatives are right too
     near = selection.select_n(small, literal(0.0, dtype), angle)
     z = arithmetic.mul(near, near)
     series = 1 - z / 6 * (1 - z / 20 * (1 - z / 42))
-    return selection.select_n(small, arithmetic.div(t.sin(safe), safe), series)
+    return selection.select_n(small, arithmetic.div(sine, safe), series)
 
 
 def sinc(x: ArrayLike, /) -> Array:

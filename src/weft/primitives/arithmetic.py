@@ -14,13 +14,16 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import eq, ge
+from .complex_lowering import complex_rule, sqrt_in_parts
 from .complex_numbers import conj, real
-from .families import HALF, check_kind, evaluate_in_wider, nary, unary, zero
+from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
 from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add, convert_element_type
 
-_FAST = 2_000_000  # elements up to which NumPy is faster than XLA, transfers included
+# elements up to which NumPy is faster than XLA, which takes several cores for more of them: with
+# 1e6 it has done x * y in 0.55 ms on two, and NumPy in 0.7 (benchmarks/company.py)
+_FAST = 400_000
 
 evaluate_in_wider(add, "number")
 
@@ -146,20 +149,57 @@ def _sign(x: Host) -> Host:
     if x.dtype.kind != "c":
         return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
     size = np.abs(x)
-    return np.where(size == 0, x, x / np.where(size == 0, 1, size))
+    out = x / np.where(size == 0, 1, size)
+    out = np.where(size == 0, 0, out)
+    far = np.isinf(size)
+    if far.any():
+        out = np.where(far, _direction(x), out)
+    return out.astype(x.dtype)
+
+
+def _direction(x: Host) -> Host:
+    """The sign of an infinite number: of its infinite part; NaN if both are, or if one is NaN."""
+    out = np.empty(x.shape, x.dtype)
+    for part, other, of in ((out.real, x.imag, x.real), (out.imag, x.real, x.imag)):
+        part[...] = np.where(np.isinf(of), np.sign(of), 0)
+        part[np.isinf(of) & np.isinf(other) | np.isnan(of) | np.isnan(other)] = np.nan
+    out[np.isnan(out.real) | np.isnan(out.imag)] = complex(np.nan, np.nan)
+    return out
 
 
 def _lower_sign(block: Block, x: Operand, out: Aval) -> Operand:
+    flags = out.update(dtype=dtypes.bool_, weak_type=False)
     if dtypes.is_unsigned(out.dtype):
-        flags = out.update(dtype=dtypes.bool_, weak_type=False)
         nonzero = block.compare("NE", x, block.full(0, out), flags)
         return block.convert(nonzero, out.dtype)
-    return block.elementwise("sign", (x,), out)
+    if not dtypes.is_complex(out.dtype):
+        return block.elementwise("sign", (x,), out)
+    real_aval = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+    zero = block.full(0, real_aval)
+    limit = block.full(np.inf, real_aval)
+    parts = [block.op(part, x, out=real_aval) for part in ("real", "imag")]
+    far = [
+        block.compare("EQ", block.op("abs", part, out=real_aval), limit, flags) for part in parts
+    ]
+    units = [block.elementwise("sign", (part,), real_aval) for part in parts]
+    # beside an infinite part the other one doesn't count, unless it is infinite or NaN
+    nan = block.full(np.nan, real_aval)
+    beside = [block.select(block.compare("EQ", part, part, flags), zero, nan) for part in parts]
+    both = block.elementwise("and", tuple(far), flags)
+    either = block.elementwise("or", tuple(far), flags)
+    moved = [
+        block.select(either, block.select(far[i], units[i], beside[i]), parts[i]) for i in (0, 1)
+    ]
+    moved[0] = block.select(both, nan, moved[0])
+    near = block.op("complex", *moved, out=out)
+    nothing = block.compare("EQ", x, block.full(0, out), flags)
+    return block.select(nothing, block.full(0, out), block.elementwise("sign", (near,), out))
 
 
 sign: Primitive = unary(
-    "sign", "-1, 0 or 1; of a complex number, x / |x|.", evaluate=_sign, stablehlo=_lower_sign,
-    jvp=zero, accepts="number",
+    "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
+    evaluate=_sign, stablehlo=_lower_sign,
+    jvp=zero, accepts="number", host_limit=20_000,
 )  # fmt: skip
 
 
@@ -275,7 +315,8 @@ square: Primitive = unary(
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 2), x)), accepts="number", host_limit=_FAST,
 )  # fmt: skip
 sqrt: Primitive = unary(
-    "sqrt", "The square root.", evaluate=np.sqrt, stablehlo="sqrt", accepts="inexact",
+    "sqrt", "The square root.", evaluate=np.sqrt, accepts="inexact",
+    stablehlo=complex_rule(lowering_by("sqrt"), sqrt_in_parts, "conjugate"),
     jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)), host_limit=_FAST,
 )  # fmt: skip
 
@@ -317,13 +358,41 @@ def _integer_pow(x: Host, *, y: int) -> Host:
     one = x.dtype.type(1)
     if y == 0:
         return np.full(x.shape, one)
+    if y == -1 and x.dtype.kind == "c":
+        return np.reciprocal(x)
     power = _power_by_squaring(x, abs(y), np.multiply)
     return power if y > 0 else np.divide(one, power)
+
+
+def _lower_complex_reciprocal(block: Block, x: Operand, out: Aval) -> Operand:
+    """By R. L. Smith's quotients (“Algorithm 116: Complex division”, CACM 5, 1962), as NumPy's:
+    XLA's quotient has other values at infinite numbers."""
+    aval = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+    a, b = (block.op(part, x, out=aval) for part in ("real", "imag"))
+
+    def of(operation: str, *operands: Operand) -> Operand:
+        return block.elementwise(operation, operands, aval)
+
+    flags = aval.update(dtype=dtypes.bool_)
+    wide = block.compare("LE", of("abs", b), of("abs", a), flags)
+    large, small = block.select(wide, a, b), block.select(wide, b, a)
+    one = block.full(1, aval)
+    ratio = of("divide", small, large)
+    whole = of("add", large, of("multiply", small, ratio))
+    unit, rest = of("divide", one, whole), of("divide", ratio, whole)
+    return block.op(
+        "complex",
+        block.select(wide, unit, rest),
+        of("negate", block.select(wide, rest, unit)),
+        out=out,
+    )
 
 
 def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
     if y == 0:
         return block.full(1, out)
+    if y == -1 and dtypes.is_complex(out.dtype):
+        return _lower_complex_reciprocal(block, x, out)
     small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
     wide = out.update(dtype=dtypes.float32, weak_type=False) if small else out
     x = block.convert(x, wide.dtype)
@@ -336,6 +405,8 @@ def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
 def _integer_pow_jvp(dx: Value, out: Value, x: Value, *, y: int) -> Tangent:
     if y == 0:
         return None
+    if y == -1 and dtypes.is_complex(x.dtype):
+        return neg(mul(dx, mul(out, out)))
     return dx if y == 1 else mul(dx, mul(like(x, y), integer_pow(x, y=y - 1)))
 
 

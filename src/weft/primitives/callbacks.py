@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, errors
+from ..config import default_device
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.derived import derived
@@ -18,6 +19,7 @@ from ..core.primitive import Primitive
 from ..core.trace import current, under
 from ..core.value import Value
 from ..stablehlo import Block, Operand
+from ..stablehlo.block import CALLBACKS
 from .rule_types import Avals, Batched, DType, Tangents, Values
 from .structural import reshape, widen
 
@@ -124,7 +126,12 @@ class HostFunction:
             arrays = [Array(h, aval(h.shape, h.dtype)) for h in hosts]
             return [token, *self(arrays, devices[int(token)])]
 
-        return call
+        def call_from_accelerator(token: Value, *hosts: Value) -> list[Any]:
+            # the accelerator waits for the function, so the function must not wait for it
+            with default_device("cpu"):
+                return call(token, *hosts)
+
+        return call if devices[0].platform == "cpu" else call_from_accelerator
 
     def batched(self, mask: Sequence[bool], size: int) -> "HostFunction":
         """The function for batched arguments; created once for each mask and size."""
@@ -250,9 +257,9 @@ def lower_host_call(
 ) -> list[Operand]:
     """Writes the call, from a token and operands to a token and results."""
     module = block.module
-    if module.platform != "cpu":
+    if module.platform not in CALLBACKS:
         raise errors.MissingRuleError(
-            f"{function}: compiled programs can call Python on the CPU only; this one is for "
+            f"{function}: compiled programs can call Python on CPUs and GPUs; this one is for "
             f"{module.platform}\n  fix: call it outside of jit, or compile the function that calls "
             "it for the CPU: jit(f, backend='cpu')"
         )

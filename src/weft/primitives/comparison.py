@@ -5,9 +5,10 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
-from ..extended_dtypes import KEY, readable
+from ..extended_dtypes import KEYS
 from ..stablehlo import Block, Operand
 from .families import comparison, nary, zero
+from .keys import halves_of
 from .rule_types import Host, Kernel
 
 eq = comparison("eq", "x == y.", evaluate=np.equal, direction="EQ")
@@ -16,9 +17,42 @@ lt = comparison("lt", "x < y.", evaluate=np.less, direction="LT", accepts="real 
 le = comparison("le", "x <= y.", evaluate=np.less_equal, direction="LE", accepts="real or bool")
 gt = comparison("gt", "x > y.", evaluate=np.greater, direction="GT", accepts="real or bool")
 ge = comparison("ge", "x >= y.", evaluate=np.greater_equal, direction="GE", accepts="real or bool")
-for _primitive, _compare in ((eq, np.equal), (ne, np.not_equal)):
-    _primitive.takes_keys = True
-    _primitive.evaluate_in[KEY] = lambda x, y, compare=_compare: compare(readable(x), readable(y))
+
+
+def _of_keys(primitive: Primitive, compare: Kernel, join: Kernel, direction: str) -> None:
+    """Lets a comparison take keys, of which all bits are compared."""
+    of_numbers = primitive.lower_rule
+    assert of_numbers is not None
+
+    def evaluate(x: Host, y: Host) -> Host:
+        return join(compare(_numbers(x), _numbers(y)), -1)
+
+    def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
+        if x.aval.dtype not in KEYS:
+            return of_numbers(block, x, y, out)  # type: ignore[no-any-return]
+        halves = [halves_of(block, block.widen(k, out.shape)) for k in (x, y)]
+        parts = [block.compare(direction, a, b, out) for a, b in zip(*halves, strict=True)]
+        if len(parts) == 1:
+            return parts[0]
+        return block.elementwise("and" if direction == "EQ" else "or", parts, out)
+
+    primitive.takes_keys = True
+    primitive.lower_rule = lower
+    for dtype in KEYS:
+        primitive.evaluate_in[dtype] = evaluate
+
+
+def _numbers(keys: Host) -> Host:
+    return (
+        np.ascontiguousarray(keys)
+        .reshape(-1)
+        .view(np.uint64)
+        .reshape((*keys.shape, keys.dtype.itemsize // 8))
+    )
+
+
+_of_keys(eq, np.equal, np.all, "EQ")
+_of_keys(ne, np.not_equal, np.any, "NE")
 
 
 def ordinal(x: Host) -> Host:

@@ -10,7 +10,7 @@ from .families import nary, unary
 from .rule_types import Argument, Host, Tangents
 from .structural import zeros
 
-_FAST = 2_000_000
+_FAST = 400_000
 
 complex_: Primitive = nary(
     "complex",

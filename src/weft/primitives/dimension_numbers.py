@@ -11,11 +11,13 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..errors import ShapeError
-from ..extended_dtypes import KEY
+from ..extended_dtypes import KEYS
 from .extremes import highest, lowest
 from .families import same_dtype
 from .rule_types import Argument, DType, Host, Integers
 from .structural import others
+
+_HOSTS = {dtype.itemsize: dtype.host for dtype in KEYS}
 
 
 class GatherDimensionNumbers(NamedTuple):
@@ -104,10 +106,11 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic
     """
     if mode is not FILL_OR_DROP:
         return None
-    if dtype is KEY or dtype == KEY.host:  # as an aval or NumPy has them
+    host = _HOSTS.get(dtype.itemsize) if dtype.kind == "V" else None
+    if host is not None:  # keys, as an aval or NumPy has them
         if value is not None:
             raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
-        return highest(KEY.stored).view(KEY.host)  # type: ignore[no-any-return]
+        return np.frombuffer(b"\xff" * host.itemsize, host)[0]  # type: ignore[no-any-return]
     return default_fill(dtype) if value is None else dtype.type(value)
 
 

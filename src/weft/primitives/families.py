@@ -255,5 +255,5 @@ def comparison(
         jvp=(zero, zero),
         accepts=accepts,
         out_dtype=lambda _: dtypes.bool_,
-        host_limit=2_000_000,
+        host_limit=400_000,
     )

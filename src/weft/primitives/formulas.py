@@ -9,6 +9,8 @@
 block that have operators. Knows nothing of particular functions.
 """
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -171,7 +173,7 @@ class Algebra(Protocol):
         at most `limit` times."""
 
 
-def _unary(operation: str) -> Callable[[Number], Number]:
+def _unary(operation: str) -> "staticmethod[[Term], Term]":
     return staticmethod(lambda x: x.apply(operation))
 
 
@@ -180,7 +182,7 @@ class BlockAlgebra:
     was made for, or in a loop the loop's."""
 
     exp, log = _unary("exponential"), _unary("log")
-    log1p, expm1 = _unary("log_plus_one"), _unary("exponential_minus_one")
+    expm1 = _unary("exponential_minus_one")
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sine"), _unary("cosine"), _unary("tan")
     floor, abs = _unary("floor"), _unary("abs")
 
@@ -192,6 +194,18 @@ class BlockAlgebra:
     def term(self, x: Any) -> Term:
         """A number or term as a term."""
         return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
+
+    def log1p(self, x: Term) -> Term:
+        """log(1 + x)."""
+        if self.eps > 1e-10:
+            return x.apply("log_plus_one")
+        # XLA's is off by a hundred units in the last place near -0.4: here what the sum loses is
+        # brought back (the minimum keeps XLA from simplifying 1 + x - 1)
+        total = 1 + x
+        lost = x - (self.minimum(total, 1e20) - 1)
+        regular = (total > 0) & (total < 1e20)
+        near = self.where(regular, lost / total, 0.0)
+        return self.where(x == 0, x, self.log(total) + near)
 
     def maximum(self, x: Any, y: Any) -> Term:
         return self.term(x)._with("maximum", y)
@@ -284,10 +298,55 @@ def lowered_in_wider(operation: str) -> Rule:
     return rule
 
 
-def chebyshev(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
-    """The sum of c[k] T_k(t), by Clenshaw's recurrence, from the first significant term."""
+@functools.cache
+def _powers(coefficients: tuple[float, ...], eps: float) -> tuple[float, ...]:
+    """The coefficients of a Chebyshev series' powers, from the first significant term."""
+    kept = [c for c in coefficients if abs(c) > eps / 64]
+    return tuple(np.polynomial.chebyshev.cheb2poly(kept).tolist())
+
+
+def chebyshev(m: Algebra, coefficients: tuple[float, ...], t: Number) -> Number:
+    """The sum of c[k] T_k(t), as a polynomial: for series whose terms fall by a factor of 2.5 and
+    more, that loses no digits, and takes half of Clenshaw's operations."""
+    return polynomial(m, _powers(coefficients, m.eps), t)
+
+
+def clenshaw(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
+    """The sum of c[k] T_k(t), by Clenshaw's recurrence: for series that fall slowly."""
     kept = [c for c in coefficients if abs(c) > m.eps / 64]
     b1 = b2 = m.like(t, 0.0)
     for c in reversed(kept[1:]):
         b1, b2 = 2 * t * b1 - b2 + c, b1
     return t * b1 - b2 + kept[0]
+
+
+def polynomial(m: Algebra, coefficients: Sequence[float], t: Number) -> Number:
+    """The sum of c[k] t**k, by Horner's rule."""
+    total = m.like(t, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total = total * t + c
+    return total
+
+
+# of sin(πt) / t in t², for |t| ≤ 1/2, computed for weft with 50 digits: to 3e-11, and to 5e-22
+_SINE_OF_PI = (
+    3.1415926535362897, -5.167712764624538, 2.550163318947079, -0.5992521978240785,
+    0.08205040180920087, -0.007028386408774963,
+)  # fmt: skip
+_SINE_OF_PI_LONG = (
+    3.141592653589793, -5.16771278004997, 2.5501640398773455, -0.5992645293207869,
+    0.08214588661099363, -0.007370430943702923, 0.0004663027874646718, -2.191525032299303e-05,
+    7.948539488365077e-07, -2.228375224664824e-08,
+)  # fmt: skip
+
+
+def sine_of_pi(m: Algebra, t: Number) -> Number:
+    """sin(πt) for |t| ≤ 1/2. XLA's own sine has no vector code: this is ten times as fast."""
+    long = m.eps < 1e-10
+    return t * polynomial(m, _SINE_OF_PI_LONG if long else _SINE_OF_PI, t * t)
+
+
+def inverse_tanh(m: Algebra, s: Number, limit: float) -> Number:
+    """(atanh(s) / s - 1) / s² for |s| ≤ limit: 1/3 + s²/5 + s⁴/7 + …"""
+    count = math.ceil(math.log(m.eps / 8) / (2 * math.log(limit)))
+    return polynomial(m, [1 / (2 * k + 3) for k in range(count)], s * s)

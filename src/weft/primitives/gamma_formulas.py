@@ -9,7 +9,7 @@ Knows the functions of one real number; the incomplete ones are in `incomplete`.
 
 import math
 
-from .formulas import Algebra, Number, chebyshev
+from .formulas import Algebra, Number, chebyshev, sine_of_pi
 
 # Chebyshev series, computed for weft from Taylor's with 80 digits: of log Γ(2 + t) / t in 2 t, and
 # of digamma(3/2 + t) / (3/2 + t - its zero) in 2 t.
@@ -33,7 +33,9 @@ DIGAMMA_NEAR_ZERO = (
     1.3917077694741539e-17, -2.3877901082188625e-18,
 )
 # fmt: on
-_ZERO = 1.4616321325302124, 1.2438149938918909e-08  # of digamma; a float32, and what it lacks
+# The zero of digamma: a number of the dtype, and what it lacks.
+_ZERO = 1.4616321325302124, 1.2438149938918909e-08
+_ZERO_LONG = 1.4616321449683622, 9.549995429965697e-17
 
 # of log Γ(x) = (x - 1/2) (log x - 1) + (log(2π) - 1) / 2 + stirling(x)
 STIRLING = (
@@ -74,7 +76,7 @@ def lgamma_formula(m: Algebra, x: Number) -> Number:
     out = m.where(large, beyond, close)
     # log |Γ(-x)| = log(π / (x |sin(πx)|)) - log Γ(x)
     turn = size - m.floor(size + 0.5)
-    reflected = m.log(math.pi / (size * m.abs(m.sin(math.pi * turn)))) - out
+    reflected = m.log(math.pi / (size * m.abs(sine_of_pi(m, turn)))) - out
     out = m.where(x <= -0.5, reflected, out)
     pole = (x < 0) & (turn == 0)
     return m.where(pole | (size == math.inf), math.inf, out)
@@ -93,14 +95,163 @@ def digamma_formula(m: Algebra, x: Number) -> Number:
         moved = m.where(far, moved + 1 / near, moved)
     slope = chebyshev(m, DIGAMMA_NEAR_ZERO, 2 * near - 3)
     # XLA adds up constants that are subtracted one after the other, and the second one would go
-    close = (near - _ZERO[0]) * slope - _ZERO[1] * slope + moved
+    zero, rest = _ZERO if m.eps > 1e-10 else _ZERO_LONG
+    close = (near - zero) * slope - rest * slope + moved
     inverse = 1 / m.maximum(size, 8)
     square = inverse * inverse
     tail = 0.5 * inverse + series(m, DIGAMMA_SERIES, square, square)
     out = m.where(size >= 8, m.log(m.maximum(size, 8)) - tail, close)
     # digamma(-x) = digamma(x) + 1 / x + π / tan(πx)
     turn = size - m.floor(size + 0.5)
-    reflected = out + 1 / size + math.pi / m.tan(math.pi * turn)
+    cosine = sine_of_pi(m, 0.5 - m.abs(turn))
+    reflected = out + 1 / size + math.pi * cosine / sine_of_pi(m, turn)
     pole = (x < 0) & ((turn == 0) | (size == math.inf))
     out = m.where(x < 0, m.where(pole, math.nan, reflected), out)
     return m.where(size == 0, -1 / x, out)
+
+
+# Γ(3/2 + t/2), computed for weft with 50 digits.
+# fmt: off
+GAMMA_FROM_1_TO_2 = (
+    0.9417855977954946, 0.004415381324841007, 0.05685043681599363, -0.00421983539641856,
+    0.0013268081812124603, -0.00018930245297988805, 3.606925327441245e-05, -6.056761904460864e-06,
+    1.0558295463022833e-06, -1.811967365542384e-07, 3.117724964715322e-08, -5.354219639019687e-09,
+    9.193275519859589e-10, -1.5779412802883398e-10, 2.7079806229349544e-11, -4.64681865382573e-12,
+    7.97335019200742e-13, -1.368078209830916e-13, 2.3473194865638007e-14, -4.027432614949067e-15,
+    6.910051747372101e-16, -1.185584500221993e-16, 2.034148542496374e-17, -3.490054341717406e-18,
+)
+# fmt: on
+
+
+def _gamma_above_1(m: Algebra, x: Number, steps: int) -> Number:
+    """Γ(x) for x from 1 to 2 + steps."""
+    times = m.like(x, 1.0)
+    for _ in range(steps):
+        far = x > 2
+        x = m.where(far, x - 1, x)
+        times = m.where(far, times * x, times)
+    return chebyshev(m, GAMMA_FROM_1_TO_2, 2 * m.minimum(x, 2) - 3) * times
+
+
+def gamma_below(m: Algebra, x: Number, limit: int) -> Number:
+    """Γ(x) for 0 < x < limit, a small whole number."""
+    low = x < 1
+    return _gamma_above_1(m, m.where(low, x + 1, x), limit - 2) / m.where(low, x, 1.0)
+
+
+def lgamma_above_1(m: Algebra, a: Number) -> Number:
+    """log Γ(1 + a) for 0 ≤ a ≤ 1, exact near a = 0 too."""
+    low = a < 0.5
+    t = m.where(low, a, a - 1)
+    return t * chebyshev(m, LGAMMA_NEAR_2, 2 * t) - m.where(low, m.log1p(a), 0.0)
+
+
+def stirling_remainder(m: Algebra, x: Number) -> Number:
+    """Stirling's series for x ≥ 8."""
+    inverse = 1 / m.maximum(x, 8)
+    return series(m, STIRLING, inverse, inverse * inverse)
+
+
+def gamma_formula(m: Algebra, x: Number) -> Number:
+    """Γ(x)."""
+    size = m.abs(x)
+    here = m.where(size < 0.5, x, size)
+    # moved to [1, 2] by Γ(x + 1) = x Γ(x); beyond 8, Stirling's series
+    below = here < 1
+    near = m.where(below, here + m.where(here < 0, 2.0, 1.0), here)
+    factor = m.where(below, m.where(here < 0, here + 1, 1.0) * here, 1.0)
+    close = _gamma_above_1(m, near, 6) / factor
+    large = m.maximum(here, 8)
+    inverse = 1 / large
+    # Γ = sqrt(2π) x^(x - 1/2) exp(-x + stirling): the power in two halves, so as not to overflow
+    half = m.power(large, 0.5 * large - 0.25)
+    tail = m.exp(series(m, STIRLING, inverse, inverse * inverse))
+    beyond = half * m.exp(-large) * half * (math.sqrt(2 * math.pi) * tail)
+    # far out the powers are infinite, and the exponential zero
+    out = m.where(here >= 8, m.where(here > 180, math.inf, beyond), close)
+    # Γ(-x) = -π / (x sin(πx) Γ(x))
+    whole = m.floor(size + 0.5)
+    turn = size - whole
+    odd = whole - 2 * m.floor(0.5 * whole)
+    sine = sine_of_pi(m, turn) * (1 - 2 * odd)
+    reflected = -math.pi / (size * sine * out)
+    out = m.where(x <= -0.5, m.where(turn == 0, math.nan, reflected), out)
+    out = m.where(x == -math.inf, math.nan, out)
+    return m.where(size == 0, 1 / x, out)
+
+
+def gamma_sign(m: Algebra, x: Number) -> Number:
+    """The sign of Γ(x): 1 at 0, -1 at -0, NaN at the other poles."""
+    whole = m.floor(x)
+    odd = whole - 2 * m.floor(0.5 * whole)
+    out = m.where(x < 0, m.where(whole == x, math.nan, 1 - 2 * odd), 1.0)
+    out = m.where(x == 0, m.where(1 / x < 0, -1.0, 1.0), out)
+    return m.where(x == x, out, x)
+
+
+def _mirrored(m: Algebra, a: Number, b: Number) -> tuple[Number, Number]:
+    """(a or 1 - a - b, a mask of the second): for whole a ≤ 0 and 0 < b ≤ -a, both Γ(a) and
+    Γ(a + b) have poles, and B(a, b) = (-1)**b B(1 - a - b, b)."""
+    mirrored = (a <= 0) & (a == m.floor(a)) & (b == m.floor(b)) & (b > 0) & (b <= -a)
+    return m.where(mirrored, 1 - a - b, a), mirrored
+
+
+def betaln_formula(m: Algebra, a: Number, b: Number) -> Number:
+    """log |B(a, b)|; for large arguments without differences of large logarithms (DLMF 5.11)."""
+    a, _ = _mirrored(m, a, b)
+    b, _ = _mirrored(m, b, a)
+    low, high = m.minimum(a, b), m.maximum(a, b)
+    total = low + high
+    large, both = (high >= 8) & (low > 0), low >= 8
+    p, q = m.where(both, low, 8.0), m.where(large, high, 8.0)
+    least = lgamma_formula(m, low)
+    plain = least + (lgamma_formula(m, high) - lgamma_formula(m, total))
+    small = m.where(large & ~both, low, 1.0)
+    rest = stirling_remainder(m, q) - stirling_remainder(m, q + small)
+    one = least + (rest + small * (1 - m.log(q + small)) - (q - 0.5) * m.log1p(small / q))
+    tails = stirling_remainder(m, p) + stirling_remainder(m, q) - stirling_remainder(m, p + q)
+    logs = (p - 0.5) * m.log(p / (p + q)) - q * m.log1p(p / q) - 0.5 * m.log(q)
+    two = logs + (0.5 * math.log(2 * math.pi) + tails)
+    out = m.where(large, m.where(both, two, one), plain)
+    return m.where((high == math.inf) & (low > 0), -math.inf, out)
+
+
+def beta_formula(m: Algebra, a: Number, b: Number) -> Number:
+    """B(a, b)."""
+    first, turned = _mirrored(m, a, b)
+    second, also = _mirrored(m, b, first)
+    odd_b, odd_a = (z - 2 * m.floor(0.5 * z) for z in (b, a))
+    turn = m.where(turned, 1 - 2 * odd_b, 1.0) * m.where(also, 1 - 2 * odd_a, 1.0)
+    total = first + second
+    few = (m.abs(first) < 20) & (m.abs(second) < 20) & (m.abs(total) < 30)
+    whole = m.where(few, total, 1.0)
+    factors = [gamma_formula(m, m.where(few, z, 1.0)) for z in (first, second)]
+    # 1/Γ is 0 at the poles
+    pole = (whole <= 0) & (whole == m.floor(whole))
+    below = m.where(pole, math.inf, gamma_formula(m, whole))
+    one, other = factors
+    ordered = m.abs(one) < m.abs(other)  # the larger one is divided first: no overflow
+    direct = m.where(ordered, other, one) / below * m.where(ordered, one, other)
+    sign = gamma_sign(m, first) * gamma_sign(m, second) * gamma_sign(m, total)
+    far = sign * m.exp(betaln_formula(m, first, second))
+    return turn * m.where(few, direct, far)
+
+
+def poch_formula(m: Algebra, z: Number, n: Number) -> Number:
+    """Γ(z + n) / Γ(z); for whole z ≤ 0 and whole n, the product z (z + 1) … (z + n - 1)."""
+    whole = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
+    ends = whole & (n > -z)  # 0 is among the factors
+    turned = whole & (n <= -z)
+    start = m.where(turned, 1 - z - n, m.where(ends, 1.0, z))  # (-1)**n times the mirrored product
+    odd = n - 2 * m.floor(0.5 * n)
+    sign = m.where(turned, 1 - 2 * odd, 1.0)
+    end = start + n
+    few = (m.abs(start) < 30) & (m.abs(end) < 30)
+    below, above = m.where(few, start, 1.0), m.where(few, end, 1.0)
+    direct = gamma_formula(m, above) / gamma_formula(m, below)
+    logarithm = lgamma_formula(m, end) - lgamma_formula(m, start)
+    far = gamma_sign(m, end) * gamma_sign(m, start) * m.exp(logarithm)
+    out = m.where(few, direct, far) * sign
+    over, under = ((e <= 0) & (e == m.floor(e)) for e in (end, start))  # poles
+    out = m.where(over, math.inf, m.where(under, 0.0, out))
+    return m.where(ends, 0.0, m.where(n == 0, 1.0, out))

@@ -10,26 +10,21 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from .arithmetic import add, like, mul, neg, sub
 from .comparison import eq
+from .entropies import kl_div_formula
 from .formulas import Algebra, Formula, Number, evaluated, lowered
-from .gamma_formulas import DIGAMMA_SERIES, STIRLING, series
+from .gamma_formulas import (
+    DIGAMMA_SERIES,
+    gamma_below,
+    gamma_formula,
+    lgamma_above_1,
+    series,
+    stirling_remainder,
+)
 from .selection import where
 from .special import digamma, left_to_xla, lgamma, specials, undefined
 from .transcendental import exp, log, log1p
 
 # --- incomplete gamma functions ---
-
-
-def _lgamma_positive(m: Algebra, a: Number) -> Number:
-    """log Γ(a) for a > 0: moved beyond 8, then Stirling's series."""
-    product, moved = m.like(a, 1.0), a
-    for _ in range(8):
-        small = moved < 8
-        product = m.where(small, product * moved, product)
-        moved = m.where(small, moved + 1, moved)
-    inverse = 1 / moved
-    tail = series(m, STIRLING, inverse, inverse * inverse)
-    main = (moved - 0.5) * m.log(moved) - moved + 0.5 * math.log(2 * math.pi)
-    return main + tail - m.log(product)
 
 
 def _digamma_positive(m: Algebra, a: Number) -> Number:
@@ -44,22 +39,17 @@ def _digamma_positive(m: Algebra, a: Number) -> Number:
     return total + m.log(moved) - 0.5 * inverse - series(m, DIGAMMA_SERIES, square, square)
 
 
-def _log_of_ratio(m: Algebra, excess: Number, ratio: Number) -> Number:
-    """log(ratio), where `excess` is ratio - 1, known better near 0."""
-    near = m.abs(excess) < 0.5
-    return m.where(near, m.log1p(m.where(near, excess, 0.0)), m.log(ratio))
-
-
 def _gamma_factor(m: Algebra, a: Number, x: Number) -> Number:
     """x**a exp(-x) / Γ(a + 1). For large a these would lose digits: they are combined there."""
-    plain = m.exp(a * m.log(x) - x - _lgamma_positive(m, a + 1))
+    big = a > 30
+    small = m.where(big, 1.0, a)
+    # in two halves, so that neither factor overflows or vanishes before the whole
+    half = m.power(x, 0.5 * small) * m.exp(-0.5 * x)
+    plain = half / gamma_formula(m, small + 1) * half
     large = m.maximum(a, 8)
-    inverse = 1 / large
-    mu = (x - large) / large
-    logarithm = _log_of_ratio(m, mu, x / large)
-    near = m.exp(-large * (mu - logarithm) - series(m, STIRLING, inverse, inverse * inverse))
-    joined = near / m.sqrt(large * (2 * math.pi))
-    return m.where(a > 8, joined, plain)
+    distance = kl_div_formula(m, large, x)
+    joined = m.exp(-distance - stirling_remainder(m, large)) / m.sqrt(large * (2 * math.pi))
+    return m.where(big, joined, plain)
 
 
 _LIMIT = 3000  # steps of a series or continued fraction; some 5·sqrt(a) are needed near x = a
@@ -93,8 +83,30 @@ def _gamma_series(m: Algebra, a: Number, x: Number, derivative: bool) -> Sequenc
     return m.loop(_LIMIT, going_both, both, (one, one, none, none))[1::2]
 
 
-def _gamma_fraction(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
-    """h and its derivative in a, of Γ(a, x) = x**a exp(-x) h: Lentz's continued fraction."""
+def _gamma_fraction(m: Algebra, a: Number, x: Number) -> Number:
+    """h of Γ(a, x) = x**a exp(-x) h: Lentz's continued fraction."""
+    first = x + 1 - a
+    d = 1 / first
+
+    def step(n: Number, h: Number, d: Number, u: Number, change: Number) -> Sequence[Number]:
+        numerator, b = n * (a - n), first + 2 * n
+        d = 1 / (numerator * d + b)
+        c = b + numerator * u
+        factor = m.where(change > 2 * m.eps, d * c, 1.0)  # see `_gamma_fraction_and_slope`
+        return h * factor, d, 1 / c, m.abs(factor - 1)
+
+    def going(h: Number, d: Number, u: Number, change: Number) -> Number:
+        return change > 2 * m.eps
+
+    return m.loop(_LIMIT, going, step, (d, d, m.like(x, 0.0), m.like(x, 1.0)))[0]
+
+
+def _gamma_fraction_and_slope(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
+    """The same h, and its derivative in a.
+
+    An element that has converged takes factors of 1 while the loop goes on for slower neighbours:
+    rounded ones, thousands of times, would let it drift.
+    """
     first = x + 1 - a
     d = 1 / first
     dd = d * d
@@ -115,8 +127,9 @@ def _gamma_fraction(m: Algebra, a: Number, x: Number) -> tuple[Number, Number]:
         dd_new = -(d_new * d_new) * (n * d + numerator * dd - 1)
         c = b + numerator * u
         dc = n * u + numerator * du - 1
-        factor = d_new * c
-        d_factor = dd_new * c + d_new * dc
+        alive = change > 2 * m.eps
+        factor = m.where(alive, d_new * c, 1.0)
+        d_factor = m.where(alive, dd_new * c + d_new * dc, 0.0)
         u = 1 / c
         return (
             h * factor, dh * factor + h * d_factor, d_new, dd_new, u, -(u * u) * dc,
@@ -145,13 +158,29 @@ def _regions(
     return below, series, fraction
 
 
+def _upper_for_small(m: Algebra, a: Number, x: Number) -> Number:
+    """Q(a, x) for a < 1 and x ≤ 1, where it may be small, and 1 - P lose digits (DLMF 8.7.1)."""
+    logarithm = a * m.log(x) - lgamma_above_1(m, a)
+    count = 12 if m.eps > 1e-10 else 20
+    total, term = m.like(a, 0.0), m.like(a, 1.0)
+    for n in range(1, count):
+        term = term * (x * (-1 / n))
+        total = total + term / (a + n)
+    return -m.expm1(logarithm) - m.exp(logarithm) * a * total
+
+
 def _igamma_formula(complement: bool) -> Formula:
     def formula(m: Algebra, a: Number, x: Number) -> Number:
         below, (sa, sx), (fa, fx) = _regions(m, a, x)
         (total,) = _gamma_series(m, sa, sx, False)
         p = _gamma_factor(m, sa, sx) * total
-        q = _gamma_factor(m, fa, fx) * fa * _gamma_fraction(m, fa, fx)[0]
-        out = m.where(below, m.maximum(1 - p, 0), q) if complement else m.where(below, p, 1 - q)
+        q = _gamma_factor(m, fa, fx) * fa * _gamma_fraction(m, fa, fx)
+        if complement:
+            few = (a < 1) & (x <= 1)
+            near = _upper_for_small(m, m.where(few, sa, 0.5), m.where(few, sx, 0.5))
+            out = m.where(below, m.where(few, near, m.maximum(1 - p, 0)), q)
+        else:
+            out = m.where(below, p, 1 - q)
         at_zero, at_infinity = (1.0, 0.0) if complement else (0.0, 1.0)
         out = m.where((x == 0) | (a == math.inf), at_zero, out)
         # all of the mass is at zero if a is
@@ -168,7 +197,7 @@ def _igamma_grad_a_formula(m: Algebra, a: Number, x: Number) -> Number:
     below, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = _gamma_factor(m, sa, sx) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
-    h, dh = _gamma_fraction(m, fa, fx)
+    h, dh = _gamma_fraction_and_slope(m, fa, fx)
     q = _gamma_factor(m, fa, fx) * fa * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
     out = m.where(below, p, -q)
     out = m.where((x == 0) | (a == math.inf) | (x == math.inf), 0.0, out)
@@ -180,7 +209,7 @@ def _random_gamma_grad_formula(m: Algebra, a: Number, x: Number) -> Number:
     below, (sa, sx), (fa, fx) = _regions(m, a, x)
     total, d_total = _gamma_series(m, sa, sx, True)
     p = -(sx / sa) * (d_total + total * (m.log(sx) - _digamma_positive(m, sa + 1)))
-    h, dh = _gamma_fraction(m, fa, fx)
+    h, dh = _gamma_fraction_and_slope(m, fa, fx)
     q = fx * (dh + h * (m.log(fx) - _digamma_positive(m, fa)))
     out = m.where(x == 0, 0.0, m.where(below, p, q))
     wrong = (a <= 0) | (x < 0) | (a != a) | (x != x) | (a == math.inf) | (x == math.inf)
@@ -234,34 +263,45 @@ random_gamma_grad: Primitive = _formula(
 
 
 def _beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
-    """x**p (1-x)**q / B(p, q). p and q are moved beyond 8; then powers and Stirling's series are
-    joined, since apart they would lose digits."""
-    product, moved_x, moved_rest = m.like(p, 1.0), m.like(p, 0.0), m.like(p, 0.0)
-    for _ in range(8):
-        small = p < 8
-        product = m.where(small, product * (p / (p + q)), product)
-        p = m.where(small, p + 1, p)
-        moved_x = m.where(small, moved_x + 1, moved_x)
-    for _ in range(8):
-        small = q < 8
-        product = m.where(small, product * (q / (p + q)), product)
-        q = m.where(small, q + 1, q)
-        moved_rest = m.where(small, moved_rest + 1, moved_rest)
+    """x**p (1-x)**q / B(p, q): of powers and gamma functions where p or q is small, else joined
+    with Stirling's series, since apart they would lose digits."""
+    first = p < q
+    low, high = m.minimum(p, q), m.maximum(p, q)
+    z_low, z_high = m.where(first, x, 1 - x), m.where(first, 1 - x, x)
+    joined = _joined_beta_factor(m, m.maximum(p, 8), m.maximum(q, 8), x)
+    few = m.where(low >= 8, 1.0, low)
+    below = high < 8
+    by_logarithm = first & (x < 0.5)  # where 1 - x is rounded
+    half = 0.5 * high  # powers in two halves: they may vanish before the whole does
+    power = m.where(by_logarithm, m.exp(half * m.log1p(-x)), m.power(z_high, half))
+    one, inverse = m.where(below, high, 1.0), 1 / gamma_below(m, few, 8)
+    ratio = gamma_below(m, few + one, 16) / gamma_below(m, one, 8)
+    direct = m.power(z_low, few) * power * (ratio * inverse) * power
+    # Γ(l + g) / Γ(g) is about g**l
+    large = m.maximum(high, 8)
+    total = large + few
+    rest = stirling_remainder(m, total) - stirling_remainder(m, large)
+    rest = rest + ((total - 0.5) * m.log1p(few / large) - few)
+    moderate = power * m.power(z_low * large, few) * power * m.exp(rest)
+    logarithm = m.log(z_low * large) * few + m.where(first, m.log1p(-x), m.log(x)) * large
+    mixed = m.where(large < 1000, moderate, m.exp(logarithm + rest)) * inverse
+    return m.where(low >= 8, joined, m.where(below, direct, mixed))
+
+
+def _joined_beta_factor(m: Algebra, p: Number, q: Number, x: Number) -> Number:
+    """The same for p, q ≥ 8: the exponents of the powers are divergences, which don't cancel."""
     total = p + q
-    delta = x * q - (1 - x) * p
-    power = p * _log_of_ratio(m, delta / p, x * total / p)
-    power = power + q * _log_of_ratio(m, -delta / q, (1 - x) * total / q)
-    power = power - moved_x * m.log(x) - moved_rest * m.log1p(-x)
-    for number, sign_of in ((p, 1), (q, 1), (total, -1)):
-        inverse = 1 / number
-        power = power - sign_of * series(m, STIRLING, inverse, inverse * inverse)
-    return product * m.exp(power) * m.sqrt(p / total * q / (2 * math.pi))
+    distance = kl_div_formula(m, p, total * x) + kl_div_formula(m, q, total * (1 - x))
+    rest = stirling_remainder(m, total) - stirling_remainder(m, p) - stirling_remainder(m, q)
+    return m.exp(rest - distance) * m.sqrt(p / total * q / (2 * math.pi))
 
 
 def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < math.inf) & (b < math.inf)
     p, q, t = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
-    swap = t * (p + q + 2) > p + 1  # I(a, b, x) = 1 - I(b, a, 1 - x), where the fraction is fast
+    # I(a, b, x) = 1 - I(b, a, 1 - x), where the fraction is fast; where b is small, beyond the mean
+    # only: before it 1 - I would lose digits
+    swap = m.where(q < 1, t * (p + q) > p, t * (p + q + 2) > p + 1)
     low, high = m.where(swap, q, p), m.where(swap, p, q)
     y = m.where(swap, 1 - t, t)
     front = _beta_factor(m, p, q, t) / low
@@ -275,11 +315,13 @@ def _beta_formula(m: Algebra, a: Number, b: Number, x: Number) -> Number:
         even = n * (high - n) * y / ((low + 2 * n - 1) * (low + 2 * n))
         d = 1 / nonzero(1 + even * d)
         c = nonzero(1 + even / c)
-        h = h * d * c
+        alive = change > 2 * m.eps  # see `_gamma_fraction_and_slope`
+        h = h * m.where(alive, d * c, 1.0)
         odd = -(low + n) * (low + high + n) * y / ((low + 2 * n) * (low + 2 * n + 1))
         d = 1 / nonzero(1 + odd * d)
         c = nonzero(1 + odd / c)
-        return h * d * c, c, d, m.abs(d * c - 1)
+        factor = m.where(alive, d * c, 1.0)
+        return h * factor, c, d, m.abs(factor - 1)
 
     def going(h: Number, c: Number, d: Number, change: Number) -> Number:
         return change > 2 * m.eps

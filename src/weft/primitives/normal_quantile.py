@@ -14,7 +14,7 @@ Ratio = tuple[tuple[float, ...], tuple[float, ...]]  # numerator and denominator
 # Rational approximations of the quantiles of the normal distribution: numerator and denominator,
 # highest power first (M. J. Wichura 1988, “Algorithm AS 241: The percentage points of the normal
 # distribution”, Applied Statistics 37, PPND16).
-_CENTRE = (
+CENTRE = (
     (
         2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
         13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608,
@@ -24,7 +24,7 @@ _CENTRE = (
         5394.1960214247511077, 687.1870074920579083, 42.313330701600911252, 1.0,
     ),
 )  # fmt: skip
-_TAIL = (
+TAIL = (
     (
         7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177,
         1.27045825245236838258, 3.64784832476320460504, 5.7694972214606914055,
@@ -36,7 +36,7 @@ _TAIL = (
         2.05319162663775882187, 1.0,
     ),
 )  # fmt: skip
-_FAR = (
+FAR = (
     (
         2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386,
         0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358,
@@ -80,15 +80,15 @@ _CHUNK = 16384  # elements worked on at a time, so that they stay in the cache
 
 def _chunk(y: Host) -> Host:
     half = 0.5 * y
-    out = half * _ratio(_CENTRE, 0.180625 - half * half)
+    out = half * _ratio(CENTRE, 0.180625 - half * half)
     tails = np.flatnonzero(~(np.abs(y) <= 0.85))
     if tails.size:
         t = y[tails]
         r = np.sqrt(-np.log(0.5 * (1.0 - np.abs(t))))
-        size = _ratio(_TAIL, r - 1.6)
+        size = _ratio(TAIL, r - 1.6)
         far = np.flatnonzero(r > 5.0)
         if far.size:
-            size[far] = _ratio(_FAR, r[far] - 5.0)
+            size[far] = _ratio(FAR, r[far] - 5.0)
             size[r == np.inf] = np.inf
         out[tails] = np.copysign(size, t)
     return out * _ROOT
@@ -100,9 +100,9 @@ def _one(y: float) -> float:
     if not 1e-8 < size < 1.0:
         return math.copysign(math.inf, y) if size == 1.0 else y / _SLOPE if size < 1.0 else math.nan
     if size <= 0.85:
-        return 0.5 * y * _scalar_ratio(_CENTRE, 0.180625 - 0.25 * y * y) * _ROOT
+        return 0.5 * y * _scalar_ratio(CENTRE, 0.180625 - 0.25 * y * y) * _ROOT
     r = math.sqrt(-math.log(0.5 * (1.0 - size)))
-    tail = _scalar_ratio(_TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(_FAR, r - 5.0)
+    tail = _scalar_ratio(TAIL, r - 1.6) if r <= 5.0 else _scalar_ratio(FAR, r - 5.0)
     return math.copysign(tail * _ROOT, y)
 
 

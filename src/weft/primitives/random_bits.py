@@ -13,8 +13,7 @@ of counters into a pair of random words (Salmon et al. 2011, “Parallel random 
 - partitionable: element i has the counters (i // 2**32, i % 2**32), and is made of the two words;
   whatever part of the array a device makes, it needs nothing of the others.
 
-A typed key, of dtype `key<fry>`, is one element: `random_wrap` makes it of its words, and
-`random_unwrap` gives them.
+A typed key, of dtype `key<fry>`, is one element, made of its words (`keys.py`).
 """
 
 import math
@@ -30,13 +29,13 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
+from .keys import check_words
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
 from .structural import align, broadcast_shape
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
 _WORD = np.dtype(np.uint32)
-_STORED = KEY.stored  # the first word is the lower half, as in memory
 
 # NumPy: 55 µs a call and 5 ns a word. XLA: 1.5 ns a word, after 100 ms of compilation (with a loop
 # over the rounds in place of 20 of them it compiles no faster and runs slower).
@@ -169,7 +168,7 @@ def _narrow(x: Host) -> Host:
 # --- in a program ---
 
 
-def _lower_threefry(
+def lower_threefry(
     block: Block, k0: Operand, k1: Operand, x0: Operand, x1: Operand
 ) -> list[Operand]:
     """A call of Threefry's function for the operands' common shape."""
@@ -226,7 +225,7 @@ threefry2x32.evaluate(lambda *operands: threefry(*map(np.asarray, operands)))
 
 @threefry2x32.lower
 def _(block: Block, *operands: Operand, out: Avals) -> Sequence[Operand]:
-    return _lower_threefry(block, *[block.widen(x, out[0].shape) for x in operands])
+    return lower_threefry(block, *[block.widen(x, out[0].shape) for x in operands])
 
 
 @threefry2x32.jvp
@@ -239,87 +238,6 @@ def _(args: Values, batched: Batched, batch_size: int) -> Values:
     return threefry2x32(*align(args, batched))
 
 
-# --- keys and their words ---
-
-random_wrap = Primitive(
-    "random_wrap", "The keys that have these words, along the last axis.", host_limit=None
-)
-
-
-@random_wrap.type
-def _(words: Aval) -> Aval:
-    check_words("random_wrap", words)
-    return aval(words.shape[:-1], KEY)
-
-
-@random_wrap.evaluate
-def _(words: Host) -> Host:
-    flat = np.ascontiguousarray(words).reshape(-1)
-    return flat.view(KEY.host).reshape(words.shape[:-1])
-
-
-@random_wrap.lower
-def _(block: Block, words: Operand, out: Aval) -> Operand:
-    # not bitcast_convert, which not every backend has for 64 bits
-    low, high = [
-        block.convert(block.reshape(word, out.shape), _STORED) for word in _words_of(block, words)
-    ]
-    halves = aval(out.shape, _STORED)
-    high = block.elementwise("shift_left", (high, block.full(32, halves)), halves)
-    return Operand(block.elementwise("or", (high, low), halves).name, out)
-
-
-@random_wrap.jvp
-def _(primals: Values, tangents: Tangents, out: Value) -> None:
-    return None
-
-
-@random_wrap.batch
-def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return random_wrap(*args)
-
-
-random_unwrap = Primitive("random_unwrap", "The words of keys, uint32[…,2].", host_limit=None)
-random_unwrap.takes_keys = True
-
-
-@random_unwrap.type
-def _(keys: Aval) -> Aval:
-    if keys.dtype is not KEY:
-        raise TypeError(f"random_unwrap: expected keys, {KEY}; got {keys}")
-    return aval((*keys.shape, 2), _WORD)
-
-
-@random_unwrap.evaluate
-def _(keys: Host) -> Host:
-    flat = np.ascontiguousarray(keys).reshape(-1)
-    return flat.view(_WORD).reshape((*keys.shape, 2))
-
-
-@random_unwrap.lower
-def _(block: Block, keys: Operand, out: Aval) -> Operand:
-    whole = Operand(keys.name, aval(keys.aval.shape, _STORED))
-    high = block.elementwise("shift_right_logical", (whole, block.full(32, whole.aval)), whole.aval)
-    ends = [block.reshape(block.convert(x, _WORD), (*whole.aval.shape, 1)) for x in (whole, high)]
-    return block.op("concatenate", *ends, out=out, attributes=f"dimension = {out.ndim - 1} : i64")
-
-
-@random_unwrap.jvp
-def _(primals: Values, tangents: Tangents, out: Value) -> None:
-    return None
-
-
-@random_unwrap.batch
-def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return random_unwrap(*args)
-
-
-def check_words(name: str, words: Aval) -> None:
-    """Refuses what aren't the words of keys."""
-    if words.dtype != _WORD or not words.ndim or words.shape[-1] != 2:
-        raise TypeError(f"{name}: expected keys, as words uint32[…,2]; got {words}")
-
-
 # --- random_bits ---
 
 random_bits = Primitive(
@@ -329,7 +247,7 @@ random_bits = Primitive(
 
 @random_bits.type
 def _(key: Aval, *, shape: tuple[int, ...], width: int, partitionable: bool) -> Aval:
-    check_words("random_bits", key)
+    check_words("random_bits", key, KEY)
     if width not in (8, 16, 32, 64):
         raise ValueError(f"random_bits: width must be 8, 16, 32 or 64; got {width}")
     if not partitionable and words_of_bits(shape, width) > REACH:
@@ -400,7 +318,7 @@ def _(
             )
             second = block.select(last, block.full(0, pairs), second)
     k0, k1 = _two_words(block, key, pairs)
-    y0, y1 = _lower_threefry(block, k0, k1, first, second)
+    y0, y1 = lower_threefry(block, k0, k1, first, second)
     if width == 64:
         y0, y1 = block.convert(y0, out.dtype), block.convert(y1, out.dtype)
         y0 = block.elementwise("shift_left", (y0, block.full(32, flat)), flat)

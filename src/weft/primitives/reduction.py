@@ -53,7 +53,7 @@ def monoid_reduction(
     of_complex: Primitive | None = None,
     identity: Identity,
     accepts: str,
-    host_limit: int | None = 1_000_000,
+    host_limit: int | None = 400_000,
 ) -> Primitive:
     """A reduction of `axes` by a binary operation.
 

@@ -29,7 +29,7 @@ from .structural import (
 select_n = Primitive(
     "select_n",
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
-    host_limit=262_144,
+    host_limit=8192,  # NumPy jumps at each element: 1e5 in 0.7 ms, XLA in 0.15
 )
 select_n.takes_keys = True
 
@@ -51,9 +51,27 @@ def _(which: Aval, *cases: Aval) -> Aval:
     return cases[0].update(shape=shape, weak_type=all(c.weak_type for c in cases))
 
 
+_MANY = 4096
+_AS_BITS = {
+    np.dtype(d): np.dtype(f"i{np.dtype(d).itemsize}") for d in ("i4", "u4", "f4", "i8", "u8", "f8")
+}
+
+
+def _chosen_bits(which: Host, x: Host, y: Host) -> Host:
+    """`np.where` by masks of bits: four to five times as fast where which case it is looks like
+    chance, since `np.where` branches at each element (float32[16384]: 17 against 80 µs)."""
+    whole = _AS_BITS[x.dtype]
+    mask = np.negative(which.view(np.int8)).astype(whole)
+    second = y.view(whole)
+    bits = np.bitwise_and(np.bitwise_xor(x.view(whole), second), mask)
+    return np.bitwise_xor(bits, second, out=bits).view(x.dtype)
+
+
 @select_n.evaluate
 def _(which: Host, *cases: Host) -> Host:
     if which.dtype == np.bool_ and len(cases) == 2:
+        if which.size >= _MANY and cases[0].dtype in _AS_BITS:
+            return _chosen_bits(which, cases[1], cases[0])
         return np.where(which, cases[1], cases[0])
     out = np.broadcast_to(cases[-1], np.broadcast_shapes(*(c.shape for c in (which, *cases))))
     for i in range(len(cases) - 2, -1, -1):  # out of range: the nearest case
@@ -131,7 +149,7 @@ clamp: Primitive = nary(
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),
     accepts="real or bool",
-    host_limit=2_000_000,
+    host_limit=400_000,
 )  # as in jax, at a bound the derivative is zero
 
 # --- identities ---

@@ -16,9 +16,19 @@ from ..core.value import Value
 from . import normal_quantile
 from .arithmetic import add, div, like, mul, neg, sign, square, sub
 from .comparison import eq
+from .error_formulas import erf_inv_formula, erfc_formula
 from .families import nary, unary
-from .formulas import Algebra, Formula, Number, chebyshev, evaluated, lowered, lowered_in_wider
-from .gamma_formulas import DIGAMMA_SERIES, digamma_formula, lgamma_formula
+from .formulas import (
+    Algebra,
+    Formula,
+    Number,
+    chebyshev,
+    evaluated,
+    lowered,
+    lowered_in_wider,
+    polynomial,
+)
+from .gamma_formulas import digamma_formula, gamma_formula, lgamma_formula
 from .rule_types import Host, Kernel
 from .selection import where
 from .structural import full
@@ -80,6 +90,16 @@ def specials(name: str, doc: str, **rules: Any) -> Primitive:
     )  # fmt: skip
 
 
+def by_formula(name: str, doc: str, formula: Formula, jvp: Rule | Sequence[Rule]) -> Primitive:
+    """A function given by one formula, for both tiers.
+
+    Args:
+      jvp: as in `unary`; for a function of several numbers as in `nary`.
+    """
+    rules = {"evaluate": evaluated(formula), "stablehlo": lowered(formula), "jvp": jvp}
+    return special(name, doc, **rules) if callable(jvp) else specials(name, doc, **rules)
+
+
 # --- error functions ---
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
@@ -96,12 +116,14 @@ erf: Primitive = special(
 )  # fmt: skip
 erfc: Primitive = special(
     "erfc", "1 - erf(x), exact for large x.", evaluate=elementwise(math.erfc),
+    stablehlo=lowered(erfc_formula),
     jvp=lambda dx, out, x: neg(mul(dx, _gaussian(x))),
 )  # fmt: skip
 
 
 erf_inv: Primitive = special(
     "erf_inv", "The inverse of erf, on (-1, 1).", evaluate=normal_quantile.erf_inv,
+    stablehlo=lowered(erf_inv_formula),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, 1 / _TWO_OVER_SQRT_PI), exp(square(out)))),
     host_limit=262_144,
 )  # fmt: skip
@@ -109,44 +131,14 @@ erf_inv: Primitive = special(
 # --- gamma functions ---
 
 
-def _lgamma_of(x: float) -> float:
-    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
-        return math.inf
-    try:
-        return math.lgamma(x)
-    except OverflowError:
-        return math.inf
-
-
 lgamma: Primitive = special(
-    "lgamma", "log |Γ(x)|.", evaluate=elementwise(_lgamma_of), stablehlo=lowered(lgamma_formula),
+    "lgamma", "log |Γ(x)|.", evaluate=evaluated(lgamma_formula), stablehlo=lowered(lgamma_formula),
     jvp=lambda dx, out, x: mul(dx, digamma(x)),
 )  # fmt: skip
 
 
-def _digamma_of(x: float) -> float:
-    if math.isnan(x) or x == -math.inf:
-        return math.nan
-    if x <= 0:
-        if x == math.floor(x):
-            return math.nan if x else -math.copysign(math.inf, x)
-        return _digamma_of(1 - x) - math.pi / math.tan(math.pi * math.remainder(x, 1))
-    shift = 0.0
-    terms = []
-    while x + shift < 12:
-        terms.append(-1 / (x + shift))
-        shift += 1
-    x += shift
-    inverse = 1 / (x * x) if x < 1e150 else 0.0
-    tail, power = [], inverse
-    for c in DIGAMMA_SERIES:
-        tail.append(-c * power)
-        power *= inverse
-    return math.fsum([math.log(x) if x < math.inf else x, -0.5 / x, *terms, *tail])
-
-
 digamma: Primitive = special(
-    "digamma", "The derivative of lgamma.", evaluate=elementwise(_digamma_of), host_limit=4,
+    "digamma", "The derivative of lgamma.", evaluate=evaluated(digamma_formula),
     stablehlo=lowered(digamma_formula),
     jvp=lambda dx, out, x: mul(dx, polygamma(full(x.aval, 1), x)),
 )  # fmt: skip
@@ -158,19 +150,34 @@ _ZETA_SERIES = (
 )  # fmt: skip
 
 
+_MOST = 1000  # terms of negative q
+
+
 def _zeta(m: Algebra, x: Number, q: Number) -> Number:
-    total = m.like(x, 0.0)
-    for n in range(12):
+    """By the formula of Euler and Maclaurin (DLMF 25.11.5 and 25.11.43)."""
+
+    def going(total: Number, q: Number) -> Number:
+        return (q < 0) & (q >= -_MOST) & (q != m.floor(q))
+
+    def step(n: Number, total: Number, q: Number) -> Sequence[Number]:
+        more = going(total, q)
+        return m.where(more, total + m.power(q, -x), total), m.where(more, q + 1, q)
+
+    count = 12 if m.eps < 1e-10 else 6
+    total, q = m.loop(_MOST + 1, going, step, (m.like(x, 0.0), q))
+    q = m.where(q < 0, math.nan, q)
+    for n in range(count):
         total = total + m.power(q + n, -x)
-    end = q + 12
-    last = m.power(end, -x)
-    total = total + last * end / (x - 1) + last / 2
-    factor, power = x, last / end
+    end = q + count
+    inverse = 1 / end
+    tail = end / (x - 1) + 0.5
+    factor, power = x, inverse
     for k, c in enumerate(_ZETA_SERIES):
-        total = total + m.where(power == 0, 0.0, c * factor * power)
+        tail = tail + m.where(power == 0, 0.0, c * factor * power)
         factor = factor * (x + (2 * k + 1)) * (x + (2 * k + 2))
-        power = power / (end * end)
-    return total
+        power = power * (inverse * inverse)
+    last = m.power(end, -x)
+    return total + m.where(last == 0, 0.0, last * tail)
 
 
 def _zeta_everywhere(m: Algebra, x: Number, q: Number) -> Number:
@@ -192,26 +199,20 @@ zeta: Primitive = left_to_xla(specials(
 ))  # fmt: skip
 
 
-_zeta_of = evaluated(_zeta_everywhere)
+def _polygamma(m: Algebra, n: Number, x: Number) -> Number:
+    whole = (n >= 0) & (n < math.inf) & (n == m.floor(n))
+    order = m.where(whole, n, 1.0)
+    first = order == 0
+    raised = m.where(first, 2.0, order + 1)
+    odd = order - 2 * m.floor(0.5 * order)
+    general = (2 * odd - 1) * gamma_formula(m, raised) * _zeta_everywhere(m, raised, x)
+    out = m.where(first, digamma_formula(m, x), general)
+    return m.where(whole, out, math.nan)
 
-
-def _evaluate_polygamma(n: Host, x: Host) -> Host:
-    dtype = n.dtype
-    n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
-    whole = np.isfinite(n) & (n == np.floor(n)) & (n >= 0)
-    order = np.where(whole, n, 0)
-    large = np.exp(np.asarray(elementwise(_lgamma_of)(order + 1)))
-    factorial = np.where(order < 171, _FACTORIALS[np.minimum(order, 170).astype(int)], large)
-    general = np.where(order % 2 == 0, -factorial, factorial) * _zeta_of(order + 1, x)
-    out = np.where(order == 0, np.asarray(elementwise(_digamma_of)(x)), general)
-    return np.where(whole, out, np.nan).astype(dtype)
-
-
-_FACTORIALS = np.array([float(math.factorial(k)) for k in range(171)])
 
 polygamma: Primitive = left_to_xla(specials(
     "polygamma", "The n-th derivative of digamma; n is a whole number of float dtype.",
-    evaluate=_evaluate_polygamma,
+    evaluate=evaluated(_polygamma), stablehlo=lowered(_polygamma),
     jvp=(
         undefined("polygamma", "n"),
         lambda dx, out, n, x: mul(dx, polygamma(add(n, like(n, 1)), x)),
@@ -220,20 +221,9 @@ polygamma: Primitive = left_to_xla(specials(
 
 # --- Bessel functions ---
 
-# Chebyshev series, computed for weft from the power series with 60 digits: of exp(-x) I0(x) and
-# exp(-x) I1(x) / x in x/4 - 1 below 8, and of sqrt(x) exp(-x) I(x) in 16/x - 1 above.
+# Chebyshev series, computed for weft from the power series with 60 digits: of sqrt(x) exp(-x) I(x)
+# in 16/x - 1 above 8. Below, the power series has positive terms only, and loses nothing.
 # fmt: off
-I0_BELOW_8 = (
-    0.33839763720473798, -0.30468267234319835, 0.17162090152220871, -0.094901097048047625,
-    0.049305284239670649, -0.023737414805899471, 0.010546460394594934, -0.0043243099950505959,
-    0.0016394756169412663, -0.00057637557453858713, 0.00018850288509580801,
-    -5.7541950100825092e-05, 1.6448448070732351e-05, -4.416738358506314e-06,
-    1.117387539101708e-06, -2.6707938546027588e-07, 6.0469950187342197e-08,
-    -1.3000250146498702e-08, 2.659823679449641e-09, -5.1897957903824371e-10,
-    9.6758028817154702e-11, -1.7268296095713599e-11, 2.9550348713131003e-12,
-    -4.8563182555166895e-13, 7.6668416985429617e-14, -1.1692542189097505e-14,
-    1.699450765298612e-15, -2.8825321759147943e-16,
-)
 I0_ABOVE_8 = (
     0.40224520550705445, 0.0033691164782557472, 6.8897583469139853e-05, 2.8913705208322655e-06,
     2.0489185894314519e-07, 2.266668987550783e-08, 3.3962320008063995e-09, 4.9406022691549978e-10,
@@ -243,17 +233,6 @@ I0_ABOVE_8 = (
     3.7754679433293411e-15, 1.7438701997592302e-15, -3.7012690891977877e-16,
     -2.8712253982710585e-16, 1.4824000612892714e-17, 6.5604087818759253e-17,
     -4.4866257174127419e-17, -1.0502962136368669e-16,
-)
-I1_BELOW_8 = (
-    0.1262935932218168, -0.17641651835783401, 0.10264365868984705, -0.052945981208094989,
-    0.024726449030626488, -0.010564084894626203, 0.0041564229443128596, -0.0015135724506312594,
-    0.0005122859561685493, -0.00016176081582590195, 4.7815651075490825e-05,
-    -1.3273163656041425e-05, 3.4702513081423291e-06, -8.5687202648847836e-07,
-    2.0032947535146605e-07, -4.4450591316371793e-08, 9.3815373711203098e-09,
-    -1.8872497718689539e-09, 3.6255901107945868e-10, -6.6634906513675485e-11,
-    1.1736162732472789e-11, -1.9839915120211751e-12, 3.2237329487006894e-13,
-    -5.0411150044557998e-14, 7.5610091104794108e-15, -1.0998779288960239e-15,
-    1.501891059435545e-16, -3.5028765189385837e-17,
 )
 I1_ABOVE_8 = (
     0.38928811750914011, -0.0097610974913614271, -0.00011058893876265033, -3.8825648088839603e-06,
@@ -268,28 +247,40 @@ I1_ABOVE_8 = (
 # fmt: on
 
 
-def _bessel_formula(below_8: Sequence[float], above_8: Sequence[float], odd: bool) -> Formula:
+def _power_series(m: Algebra, order: int, x: Number) -> Number:
+    """I(x) for 0 ≤ x ≤ 8 (DLMF 10.25.2), without the factor x of order 1."""
+    count = 30 if m.eps < 1e-10 else 19
+    terms = [0.5**order / (math.factorial(k) * math.factorial(k + order)) for k in range(count)]
+    return polynomial(m, terms, 0.25 * x * x)
+
+
+def _bessel_formula(order: int, above_8: tuple[float, ...], scaled: bool) -> Formula:
+    """I0 or I1, or that times exp(-|x|)."""
+
     def formula(m: Algebra, x: Number) -> Number:
         size = m.abs(x)
         near, far = m.minimum(size, 8), m.maximum(size, 8)
-        small = chebyshev(m, below_8, near * 0.25 - 1)
+        small = _power_series(m, order, near)
         large = chebyshev(m, above_8, 16 / far - 1) / m.sqrt(far)
-        if odd:
+        if scaled:
+            small = small * m.exp(-near)
+        else:  # in two halves, so that it overflows no earlier than the function
+            half = m.exp(0.5 * size)
+            large = m.where(size == math.inf, math.inf, large * half * half)
+        if order:
             small = small * x
             large = m.where(x < 0, -large, large)
-        else:
-            small = m.where(size == 0, 1.0, small)
         return m.where(size <= 8, small, m.where(x == x, large, x))
 
     return formula
 
 
-_I0 = _bessel_formula(I0_BELOW_8, I0_ABOVE_8, False)
-_I1 = _bessel_formula(I1_BELOW_8, I1_ABOVE_8, True)
+_I0E, _I1E = _bessel_formula(0, I0_ABOVE_8, True), _bessel_formula(1, I1_ABOVE_8, True)
+_I0, _I1 = _bessel_formula(0, I0_ABOVE_8, False), _bessel_formula(1, I1_ABOVE_8, False)
 
 bessel_i0e: Primitive = left_to_xla(special(
     "bessel_i0e", "exp(-|x|) I0(x), with the modified Bessel function of order 0.",
-    evaluate=evaluated(_I0), stablehlo=lowered(_I0),
+    evaluate=evaluated(_I0E), stablehlo=lowered(_I0E),
     jvp=lambda dx, out, x: mul(dx, sub(bessel_i1e(x), mul(sign(x), out))),
 ))  # fmt: skip
 
@@ -303,5 +294,22 @@ def _i1e_jvp(dx: Value, out: Value, x: Value) -> Value:
 
 bessel_i1e: Primitive = left_to_xla(special(
     "bessel_i1e", "exp(-|x|) I1(x), with the modified Bessel function of order 1.",
-    evaluate=evaluated(_I1), stablehlo=lowered(_I1), jvp=_i1e_jvp,
+    evaluate=evaluated(_I1E), stablehlo=lowered(_I1E), jvp=_i1e_jvp,
+))  # fmt: skip
+
+
+def _i1_jvp(dx: Value, out: Value, x: Value) -> Value:
+    zero_here = eq(x, like(x, 0))
+    safe = where(zero_here, like(x, 1), x)
+    slope = sub(bessel_i0(safe), div(out, safe))
+    return mul(dx, where(zero_here, like(x, 0.5), slope))
+
+
+bessel_i0: Primitive = left_to_xla(by_formula(
+    "bessel_i0", "The modified Bessel function of the first kind, of order 0.",
+    _I0, lambda dx, out, x: mul(dx, bessel_i1(x)),
+))  # fmt: skip
+bessel_i1: Primitive = left_to_xla(by_formula(
+    "bessel_i1", "The modified Bessel function of the first kind, of order 1.",
+    _I1, _i1_jvp,
 ))  # fmt: skip

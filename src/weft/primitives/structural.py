@@ -62,7 +62,7 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
 
 # --- add ---
 
-add = Primitive("add", "Sum of two arrays.", host_limit=2_000_000)
+add = Primitive("add", "Sum of two arrays.", host_limit=400_000)
 
 
 @add.type

@@ -8,6 +8,7 @@ from ..core.aval import Aval, aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
+from . import complex_lowering as cl
 from .arithmetic import div, is_finite, like, mul, neg, rsqrt, square, sub
 from .comparison import eq
 from .families import (
@@ -15,6 +16,7 @@ from .families import (
     check_kind,
     evaluate_in_wider,
     in_wider,
+    lowering_by,
     nary,
     same_dtype,
     unary,
@@ -26,6 +28,8 @@ from .structural import add, align, broadcast_shape, convert_element_type, widen
 
 # elements up to which NumPy is faster than XLA, which has no vector code for most of these
 _LARGE = 262_144
+# those for which both have: 1e5 numbers, from the host and back, take NumPy 0.08 ms and XLA 0.24
+_VECTORISED = 131_072
 
 FALSE = Array(np.bool_(False), aval((), dtypes.bool_))
 
@@ -40,9 +44,11 @@ def _one_minus(x: Value) -> Value:
 
 # --- exponentials and logarithms ---
 
+
 exp: Primitive = unary(
-    "exp", "e to the power x.", evaluate=np.exp, stablehlo="exponential", accepts="inexact",
-    jvp=lambda dx, out, x: mul(dx, out),
+    "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
+    stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "conjugate"),
+    jvp=lambda dx, out, x: mul(dx, out), host_limit=_VECTORISED,
 )  # fmt: skip
 
 
@@ -82,11 +88,15 @@ def _complex_expm1(z: Host) -> Host:
 expm1: Primitive = unary(
     "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
-    stablehlo="exponential_minus_one", accepts="inexact",
+    stablehlo=cl.complex_rule(
+        lowering_by("exponential_minus_one"), cl.expm1_in_parts, "conjugate"
+    ),
+    accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
 )  # fmt: skip
 log: Primitive = unary(
-    "log", "Natural logarithm.", evaluate=np.log, stablehlo="log", accepts="inexact",
+    "log", "Natural logarithm.", evaluate=np.log, accepts="inexact",
+    stablehlo=cl.complex_rule(lowering_by("log"), cl.log_in_parts, "conjugate"),
     host_limit=_LARGE,
     jvp=lambda dx, out, x: div(dx, x),
 )  # fmt: skip
@@ -129,9 +139,19 @@ def _complex_log1p(z: Host) -> Host:
     return _of_parts(np.where(near, small, out.real), np.arctan2(y, 1 + x), z.dtype)
 
 
+_log1p_by_logarithm = lowered(lambda m, x: m.log1p(x))
+
+
+def _lower_log1p(block: Block, x: Operand, out: Aval) -> Operand:
+    if out.dtype == dtypes.float64:  # XLA's own loses digits
+        return _log1p_by_logarithm(block, x, out=out)  # type: ignore[no-any-return]
+    return block.elementwise("log_plus_one", (x,), out)
+
+
 log1p: Primitive = unary(
     "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p, host_limit=_LARGE,
-    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p), stablehlo="log_plus_one",
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p),
+    stablehlo=cl.complex_rule(_lower_log1p, cl.log1p_in_parts, "conjugate"),
     accepts="inexact", jvp=lambda dx, out, x: div(dx, _one_plus(x)),
 )  # fmt: skip
 
@@ -152,7 +172,7 @@ def _complex_logistic(z: Host) -> Host:
 logistic: Primitive = unary(
     "logistic", "1 / (1 + exp(-x)).", evaluate=_logistic, stablehlo="logistic",
     accepts="inexact", jvp=lambda dx, out, x: mul(dx, mul(out, _one_minus(out))),
-    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic),
+    evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_logistic), host_limit=_VECTORISED,
 )  # fmt: skip
 evaluate_in_wider(logistic, "inexact", table=HALF)
 
@@ -242,14 +262,19 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 # --- hyperbolic functions ---
 
 
-def _chlo(name: str, doc: str, evaluate: Kernel, jvp: Rule) -> Primitive:
+def _chlo(
+    name: str, doc: str, evaluate: Kernel, in_parts: cl.InParts, symmetry: str, jvp: Rule
+) -> Primitive:
     """A function that XLA composes of others."""
-    return unary(name, doc, evaluate=evaluate, stablehlo=f"chlo.{name}", accepts="inexact", jvp=jvp)
+    lower = cl.complex_rule(lowering_by(f"chlo.{name}"), in_parts, symmetry)
+    return unary(name, doc, evaluate=evaluate, stablehlo=lower, accepts="inexact", jvp=jvp)
 
 
 tanh: Primitive = unary(
-    "tanh", "Hyperbolic tangent.", evaluate=np.tanh, stablehlo="tanh", accepts="inexact",
+    "tanh", "Hyperbolic tangent.", evaluate=np.tanh, accepts="inexact",
+    stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "odd"),
     jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
+    host_limit=_VECTORISED,
 )  # fmt: skip
 
 
@@ -276,40 +301,6 @@ def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
     return block.select(block.compare("EQ", size, none, flags), x, signed)
 
 
-def _lower_in_parts(
-    real_rule: Rule, left: tuple[str, str], right: tuple[str, str], of_real_part: bool
-) -> Rule:
-    """A lowering rule; of complex numbers a + bi by real functions of their parts.
-
-    Args:
-      real_rule: (block, x, out) -> operand, for real numbers.
-      left, right: the real and imaginary part of the result: a hyperbolic function of one part,
-        times a trigonometric one of the other.
-      of_real_part: whether the hyperbolic functions are those of a.
-    """
-
-    def rule(block: Block, x: Operand, out: Aval) -> Operand:
-        if not dtypes.is_complex(out.dtype):
-            return real_rule(block, x, out)
-        part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
-        a, b = block.op("real", x, out=part), block.op("imag", x, out=part)
-        grows, turns = (a, b) if of_real_part else (b, a)
-        parts = [
-            block.elementwise(
-                "multiply",
-                (
-                    _hyperbolic(hyperbolic, block, grows, part),
-                    block.elementwise(circular, (turns,), part),
-                ),
-                part,
-            )
-            for hyperbolic, circular in (left, right)
-        ]
-        return block.op("complex", *parts, out=out)
-
-    return rule
-
-
 def _lower_hyperbolic(name: str) -> Rule:
     def rule(block: Block, x: Operand, out: Aval) -> Operand:
         wide = out.dtype if out.dtype.itemsize > 2 else dtypes.float32
@@ -321,58 +312,79 @@ def _lower_hyperbolic(name: str) -> Rule:
 
 sinh: Primitive = unary(
     "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact", host_limit=_LARGE,
-    stablehlo=_lower_in_parts(
-        _lower_hyperbolic("sinh"), ("sinh", "cosine"), ("cosh", "sine"), of_real_part=True
+    stablehlo=cl.complex_rule(
+        _lower_hyperbolic("sinh"), cl.sinh_in_parts(_hyperbolic), "odd"
     ),
     jvp=lambda dx, out, x: mul(dx, cosh(x)),
 )  # fmt: skip
 cosh: Primitive = unary(
     "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact", host_limit=_LARGE,
-    stablehlo=_lower_in_parts(
-        _lower_hyperbolic("cosh"), ("cosh", "cosine"), ("sinh", "sine"), of_real_part=True
+    stablehlo=cl.complex_rule(
+        _lower_hyperbolic("cosh"), cl.cosh_in_parts(_hyperbolic), "even"
     ),
     jvp=lambda dx, out, x: mul(dx, sinh(x)),
 )  # fmt: skip
 asinh: Primitive = _chlo(
-    "asinh", "Inverse of sinh.", np.arcsinh, lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x))))
+    "asinh",
+    "Inverse of sinh.",
+    np.arcsinh,
+    cl.asinh_in_parts,
+    "odd",
+    lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x)))),
 )
 acosh: Primitive = _chlo(
-    "acosh", "Inverse of cosh, at least 0.", np.arccosh,
+    "acosh", "Inverse of cosh, at least 0.", np.arccosh, cl.acosh_in_parts, "conjugate",
+
     lambda dx, out, x: mul(dx, mul(rsqrt(sub(x, like(x, 1))), rsqrt(_one_plus(x)))),
 )  # fmt: skip
-atanh: Primitive = _chlo(
-    "atanh", "Inverse of tanh.", np.arctanh,
-    lambda dx, out, x: div(dx, mul(_one_plus(x), _one_minus(x))),
+
+_atanh_by_logarithms = lowered(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
+
+
+def _lower_atanh(block: Block, x: Operand, out: Aval) -> Operand:
+    if out.dtype == dtypes.float64:  # XLA's own loses digits
+        return _atanh_by_logarithms(block, x, out=out)  # type: ignore[no-any-return]
+    return block.op("chlo.atanh", x, out=out)
+
+
+atanh: Primitive = unary(
+    "atanh", "Inverse of tanh.", evaluate=np.arctanh, accepts="inexact",
+    stablehlo=cl.complex_rule(_lower_atanh, cl.atanh_in_parts, "odd"),
+    jvp=lambda dx, out, x: div(dx, mul(_one_plus(x), _one_minus(x))),
 )  # fmt: skip
 
 # --- trigonometry ---
 
 sin: Primitive = unary(
     "sin", "Sine.", evaluate=np.sin, accepts="inexact", host_limit=None,
-    stablehlo=_lower_in_parts(
-        lambda block, x, out: block.elementwise("sine", (x,), out),
-        ("cosh", "sine"), ("sinh", "cosine"), of_real_part=False,
+    stablehlo=cl.complex_rule(
+        lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "odd"
     ),
     jvp=lambda dx, out, x: mul(dx, cos(x)),
 )  # fmt: skip
 cos: Primitive = unary(
-    "cos", "Cosine.", evaluate=np.cos, stablehlo="cosine", accepts="inexact", host_limit=None,
+    "cos", "Cosine.", evaluate=np.cos, accepts="inexact", host_limit=None,
+    stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "even"),
     jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
 )  # fmt: skip
 tan: Primitive = unary(
-    "tan", "Tangent.", evaluate=np.tan, stablehlo="tan", accepts="inexact", host_limit=None,
+    "tan", "Tangent.", evaluate=np.tan, accepts="inexact", host_limit=None,
+    stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "odd"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
 )  # fmt: skip
 asin: Primitive = _chlo(
-    "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin,
+    "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin, cl.asin_in_parts, "odd",
+
     lambda dx, out, x: mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x)))),
 )  # fmt: skip
 acos: Primitive = _chlo(
-    "acos", "Inverse of cos, in [0, π].", np.arccos,
+    "acos", "Inverse of cos, in [0, π].", np.arccos, cl.acos_in_parts, "conjugate",
+
     lambda dx, out, x: neg(mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))),
 )  # fmt: skip
 atan: Primitive = _chlo(
-    "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan,
+    "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan, cl.atan_in_parts, "odd",
+
     lambda dx, out, x: div(dx, _one_plus(square(x))),
 )  # fmt: skip
 atan2: Primitive = nary(

@@ -21,15 +21,31 @@ if TYPE_CHECKING:
         wald,
         weibull_min,
     )
+    from .counts import binomial, multinomial
     from .distributions import bernoulli, normal, rademacher, randint, truncated_normal, uniform
     from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, poisson, t
+    from .matrices import multivariate_normal, orthogonal
     from .orders import categorical, choice, permutation, shuffle
-    from .prng import PRNGKey, bits, clone, fold_in, key, key_data, key_impl, split, wrap_key_data
+    from .prng import (
+        PRNGKey,
+        bits,
+        clone,
+        fold_in,
+        key,
+        key_data,
+        key_dtype,
+        key_impl,
+        split,
+        wrap_key_data,
+    )
+    from .vectors import ball, generalized_normal
 
 __all__ = [
     "PRNGKey",
+    "ball",
     "bernoulli",
     "beta",
+    "binomial",
     "bits",
     "categorical",
     "cauchy",
@@ -42,17 +58,22 @@ __all__ = [
     "f",
     "fold_in",
     "gamma",
+    "generalized_normal",
     "geometric",
     "gumbel",
     "key",
     "key_data",
+    "key_dtype",
     "key_impl",
     "laplace",
     "loggamma",
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
+    "multivariate_normal",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",
@@ -89,6 +110,10 @@ __getattr__, __dir__ = exports(
             "wald",
             "weibull_min",
         ),
+        "counts": (
+            "binomial",
+            "multinomial",
+        ),
         "distributions": (
             "bernoulli",
             "normal",
@@ -107,6 +132,10 @@ __getattr__, __dir__ = exports(
             "poisson",
             "t",
         ),
+        "matrices": (
+            "multivariate_normal",
+            "orthogonal",
+        ),
         "orders": (
             "categorical",
             "choice",
@@ -120,9 +149,14 @@ __getattr__, __dir__ = exports(
             "fold_in",
             "key",
             "key_data",
+            "key_dtype",
             "key_impl",
             "split",
             "wrap_key_data",
+        ),
+        "vectors": (
+            "ball",
+            "generalized_normal",
         ),
     },
 )

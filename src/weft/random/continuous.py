@@ -12,7 +12,8 @@ from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.promotion import cast
-from ..primitives import arithmetic, comparison, selection, structural, transcendental
+from ..primitives import arithmetic, comparison, selection, special, structural, transcendental
+from ..transforms.custom_derivatives import custom_jvp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .distributions import (
     between,
@@ -82,7 +83,7 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
     """Exponential samples: density exp(-x) for x >= 0.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
     Returns: array of `shape`.
@@ -216,7 +217,7 @@ def double_sided_maxwell(
     """Samples of a Maxwell distribution mirrored at its location: ± scale · maxwell + loc.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       loc, scale: the parameters, which broadcast together.
       shape: of the samples for each element of the parameters: axes in front of the parameters'.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -253,7 +254,7 @@ def weibull_min(
     """Weibull samples: distribution function 1 - exp(-(x / scale)**concentration).
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       scale, concentration: the parameters, which broadcast to `shape`.
       shape: the shape of the result; by default what the parameters broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -287,7 +288,7 @@ def pareto(
     """Pareto samples: distribution function 1 - x**-b for x >= 1.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       b: the exponent, positive, which broadcasts to `shape`.
       shape: the shape of the result; that of the parameters by default.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -404,12 +405,17 @@ def wald(
       >>> random.wald(random.PRNGKey(0), 2.0, (3,)).shape
       (3,)
     """
-    args, options = with_parameters("wald", key, shape, dtype, mean=mean)
-    return _wald(*args, **options)
+    (data, mean), options = with_parameters("wald", key, shape, dtype, mean=mean)
+    return _wald(data, structural.widen(mean, options["shape"]))  # type: ignore[no-any-return]
+
+
+@custom_jvp
+def _wald(key: Any, mean: Any) -> Any:
+    return _one_root_of_two(key, mean, shape=mean.shape, dtype=mean.dtype)
 
 
 @sampler
-def _wald(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def _one_root_of_two(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     # Michael, Schucany and Haas (1976): one of two roots, chosen by a uniform number
     for_root, for_choice = several(key)
     v = gauss(for_root, shape=shape, dtype=dtype)
@@ -418,6 +424,30 @@ def _wald(key: Any, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     x = mean + (squared * y / 2.0 - mean / 2.0 * root)
     z = unit(for_choice, shape=shape, dtype=dtype)
     return selection.where(comparison.le(z, mean / (mean + x)), x, squared / x)
+
+
+@_wald.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    # The roots' own derivatives miss that the choice between them depends on the mean. So it is
+    # -(dF/dmean) / F', of the distribution function F(x; mean).
+    _, mean = primals
+    x = _wald(*primals)
+    ratio = mills_ratio((x / mean + 1.0) / arithmetic.sqrt(x))
+    return x, tangents[1] * (2.0 * (x * arithmetic.sqrt(x)) / (mean * mean) * ratio)
+
+
+def mills_ratio(x: Any) -> Any:
+    """(1 - Φ(x)) / φ(x) of the normal distribution, for x >= 0.
+
+    Source: DLMF 7.12.1, the asymptotic series, where erfc is too small for the dtype.
+    """
+    far = 30.0 if x.dtype == dtypes.float64 else 3.0 if x.dtype == dtypes.float16 else 12.0
+    large = comparison.gt(x, literal(far, x.dtype))
+    near = selection.where(large, literal(1.0, x.dtype), x)
+    close = exp(near * near / 2.0) * special.erfc(near * math.sqrt(0.5)) * math.sqrt(math.pi / 2)
+    s = 1.0 / (x * x)
+    series = (1.0 - s * (1.0 - s * (3.0 - s * (15.0 - s * 105.0)))) / x
+    return selection.where(large, series, close)
 
 
 @located
@@ -430,7 +460,7 @@ def geometric(
     """Geometric samples: how many trials up to the first success, each with probability p.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       p: the probability, 0 < p <= 1, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
       dtype: an integer dtype; int32 by default (int64 with x64 on).

@@ -103,7 +103,7 @@ def uniform(
     """Uniform floats, minval <= x < maxval.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       dtype: a float dtype; float32 by default (float64 with x64 on).
       minval, maxval: the bounds, which broadcast to `shape`.
@@ -153,7 +153,7 @@ def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     """Normal samples: mean 0, variance 1.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       dtype: a float or complex dtype; float32 by default (float64 with x64 on). Complex samples
         have real and imaginary parts of variance 1/2.
@@ -199,7 +199,7 @@ def truncated_normal(
     """Normal samples, of which those between `lower` and `upper` are kept.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       lower, upper: the bounds, in standard deviations.
       shape: the shape of the result; by default what the bounds broadcast to.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -243,7 +243,7 @@ def randint(
     """Uniform integers, minval <= x < maxval.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       minval, maxval: integer bounds, which broadcast to `shape`. They may go beyond the dtype:
         `randint(key, shape, 0, 256, "uint8")` has every number. Where maxval <= minval the result
@@ -348,7 +348,7 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
     """Booleans that are True with probability p.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       p: float, the probability, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
     Returns: bool array of `shape`.
@@ -376,7 +376,7 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
     """Numbers that are -1 or 1, each half of the time.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       dtype: a numeric dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`.

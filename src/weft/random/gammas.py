@@ -54,7 +54,7 @@ def gamma(
     """Gamma samples: density x**(a - 1) exp(-x) / Γ(a) for x > 0.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       a: the shape parameter, positive, which broadcasts to `shape`.
       shape: the shape of the result; that of the parameters by default.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -274,7 +274,7 @@ def dirichlet(
     """Dirichlet samples: vectors of positive numbers whose sum is 1.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       alpha: positive floats […,n], the concentrations.
       shape: the shape of the result without the last axis; by default that of `alpha` without it.
       dtype: a float dtype; float32 by default (float64 with x64 on).
@@ -312,7 +312,7 @@ def poisson(
     """Poisson samples: how many events there are where lam are expected.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       lam: the mean, not negative, which broadcasts to `shape`.
       shape: the shape of the result; that of lam by default.
       dtype: an integer dtype; int32 by default (int64 with x64 on).

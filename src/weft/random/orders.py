@@ -36,7 +36,7 @@ def permutation(
     """The slices of an array in a random order, or a random order of 0 … n-1.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       x: an array, or a number n, which stands for `arange(n)`.
       axis: the axis along which slices are moved.
       independent: whether each vector along the axis gets an order of its own.
@@ -60,7 +60,7 @@ def shuffle(key: ArrayLike, x: ArrayLike, axis: int = 0) -> Array:
     """Each vector along an axis in a random order of its own: `permutation`, independently.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       x: an array with at least one axis.
       axis: the axis.
     Returns: array of x's shape and dtype.
@@ -119,7 +119,7 @@ def choice(
     """Slices of an array, chosen at random.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       a: an array, or a number n, which stands for `arange(n)`.
       shape: the shape of what is drawn.
       replace: whether a slice may be drawn more than once.
@@ -191,7 +191,7 @@ def categorical(
     """Indices, drawn with probabilities softmax(logits).
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       logits: float array, the logarithms of probabilities, up to a constant.
       axis: the axis of `logits` along which the categories lie.
       shape: the shape of the result, which ends with the shape of `logits` without that axis; by

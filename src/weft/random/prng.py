@@ -1,7 +1,8 @@
 """Keys, made from seeds, split and folded, and the random bits that they determine.
 
 A key is an array without axes of dtype `key<fry>`, or in the older style its two words, a uint32[2]
-array. Both have the same streams. Knows nothing of distributions.
+array; of the generators `rbg` and `unsafe_rbg` it has four words, and a dtype of their own. Typed
+keys and raw ones have the same streams. Knows nothing of distributions.
 """
 
 import functools
@@ -19,15 +20,17 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
-from ..extended_dtypes import KEY
 from ..interpreters.eager_tiers import machine
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.plans import composite
 from ..numpy.promotion import cast, noted, value
 from ..primitives import bitwise, conversion, random_bits, slicing, structural
+from ..primitives.keys import check_words, random_clone, random_unwrap, random_use
 from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
+from . import generators
+from .generators import THREEFRY, Generator, is_typed, named, of_dtype, wrapped
 
 __all__ = [
     "PRNGKey",
@@ -36,13 +39,14 @@ __all__ = [
     "fold_in",
     "key",
     "key_data",
+    "key_dtype",
     "key_impl",
     "split",
     "wrap_key_data",
 ]
 
 _WORD, _LONG = dtypes.uint32, dtypes.uint64
-ONE_KEY = aval((), KEY)
+ONE_KEY = aval((), THREEFRY.dtype)
 # elements; larger arrays are made by one compiled program (0.1 s of compilation)
 _PLANNED = 1 << 20
 
@@ -59,19 +63,21 @@ def PRNGKey(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
 
     Args:
       seed: an int from -2**63 to 2**64 - 1, or an integer scalar array.
-      impl: "threefry2x32", the only one, or None.
-    Returns: uint32[2].
-    Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits.
+      impl: the generator: "threefry2x32", "rbg", "unsafe_rbg"; None is the switch
+        `default_prng_impl`, which also says what raw keys are taken for.
+    Returns: uint32[2]; uint32[4] for the other two.
+    Raises: TypeError: not an integer scalar. OverflowError: more than 64 bits. ValueError: `impl`.
     Example:
       >>> random.PRNGKey(7).tolist()
       [0, 7]
     """
-    data = _seeded("PRNGKey", seed, impl)
-    return wrapped(data) if thread.enable_custom_prng else data
+    generator = named("PRNGKey", impl)
+    data = generators.seeded(_seed_words("PRNGKey", seed), generator)
+    return wrapped(data, generator) if thread.enable_custom_prng else data  # type: ignore
 
 
 @located
-def key(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
+def key(seed: int | ArrayLike, *, impl: str | None = None, dtype: DTypeLike | None = None) -> Array:
     """A typed key: an array without axes of a dtype of its own, which can't be taken for numbers.
 
     Keys are indexed, reshaped, joined, mapped over and carried through loops as other arrays are.
@@ -79,8 +85,9 @@ def key(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
 
     Args:
       seed, impl: as in `PRNGKey`, which makes the same key.
-    Returns: key<fry>[].
-    Raises: as `PRNGKey`.
+      dtype: another way to say `impl`: the dtype of keys, as `random.key_dtype` gives it.
+    Returns: key<fry>[]; key<rbg>[] or key<urbg>[] for the other generators.
+    Raises: as `PRNGKey`. ValueError: both `impl` and `dtype`.
     Example:
       >>> keys = random.split(random.key(0), 3)
       >>> keys.shape, keys.dtype, keys[1].shape
@@ -89,19 +96,18 @@ def key(seed: int | ArrayLike, *, impl: str | None = None) -> Array:
       (3,)
     Source: JAX documentation, `jax.random.key`.
     """
-    return wrapped(_seeded("key", seed, impl))
+    generator = _chosen("key", impl, dtype)
+    data = generators.seeded(_seed_words("key", seed), generator)
+    return wrapped(data, generator)  # type: ignore[no-any-return]
 
 
-def wrapped(data: Any) -> Any:
-    """The typed keys of an array of words."""
-    return current.trace.bind(random_bits.random_wrap, (data,), (), aval(data.shape[:-1], KEY))
+def _chosen(name: str, impl: Any, dtype: Any) -> Generator:
+    if impl is not None and dtype is not None:
+        raise ValueError(f"{name}: impl and dtype say the same: give one; got {impl!r} and {dtype}")
+    return named(name, dtype if impl is None else impl)
 
 
-def _seeded(name: str, seed: Any, impl: str | None) -> Any:
-    if impl not in (None, thread.default_prng_impl):  # of which there is one
-        raise ValueError(
-            f"{name}: impl must be 'threefry2x32' or None; got {impl!r}\n  fix: leave it out"
-        )
+def _seed_words(name: str, seed: Any) -> Any:
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         number = int(seed)
         if not -(2**63) <= number < 2**64:
@@ -126,53 +132,53 @@ def _seeded(name: str, seed: Any, impl: str | None) -> Any:
     high: Any = literal(0, _WORD)
     if dtypes.bit_width(x.aval.dtype) == 64:
         high = cast(bitwise.shift_right_logical(x, literal(32, x.aval.dtype)), _WORD)
-    return pair(cast(high, _WORD), low)
+    return generators.pair(cast(high, _WORD), low)
 
 
-def pair(x: Any, y: Any) -> Any:
-    """Two arrays as the last axis, of length two, of one."""
-    ends = [structural.reshape(a, shape=(*a.shape, 1)) for a in (x, y)]
-    return slicing.concatenate(*ends, dimension=x.ndim)
+def one_key(name: str, key: Any, used: bool = True) -> Any:
+    """One key as weft.random works with it: the uint32[2] array of a key of Threefry, a typed key
+    of another generator. An error for what isn't one key.
 
-
-def one_key(name: str, key: Any) -> Any:
-    """The uint32[2] array of a key; an error for what isn't one key."""
+    Args:
+      used: whether it must not be used again, which `debug_key_reuse` looks at.
+    """
     if not isinstance(key, Value):
         if not isinstance(key, np.ndarray):
             raise noted(_not_a_key(name, type(key).__name__))
         key = value(name, key, "key")
     known = key.aval
+    if used and thread.debug_key_reuse and is_typed(key):
+        key = random_use(key, by=name)
     if known is ONE_KEY:
-        return random_bits.random_unwrap(key)
-    typed = known.dtype is KEY
-    if not typed and (known.dtype != _WORD or not known.ndim or known.shape[-1] != 2):
+        return random_unwrap(key)
+    typed = is_typed(key)
+    generator = of_dtype(known.dtype) if typed else named(name, None)
+    if not typed and (known.dtype != _WORD or not known.ndim or known.shape[-1] != generator.words):
         raise noted(_not_a_key(name, f"{known}"))
     if known.ndim > (not typed):
+        form = f"{generator.dtype}[]" if typed else f"uint32[{generator.words}]"
         raise noted(
             TypeError(
-                f"{name}: expected one key, {'key<fry>[]' if typed else 'uint32[2]'}; got an array "
-                f"of them, {known}\n"
+                f"{name}: expected one key, {form}; got an array of them, {known}\n"
                 f"  fix: vmap(lambda key: {name}(key, …))(keys) for all, or keys[0] for one"
             )
         )
-    return key
+    return key if typed or generator is THREEFRY else wrapped(key, generator)
 
 
 def _not_a_key(name: str, got: str) -> Exception:
+    form = named(name, None).form
     return TypeError(
-        f"{name}: expected a key, key<fry>[] or uint32[2], for the first argument; got {got}\n"
+        f"{name}: expected a key, {form}, for the first argument; got {got}\n"
         "  fix: key = random.key(0), or random.PRNGKey(0)"
     )
 
 
 def like(original: Any, data: Any) -> Any:
-    """Keys in the style of the key that they were made from."""
-    return wrapped(data) if is_typed(original) else data
-
-
-def is_typed(key: Any) -> bool:
-    """True for keys of dtype `key<fry>`, false for words."""
-    return isinstance(key, Value) and key.aval.dtype is KEY
+    """Keys, which weft.random made, in the style of the key that they were made from."""
+    if is_typed(original):
+        return data if is_typed(data) else wrapped(data, THREEFRY)
+    return random_unwrap(data) if is_typed(data) else data
 
 
 # --- running ---
@@ -204,7 +210,9 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
-    """Random bits for a uint32[2] array, by the stream that the switch chooses."""
+    """Random bits for a key; for Threefry's words, by the stream that the switch chooses."""
+    if key.aval.dtype != _WORD:
+        return generators.philox(random_unwrap(key), shape, width)
     if not thread.threefry_partitionable and (
         random_bits.words_of_bits(shape, width) >= random_bits.REACH
     ):
@@ -215,14 +223,14 @@ def raw_bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
 
 
 def far_bits(key: Any, shape: tuple[int, ...], width: int, reach: int) -> Any:
-    """The bits of the classic stream for an array of more words than one key reaches: a key of its
-    own for every `reach` words, and one for the rest."""
+    """The bits of Threefry's classic stream for an array of more words than one key reaches: a key
+    of its own for every `reach` words, and one for the rest."""
     n = math.prod(shape)
     blocks, rest = divmod(random_bits.words_of_bits(shape, width), reach)
-    keys = subkeys(key, (blocks + 1,))
+    own = subkeys(key, (blocks + 1,))
     words = []
     for first, last, length in ((0, blocks, reach), (blocks, blocks + 1, rest)):
-        some = slicing.slice_(keys, start=(first, 0), limit=(last, 2), strides=(1, 1))
+        some = slicing.slice_(own, start=(first, 0), limit=(last, 2), strides=(1, 1))
         part = random_bits.random_bits(some, shape=(length,), width=32, partitionable=False)
         words.append(structural.reshape(part, shape=(part.size,)))
     bits = slicing.concatenate(*words, dimension=0)
@@ -247,9 +255,9 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Any:
     """New keys from a key, which shouldn't be used again.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       num: how many, or the shape of the array of keys.
-    Returns: key<fry> of shape `num`; uint32[num,2] for a uint32[2] key.
+    Returns: keys of shape `num`, of the key's kind: typed ones, or uint32[num,2].
     Raises: TypeError: not a key, or `num` isn't an int or a shape.
     Example:
       >>> random.split(random.PRNGKey(0)).tolist()
@@ -260,31 +268,34 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Any:
 
 
 def subkeys(data: Any, shape: tuple[int, ...] = (2,)) -> Any:
-    """`split` of a uint32[2] array."""
+    """`split` of a key as `one_key` gives it: words of Threefry, or typed keys."""
+    if data.aval.dtype != _WORD:
+        return _split_of(data, shape=shape)
     if thread.threefry_partitionable:
         return _partitionable_split(data, shape=shape)
     return raw_bits(data, (*shape, 2), 32)
 
 
 @composite
-def _partitionable_split(data: Any, *, shape: tuple[int, ...]) -> Any:
-    size = int(np.prod(shape, dtype=np.int64))
-    counters = Array(np.arange(size, dtype=_WORD).reshape(shape), aval(shape, _WORD))
-    zero = Array(_WORD.type(0), aval((), _WORD))
-    return pair(*random_bits.threefry2x32(*two_words(data), zero, counters))
+def _split_of(key: Any, *, shape: tuple[int, ...]) -> Any:
+    generator = of_dtype(key.aval.dtype)
+    return wrapped(generator.split(random_unwrap(key), shape), generator)
+
+
+_partitionable_split = composite(generators.threefry_split)
 
 
 def several(data: Any, n: int = 2) -> list[Any]:
-    """`split` of a uint32[2] array, as a list of such arrays."""
-    keys = subkeys(data, (n,))
-    parts = [slicing.slice_(keys, start=(i, 0), limit=(i + 1, 2), strides=(1, 1)) for i in range(n)]
-    return [structural.reshape(part, shape=(2,)) for part in parts]
-
-
-def two_words(data: Any) -> list[Any]:
-    """The two words of a key as scalars."""
-    words = [slicing.slice_(data, start=(i,), limit=(i + 1,), strides=(1,)) for i in (0, 1)]
-    return [structural.reshape(w, shape=()) for w in words]
+    """`split` of a key as `one_key` gives it, as a list of such keys."""
+    made = subkeys(data, (n,))
+    back = made.shape[1:]
+    parts = [
+        slicing.slice_(
+            made, start=(i, *[0] * len(back)), limit=(i + 1, *back), strides=(1,) * made.ndim
+        )
+        for i in range(n)
+    ]
+    return [structural.reshape(part, shape=back) for part in parts]
 
 
 @located
@@ -292,7 +303,7 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
     """A new key from a key and an integer, such as the number of a step.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       data: an int or an integer scalar, taken modulo 2**32.
     Returns: key<fry>[]; uint32[2] for a uint32[2] key.
     Raises: TypeError: not a key, or not an integer scalar.
@@ -300,7 +311,7 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
       >>> random.fold_in(random.PRNGKey(0), 1).tolist()
       [928981903, 3453687069]
     """
-    words = one_key("fold_in", key)
+    words = one_key("fold_in", key, used=False)
     if isinstance(data, (int, np.integer)) and not isinstance(data, bool):
         number = Array(np.array(int(data) & 0xFFFFFFFF, _WORD), aval((), _WORD))
     else:
@@ -315,9 +326,11 @@ def fold_in(key: ArrayLike, data: int | ArrayLike) -> Any:
 
 
 @composite
-def _fold_in(words: Any, number: Any) -> Any:
-    zero = Array(_WORD.type(0), aval((), _WORD))
-    return pair(*random_bits.threefry2x32(*two_words(words), zero, number))
+def _fold_in(key: Any, number: Any) -> Any:
+    if key.aval.dtype == _WORD:
+        return generators.threefry_fold_in(key, number)
+    generator = of_dtype(key.aval.dtype)
+    return wrapped(generator.fold_in(random_unwrap(key), number), generator)
 
 
 @located
@@ -325,7 +338,7 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) 
     """Random bits, as unsigned integers: each value is as likely as any other.
 
     Args:
-      key: a key, key<fry>[] or uint32[2].
+      key: a key.
       shape: the shape of the result.
       dtype: an unsigned integer dtype of 8 bits or more; uint32 by default (uint64 with x64 on).
     Returns: array of `shape`.
@@ -351,11 +364,11 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) 
 
 @located
 def key_data(keys: ArrayLike) -> Array:
-    """The words of keys: uint32[…,2].
+    """The words of keys: uint32[…,2], or uint32[…,4] for the generators but Threefry.
 
     Args:
       keys: typed keys; an array of words is returned as it is.
-    Returns: uint32[…,2].
+    Returns: uint32[…,2] or uint32[…,4].
     Raises: TypeError: neither keys nor words.
     Example:
       >>> random.key_data(random.key(3)).tolist()
@@ -363,55 +376,77 @@ def key_data(keys: ArrayLike) -> Array:
     Source: JAX documentation, `jax.random.key_data`.
     """
     x = _keys("key_data", keys)
-    return random_bits.random_unwrap(x) if is_typed(x) else x  # type: ignore[no-any-return]
+    return random_unwrap(x) if is_typed(x) else x  # type: ignore[no-any-return]
 
 
 @located
-def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None) -> Array:
+def wrap_key_data(
+    key_bits_array: ArrayLike, *, impl: str | None = None, dtype: DTypeLike | None = None
+) -> Array:
     """The typed keys that have these words: the inverse of `key_data`.
 
     Args:
-      key_bits_array: uint32[…,2].
-      impl: "threefry2x32" or None.
-    Returns: key<fry>[…].
-    Raises: TypeError: of another dtype or shape. ValueError: another `impl`.
+      key_bits_array: uint32[…,2]; uint32[…,4] for the generators but Threefry.
+      impl: "threefry2x32", "rbg" or "unsafe_rbg"; None is the switch `default_prng_impl`.
+      dtype: another way to say `impl`: the dtype of keys.
+    Returns: key<fry>[…], key<rbg>[…] or key<urbg>[…].
+    Raises: TypeError: of another dtype or shape. ValueError: another `impl`, or both.
     Example:
       >>> random.wrap_key_data(random.PRNGKey(0)).dtype
       key<fry>
     Source: JAX documentation, `jax.random.wrap_key_data`.
     """
-    if impl not in (None, "threefry2x32"):
-        raise ValueError(f"wrap_key_data: impl must be 'threefry2x32' or None; got {impl!r}")
+    generator = _chosen("wrap_key_data", impl, dtype)
     x = value("wrap_key_data", key_bits_array, "key_bits_array")
-    random_bits.check_words("wrap_key_data", x.aval)
-    return wrapped(x)  # type: ignore[no-any-return]
+    check_words("wrap_key_data", x.aval, generator.dtype)
+    return wrapped(x, generator)  # type: ignore[no-any-return]
 
 
 def _keys(name: str, keys: Any) -> Any:
     x = value(name, keys, "keys")
     if not is_typed(x):
-        random_bits.check_words(name, x.aval)
+        check_words(name, x.aval, named(name, None).dtype)
     return x
 
 
+def _generator_of(name: str, keys: Any) -> Generator:
+    x = _keys(name, keys)
+    return of_dtype(x.aval.dtype) if is_typed(x) else named(name, None)
+
+
 def key_impl(keys: ArrayLike) -> str:
-    """The name of the generator that keys are for: always "threefry2x32".
+    """The name of the generator that keys are for: "threefry2x32", "rbg" or "unsafe_rbg".
 
     Raises: TypeError: no keys.
     Example:
       >>> random.key_impl(random.key(0))
       'threefry2x32'
+    Source: JAX documentation, `jax.random.key_impl`.
     """
-    _keys("key_impl", keys)
-    return "threefry2x32"
+    return _generator_of("key_impl", keys).name
+
+
+def key_dtype(impl_spec: str | None = None) -> Any:
+    """The dtype of the typed keys of a generator.
+
+    Args:
+      impl_spec: its name; None is the switch `default_prng_impl`.
+    Raises: ValueError: no generator has that name.
+    Example:
+      >>> random.key_dtype("rbg")
+      key<rbg>
+    Source: JAX documentation, `jax.random.key_dtype`.
+    """
+    return named("key_dtype", impl_spec).dtype
 
 
 def clone(key: ArrayLike) -> Any:
-    """The key itself; it tells readers that a key is reused on purpose.
+    """The key itself; it tells readers, and `debug_key_reuse`, that it is used again on purpose.
 
     Raises: TypeError: no keys.
     Example:
       >>> random.clone(random.key(0)).dtype
       key<fry>
     """
-    return _keys("clone", key)
+    x = _keys("clone", key)
+    return random_clone(x) if thread.debug_key_reuse and is_typed(x) else x

@@ -243,12 +243,16 @@ def on_device_size(buffer: RawBuffer) -> int:
         raise _failure("on_device_size", error, buffer) from None
 
 
-def dlpack_capsule(buffer: RawBuffer) -> Any:
-    """The buffer as a DLPack capsule, which shares its memory and keeps it."""
+def dlpack_capsule(buffer: RawBuffer, stream: int | None = None) -> Any:
+    """The buffer as a DLPack capsule, which shares its memory and keeps it.
+
+    Args:
+      stream: of an accelerator: it waits until the buffer has been computed.
+    """
     if buffer.is_deleted():
         raise DeletedArrayError(DELETED)
     try:
-        return versions.load().xla.buffer_to_dlpack_managed_tensor(buffer)
+        return versions.load().xla.buffer_to_dlpack_managed_tensor(buffer, stream)
     except RuntimeError as error:
         raise _failure("dlpack", error, buffer) from None
 

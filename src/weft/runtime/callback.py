@@ -1,4 +1,4 @@
-"""Python functions that compiled programs on the CPU call. Knows NumPy arrays; knows no tracing.
+"""Python functions that compiled programs on CPUs and GPUs call. Knows NumPy, and no tracing.
 
 A program calls jaxlib's target for this, with the number of a function in the list that its
 executable was loaded with, and that lives as long as the executable:
@@ -6,6 +6,8 @@ executable was loaded with, and that lives as long as the executable:
     %1 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%0) {api_version = 4 : i32,
            has_side_effect = true, backend_config = {index = 0 : ui64}}
            : (tensor<3xf32>) -> tensor<3xf32>
+
+(on a GPU `xla_ffi_python_gpu_callback`, which copies the arguments to the host and back.)
 
 The target gives a function its arguments as copies, which it may keep and must not write to, and
 checks nothing of what comes back: `guarded` does.
@@ -23,7 +25,7 @@ import numpy as np
 
 from ..dtypes import is_inexact
 from ..errors import ShapeError
-from ..stablehlo.block import CALLBACK as CALLBACK
+from ..stablehlo.block import CALLBACKS
 from .failures import text_of
 
 BufferSpec: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
@@ -35,6 +37,13 @@ class Callback(NamedTuple):
 
     function: Callable[..., Sequence[Any]]
     outputs: Sequence[BufferSpec]
+
+
+def mentions_python(program: str | bytes) -> bool:
+    """True if a program (a text, or machine code) calls Python functions."""
+    if isinstance(program, bytes):
+        return any(name.encode() in program for name in CALLBACKS.values())
+    return any(name in program for name in CALLBACKS.values())
 
 
 class CallbackFailure(RuntimeError):

@@ -21,6 +21,7 @@ CODES: dict[np.dtype[Any], int] = {
 """DLPack's number for a dtype."""
 
 _NAMED = {(code, 8 * dtype.itemsize): dtype for dtype, code in CODES.items()}
+_LETTERS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}  # of NumPy's dtypes, by DLPack's numbers
 _UNSIGNED = {1: np.uint8, 2: np.uint16}
 ON_HOST = (1, 3, 11, 13)
 """DLPack's numbers for memory that the CPU reads: its own, CUDA's and ROCm's pinned, managed."""
@@ -70,6 +71,24 @@ def _tensor_of(capsule: Any) -> _Tensor:
             found: Any = kind.from_address(_get_pointer(capsule, name))
             return found if kind is _Tensor else found.tensor  # type: ignore[no-any-return]
     raise ValueError("from_dlpack: expected a DLPack capsule that nobody has read yet")
+
+
+def type_in(capsule: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and dtype of the array in a capsule.
+
+    Raises: BufferError: NumPy and ml_dtypes have no such dtype.
+    """
+    tensor = _tensor_of(capsule)
+    code, bits, lanes = tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+    letter = _LETTERS.get(code, "")
+    dtype = _NAMED.get((code, bits))
+    if dtype is None and letter and bits >= 8 and lanes == 1:
+        dtype = np.dtype(f"{letter}{bits // 8}")
+    if dtype is None or lanes != 1:
+        raise BufferError(
+            f"from_dlpack: expected an array of numbers; got DLPack's type {code} of {bits} bits"
+        )
+    return tuple(tensor.shape[: tensor.ndim]), dtype
 
 
 def exported(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:

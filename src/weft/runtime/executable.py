@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from . import compilation, custom_calls, executors, plugins, versions
-from .callback import CALLBACK, Callback, Together, guarded
+from .callback import Callback, Together, guarded, mentions_python
 from .client import Device, elsewhere, process
 from .executors import RawBuffer as RawBuffer
 from .failures import XlaCompileError, XlaRuntimeError, code_of, fork_error, text_of
@@ -186,7 +186,7 @@ def compile_text(
     if callbacks:  # they are given when an executable is loaded, which takes a millisecond
         code = compile_code(text, device, options)
         return load_executable(code, outputs, device, options, callbacks)
-    if CALLBACK in text:  # running it would crash the process
+    if mentions_python(text):  # running it would crash the process
         raise ValueError("compile_text: the program calls Python functions; got none of them")
     return Executable(_compiled(text, device, options), outputs, device)
 
@@ -220,7 +220,7 @@ def load_executable(
     pass it nothing but what this user's `serialize` made, with this jaxlib, for this machine.
     """
     require_devices(device)
-    if CALLBACK.encode() in blob and not callbacks:
+    if mentions_python(blob) and not callbacks:
         raise ValueError("load_executable: the program calls Python functions; got none of them")
     custom_calls.register_mentioned(blob)
     together = Together() if callbacks and is_several(device) else None

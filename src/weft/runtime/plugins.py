@@ -191,6 +191,14 @@ def _installed_version(package: str) -> str:
 _CUDA_KERNELS = ("_solver", "_linalg", "_prng", "_sparse", "_rnn", "_hybrid")
 
 
+_with_kernels: set[str] = set()  # the platforms whose kernels XLA knows of
+
+
+def has_kernels(platform: str) -> bool:
+    """True if programs for a platform can call solvers of its libraries by name."""
+    return platform in _with_kernels
+
+
 def _register_cuda_kernels(api: Any, package: str) -> None:
     """Tells XLA of the kernels that are called by name. They must be of jaxlib's own version."""
     try:
@@ -207,6 +215,7 @@ def _register_cuda_kernels(api: Any, package: str) -> None:
             stacklevel=2,
         )
         return
+    _with_kernels.add("gpu")
     for name, value in extension.ffi_types().items():
         extension.register_custom_type(api, name, value)
     for name, value in extension.ffi_handlers().items():

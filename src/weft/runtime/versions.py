@@ -92,6 +92,20 @@ def lapack_kernels() -> dict[str, Any]:
     return dict(lapack.registrations())
 
 
+@functools.cache
+def profiler() -> Any:
+    """XLA's profiler."""
+    load()
+    return importlib.import_module("jaxlib._profiler")
+
+
+@functools.cache
+def profile_data() -> Any:
+    """The class that reads what the profiler wrote."""
+    load()
+    return importlib.import_module("jaxlib._profile_data").ProfileData
+
+
 def mlir() -> tuple[Any, Any, Any]:
     """MLIR's bindings: contexts and modules, and the dialects StableHLO and CHLO."""
     load()

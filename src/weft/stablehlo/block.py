@@ -12,7 +12,8 @@ from . import attributes as attr
 from .shardy import Meshes, Region, axis_text
 from .types import tensor
 
-CALLBACK = "xla_ffi_python_cpu_callback"
+CALLBACKS = {"cpu": "xla_ffi_python_cpu_callback", "gpu": "xla_ffi_python_gpu_callback"}
+"""XLA's names of the functions that call Python, by the platform of the program."""
 """The target of custom calls that run Python functions on CPUs: see runtime/callback.py."""
 
 
@@ -44,10 +45,11 @@ class Module:
     def __init__(self, name: str = "") -> None:
         self.name = symbol(name) if name else ""
         self.functions: list[str] = []
-        self.names: dict[str, int] = {}
+        self.names = {"main": 1}  # the names that are taken, each with a number for the next one
         self.made: dict[Any, str] = {}  # key -> the name of the function written for it
         self.keep: list[Any] = []  # objects that must live as long as the program (callbacks)
         self.platform = "cpu"
+        self.solvers = False  # whether the platform's plugin has cuSOLVER's functions
         # The devices' (or replicas') named axes, outermost first: they are counted row by row.
         self.axes: tuple[tuple[Any, int], ...] = ()
         self.meshes: Meshes | None = None  # of a program for several devices
@@ -59,8 +61,13 @@ class Module:
         """A function name that isn't taken."""
         stem = symbol(stem)
         n = self.names.get(stem, 0)
+        name = f"{stem}_{n}" if n else stem
+        while n and name in self.names:  # another function may have that very name
+            n += 1
+            name = f"{stem}_{n}"
+        self.names[name] = 1
         self.names[stem] = n + 1
-        return f"{stem}_{n}" if n else stem
+        return name
 
     def add_function(
         self,
@@ -363,7 +370,7 @@ class Block:
         names = [left] if len(outs) == 1 else [f"{left}#{i}" for i in range(len(outs))]
         count = "" if len(outs) == 1 else f":{len(outs)}"
         self.lines.append(
-            f"  {left}{count} = stablehlo.custom_call @{CALLBACK}"
+            f"  {left}{count} = stablehlo.custom_call @{CALLBACKS[self.module.platform]}"
             f"({', '.join(o.name for o in operands)}) {{api_version = 4 : i32, has_side_effect = "
             f"true, backend_config = {{index = {index} : ui64}}{attributes}}} : "
             f"({', '.join(tensor(o.aval) for o in operands)}) -> "

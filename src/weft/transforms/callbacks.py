@@ -15,7 +15,7 @@ from ..core.masks import merge_lists, partition_list
 from ..core.primitive import Primitive
 from ..core.source import function_line, located
 from ..core.value import Value
-from ..extended_dtypes import is_extended
+from ..extended_dtypes import host_dtype, is_extended
 from ..primitives.callbacks import (
     Batching,
     HostFunction,
@@ -26,7 +26,7 @@ from ..primitives.callbacks import (
     with_axes_of_one,
     with_full_axes,
 )
-from ..primitives.random_bits import random_unwrap, random_wrap
+from ..primitives.keys import random_unwrap, random_wrap
 from ..runtime import client
 from ..runtime.callback import flush
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves
@@ -140,8 +140,13 @@ def call(
     check_arrays(operation, callback, args, kwargs)
     outs, out_tree = announced(operation, callback, result_shape_dtypes)
 
-    keys = [is_key(leaf) for leaf in leaves]
-    types = [aval((*a.shape, 2), np.uint32) if is_extended(a.dtype) else a for a in outs]
+    keys = [key_dtype(leaf) for leaf in leaves]
+    types = [
+        aval((*a.shape, host_dtype(a.dtype).itemsize // 4), np.uint32)
+        if is_extended(a.dtype)
+        else a
+        for a in outs
+    ]
 
     def function(arrays: list[Any], device: Any) -> Sequence[Any]:
         inner, inner_kwargs = in_tree.unflatten(_wrapped(arrays, keys))
@@ -158,23 +163,24 @@ def call(
     key = (operation, callback, in_tree, out_tree, batching, with_device, *keys)
     host = HostFunction(function, types, name_of(callback), batching, key)
     results = primitive(*_unwrapped(leaves), function=host)
-    return out_tree.unflatten(_wrapped(results, [is_extended(a.dtype) for a in outs]))
+    wraps = [a.dtype if is_extended(a.dtype) else None for a in outs]
+    return out_tree.unflatten(_wrapped(results, wraps))
 
 
 # Programs give callbacks numbers; a key goes as its words, and is one again inside.
 
 
-def is_key(x: object) -> bool:
-    """True for an array of keys."""
-    return isinstance(x, Value) and is_extended(x.dtype)
+def key_dtype(x: object) -> Any:
+    """The dtype of an array of keys; `None` for anything else."""
+    return x.dtype if isinstance(x, Value) and is_extended(x.dtype) else None
 
 
 def _unwrapped(leaves: Sequence[Any]) -> list[Any]:
-    return [random_unwrap(x) if is_key(x) else x for x in leaves]
+    return [random_unwrap(x) if key_dtype(x) else x for x in leaves]
 
 
-def _wrapped(leaves: Sequence[Any], keys: Sequence[bool]) -> list[Any]:
-    return [random_wrap(x) if k else x for x, k in zip(leaves, keys, strict=True)]
+def _wrapped(leaves: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
+    return [random_wrap(x, dtype=k) if k else x for x, k in zip(leaves, keys, strict=True)]
 
 
 def check_arrays(
@@ -225,7 +231,7 @@ def tap(
     traced = [is_array(leaf) for leaf in leaves]
     values, rest = partition_list(leaves, traced)
     statics = tuple((leaf.__class__, leaf) for leaf in rest)
-    keys = [is_key(x) for x in values]
+    keys = [key_dtype(x) for x in values]
 
     def function(arrays: list[Any], device: Any) -> Sequence[Any]:
         whole = merge_lists(_wrapped(arrays, keys), rest, traced)

@@ -85,8 +85,8 @@ def checkpoint(
       policy: `policy(primitive, *avals, **params)` says whether an operation's results are kept;
         see `checkpoint_policies`. It is asked about the operations inside inner jitted functions,
         branches and scans, too.
-      static_argnums: positions of arguments that aren't arrays, or that the code branches on. They
-        must be hashable.
+      static_argnums: positions of arguments that aren't arrays, or that the code branches on. With
+        one that isn't hashable, `fun` is traced anew at every call.
     Returns: a function with the same results and derivatives.
     Raises: TypeError: an argument or a result isn't an array; TracerBoolConversionError and the
       like: the Python code looks at elements that aren't known.
@@ -139,9 +139,11 @@ class Checkpointed:
             if self.concrete and current.trace is current.base:
                 return self.function(*args, **kwargs)  # nothing is differentiated
             flat = FlatFunction("checkpoint", self.function, args, kwargs, self.static)
-            key = flat.key
             if self.concrete:
                 return self.traced_anew(flat)
+            if not is_hashable(flat.fixed):
+                return self.closing_over(flat, flat.stage())
+            key = flat.key
             found = self.programs.get(key)
             if found is None:
                 jaxpr = flat.stage()
@@ -167,6 +169,15 @@ class Checkpointed:
         program, numbers = hash_consed(jaxpr.without_consts(), self.function, True)
         args = [*numbers, *jaxpr.consts, *flat.values]
         return flat.unflatten(apply_checkpoint(program, args, self.policy, self.prevent_cse))
+
+
+def is_hashable(statics: Sequence[Any]) -> bool:
+    """True if all static arguments have a hash."""
+    try:
+        hash(tuple(statics))
+    except TypeError:
+        return False
+    return True
 
 
 remat = checkpoint

@@ -3,6 +3,7 @@
 Knows trees and signatures; the traces know what to do with rules.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -80,6 +81,11 @@ def positional(
     return tuple(full)
 
 
+_LOOKS_AT_ELEMENTS = (
+    errors.ConcretizationTypeError,
+    errors.NonConcreteBooleanIndexError,
+    errors.TracerArrayConversionError,
+)
 _MOST_KINDS = 256
 _MOST_CHECKED = 8  # of a function: kinds of calls for which it is traced, to compare its rule
 
@@ -239,12 +245,10 @@ class _Custom(Generic[P, R]):
 
         if signature.checked and signature.out_avals is None and is_eager(current.trace):
             signature.checked = False
-            before = signature.out_tree
-            try:
+            # a function that looks at elements runs for values only, and isn't compared
+            with contextlib.suppress(*_LOOKS_AT_ELEMENTS):
                 jaxpr = stage(function, [p.aval for p in primals], name=name_of(self.fun))
                 signature.out_avals = jaxpr.out_avals
-            except (errors.WeftError, TypeError, ValueError, AttributeError):
-                signature.out_tree = before  # it runs for values only, or not at all
         signature.check_output(rule, outs, out_tree, signature.out_avals or [o.aval for o in outs])
         if thread.enable_checks and all(isinstance(x, Array) for x in (*primals, *outs)):
             for i, (x, o) in enumerate(zip(function(*primals), outs, strict=True)):

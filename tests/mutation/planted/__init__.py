@@ -1,10 +1,12 @@
 """All bugs that can be planted."""
 
-from planted import engine, namespaces, primitives, rare, redesign
+from planted import array_library, engine, fourier, namespaces, primitives, rare, redesign
 
 MUTANTS = (
+    *array_library.MUTANTS,
     *primitives.MUTANTS,
     *engine.MUTANTS,
+    *fourier.MUTANTS,
     *namespaces.MUTANTS,
     *rare.MUTANTS,
     *redesign.MUTANTS,

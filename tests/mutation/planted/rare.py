@@ -79,10 +79,10 @@ MUTANTS = (
         CACHE,
     ),
     Mutant(
-        "Q13", "random keys: an index with an ellipsis", "random/prng.py",
-        "if not any(part is Ellipsis for part in parts):",
-        "if True:",
-        f"{BORDERS} -k indexed",
+        "Q13", "random keys: as text they are their words only", "numpy/printing.py",
+        "    if is_extended(x.dtype):\n        return array_repr(array)\n",
+        "    if is_extended(x.dtype):\n        return _words(array)\n",
+        "tests/random/test_typed_keys.py -k printed",
     ),
     Mutant(
         "Q14", "permutation: sorted too few times", "random/orders.py",

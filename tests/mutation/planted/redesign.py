@@ -337,8 +337,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q82", "a device that was named: outputs stay where they are", "compiler/loaded.py",
-        "return [move(x, device) for x in outs] if self.named else outs",
-        "return outs",
+        "outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]",
+        "outs = [x for x in outs]",
         f"{CALLS} -k named",
     ),
     Mutant(
@@ -363,8 +363,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q86", "the caller's memory is used on one device", "compiler/placing.py",
-        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=False)",
-        "return buffers.put(x if x.dtype == dtype else x.astype(dtype), device, alias=True)",
+        "x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=False)",
+        "x if x.dtype == dtype else quietly_cast(x, dtype), device, alias=True)",
         f"{CALLS} -k written",
     ),
     Mutant(

@@ -105,6 +105,7 @@ AROUND = {
 }
 
 
+@pytest.mark.combinations(strength=1)
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", LOSSES)
 def test_total_gradients(name, around):

@@ -5,6 +5,7 @@ from .transformation import checkify
 from .values import (
     DivisionByZeroError,
     Error,
+    ErrorCategory,
     FailedCheckError,
     JaxRuntimeError,
     NaNError,
@@ -21,6 +22,7 @@ from .values import (
 __all__ = [
     "DivisionByZeroError",
     "Error",
+    "ErrorCategory",
     "FailedCheckError",
     "JaxRuntimeError",
     "NaNError",

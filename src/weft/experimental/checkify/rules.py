@@ -27,7 +27,7 @@ from ...primitives import (
 from ...primitives.arithmetic import div, rem
 from ...primitives.comparison import eq, ne
 from ...primitives.dimension_numbers import window_sizes
-from .values import DivisionByZeroError, Kind, NaNError, OOBError
+from .values import DivisionByZeroError, ErrorCategory, NaNError, OOBError
 
 
 class Check(NamedTuple):
@@ -40,7 +40,7 @@ class Check(NamedTuple):
       values: scalars.
     """
 
-    kind: Kind
+    kind: ErrorCategory
     failed: Value
     message: str
     values: tuple[Value, ...] = ()
@@ -148,7 +148,7 @@ def window_check(x: Value, starts: Sequence[Value], sizes: Sequence[int]) -> Che
 Rule = Callable[[Sequence[Value], dict[str, Any]], Check | None]
 
 # what is looked at before an operation: its operands
-OPERAND_RULES: dict[Primitive, tuple[Kind, Rule]] = {
+OPERAND_RULES: dict[Primitive, tuple[ErrorCategory, Rule]] = {
     div: (DivisionByZeroError, division_check),
     rem: (DivisionByZeroError, remainder_check),
     indexing.gather: (OOBError, gather_check),
@@ -166,7 +166,7 @@ def checks_before(
     primitive: Primitive,
     args: Sequence[Value],
     params: dict[str, Any],
-    errors: frozenset[Kind],
+    errors: frozenset[ErrorCategory],
 ) -> list[Check]:
     """The checks of the enabled kinds that the operands of an operation are enough for."""
     kind, rule = OPERAND_RULES.get(primitive, (None, None))

@@ -12,13 +12,13 @@ from ...programs.hash_consing import hash_consed
 from ...programs.transform import run_now
 from ...transforms.arguments import FlatFunction, TreeFunction, check_callable
 from .interpreter import checked_jaxpr
-from .values import Error, JaxRuntimeError, Kind, user_checks
+from .values import Error, ErrorCategory, JaxRuntimeError, user_checks
 
 __all__ = ["checkify"]
 
 
 def checkify(
-    f: TreeFunction, errors: Iterable[Kind] = user_checks
+    f: TreeFunction, errors: Iterable[ErrorCategory] = user_checks
 ) -> Callable[..., tuple[Error, Any]]:
     """A function that returns the first check of `f` that failed, besides its result.
 
@@ -72,7 +72,7 @@ def checkify(
 
 
 @located
-def checked_kinds(errors: Iterable[Kind]) -> frozenset[Kind]:
+def checked_kinds(errors: Iterable[ErrorCategory]) -> frozenset[ErrorCategory]:
     """The kinds of checks, if they are some."""
     items: Any = errors
     if isinstance(items, Iterable):

@@ -15,6 +15,7 @@ from ...tree_util import PyTreeDef, register_pytree_node
 __all__ = [
     "DivisionByZeroError",
     "Error",
+    "ErrorCategory",
     "FailedCheckError",
     "JaxRuntimeError",
     "NaNError",
@@ -49,14 +50,16 @@ class DivisionByZeroError(JaxRuntimeError):
     """Something was divided by zero."""
 
 
-Kind = type[JaxRuntimeError]
-user_checks: frozenset[Kind] = frozenset({FailedCheckError})
-nan_checks: frozenset[Kind] = frozenset({NaNError})
-index_checks: frozenset[Kind] = frozenset({OOBError})
-div_checks: frozenset[Kind] = frozenset({DivisionByZeroError})
-float_checks: frozenset[Kind] = nan_checks | div_checks
-automatic_checks: frozenset[Kind] = float_checks | index_checks
-all_checks: frozenset[Kind] = automatic_checks | user_checks
+ErrorCategory = type[JaxRuntimeError]
+"""A kind of check: the class of its errors."""
+
+user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
+nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
+index_checks: frozenset[ErrorCategory] = frozenset({OOBError})
+div_checks: frozenset[ErrorCategory] = frozenset({DivisionByZeroError})
+float_checks: frozenset[ErrorCategory] = nan_checks | div_checks
+automatic_checks: frozenset[ErrorCategory] = float_checks | index_checks
+all_checks: frozenset[ErrorCategory] = automatic_checks | user_checks
 
 
 class Site(NamedTuple):
@@ -70,7 +73,7 @@ class Site(NamedTuple):
       slots: where in the payload each of them is.
     """
 
-    kind: Kind
+    kind: ErrorCategory
     message: str
     place: str
     tree: PyTreeDef | None = None

@@ -1,7 +1,7 @@
 """Evaluation with checks of the results: the base trace under some switches.
 
 `core/trace.py` puts it in the place of the base trace under `debug_nans`, `debug_infs`,
-`enable_checks` and `default_device`, in the threads where they are on. So the
+`enable_checks`, `debug_key_reuse` and `default_device`, in the threads where they are on. So the
 base trace, and the fast ways that ask whether it is the current one, know nothing of these
 switches. A call of a jitted function is one operation here: it runs compiled, and its program is
 searched only if its results are bad.
@@ -20,6 +20,7 @@ from ...core.trace import Params, current, watch, watched
 from ...extended_dtypes import host_dtype
 from ...runtime import client
 from ..evaluate import EvaluateTrace
+from .key_uses import follow, mark_results
 from .nonfinite import is_bad, report
 
 
@@ -30,6 +31,7 @@ class WatchTrace(EvaluateTrace):
 
     def bind(self, primitive: Primitive, args: Any, params: Params, out: Any = None) -> Any:
         base = current.base
+        marks = follow(primitive, args, params) if thread.debug_key_reuse else []
         if client.chosen_device() is None or not compiles(primitive):
             result = base.bind(primitive, args, params, out)
         else:  # results on the host would be on no device: `Program.run` knows where to
@@ -38,6 +40,8 @@ class WatchTrace(EvaluateTrace):
             watch()
             return result
         outs = result if primitive.multiple else [result]
+        if thread.debug_key_reuse:
+            mark_results(outs, marks)
         if thread.enable_checks:
             check_elements(primitive, args, params, outs)
         if (thread.debug_nans or thread.debug_infs) and any(map(is_bad, outs)):

@@ -15,7 +15,12 @@ import numpy as np
 
 from ...compiler.layout import layout_of
 from ...compiler.loaded import commit
-from ...compiler.placing import move, put_array, with_default_device
+from ...compiler.placing import (
+    move,
+    put_array,
+    put_on_accelerator,
+    with_default_device,
+)
 from ...core.array import Array, Tracer, as_value, own
 from ...core.aval import aval
 from ...core.primitive import Primitive
@@ -24,6 +29,7 @@ from ...core.source import located
 from ...dtypes import canonicalize_dtype
 from ...errors import ShapeError
 from ...extended_dtypes import is_extended
+from ...interpreters.eager_tiers import accelerated
 from ...primitives.placement import constrain
 from ...runtime import buffer as buffers, client, transfers
 from ...runtime.client import Device
@@ -258,6 +264,11 @@ def device_put(x: Any, device: Any = None) -> Any:
         return put_sharded(x, device)
 
     def put_leaf(path: Any, leaf: Any) -> Any:
+        if leaf.__class__ is np.ndarray and accelerated():
+            with transfers.explicitly():
+                there = put_on_accelerator(leaf, device)
+            if there is not None:
+                return there
         value = leaf_value(path, leaf)
         if device is None:
             with transfers.explicitly():

@@ -1,0 +1,112 @@
+"""What a layer is, and checks of what its two functions get. Knows no layer.
+
+A length of -1 in a shape is one that isn't settled yet, such as that of a batch.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ...core.source import located
+from ...errors import ShapeError
+from ...numpy.promotion import value
+from ...typing import PyTree
+
+__all__ = [
+    "Apply",
+    "Init",
+    "Layer",
+    "array",
+    "layer",
+    "parameters",
+    "positive",
+    "settled",
+    "shape_of",
+]
+
+Init: TypeAlias = Callable[[Any, Any], tuple[Any, PyTree]]
+"""`init_fun(rng, input_shape)` returns (output_shape, params)."""
+Apply: TypeAlias = Callable[..., Any]
+"""`apply_fun(params, inputs, rng=None, **kwargs)` returns the outputs."""
+Layer: TypeAlias = tuple[Init, Apply]
+
+
+def layer(init: Callable[..., Any], apply: Callable[..., Any]) -> Layer:
+    """A layer without use for `rng` and other keywords, from its functions.
+
+    Args:
+      init: takes a key and the input's shape.
+      apply: takes parameters and inputs.
+    """
+
+    @located
+    def init_fun(rng: Any, input_shape: Any) -> tuple[Any, PyTree]:
+        return init(rng, input_shape)  # type: ignore[no-any-return]
+
+    @located
+    def apply_fun(params: PyTree, inputs: Any, rng: Any = None, **kwargs: Any) -> Any:
+        return apply(params, inputs)
+
+    return init_fun, apply_fun
+
+
+def shape_of(name: str, input_shape: Any, ndim: int | None = None, least: int = 0) -> Any:
+    """A shape as a tuple of ints.
+
+    Args:
+      ndim: the number of axes that it must have.
+      least: the least number of axes.
+    """
+    listed = isinstance(input_shape, (tuple, list))
+    if not (listed and all(hasattr(n, "__index__") for n in input_shape)):
+        raise TypeError(
+            f"{name}: input_shape must be a tuple of ints, -1 for a batch of any size; got "
+            f"{input_shape!r:.80}\n  fix: init_fun(rng, input_shape)"
+        )
+    shape = tuple(map(operator.index, input_shape))
+    if any(n < -1 for n in shape):
+        raise ShapeError(f"{name}: input_shape must have lengths of 0 or more, or -1; got {shape}")
+    if ndim not in (None, len(shape)) or len(shape) < least:
+        expected = f"{ndim}" if ndim is not None else f"at least {least}"
+        raise ShapeError(f"{name}: input_shape must have {expected} axes; got {shape}")
+    return shape
+
+
+def settled(name: str, shape: tuple[int, ...], axis: int) -> int:
+    """The length of an axis that parameters depend on."""
+    if shape[axis] == -1:
+        raise ShapeError(
+            f"{name}: the length of axis {axis} decides the shapes of parameters; got -1 in "
+            f"{shape}\n  fix: give its length; -1 is for batches"
+        )
+    return shape[axis]
+
+
+def positive(name: str, argument: str, n: Any) -> int:
+    """A number of features."""
+    if isinstance(n, bool) or not hasattr(n, "__index__") or operator.index(n) < 1:
+        raise ValueError(f"{name}: {argument} must be an int of at least 1; got {n!r:.60}")
+    return operator.index(n)
+
+
+def parameters(name: str, params: Any, count: int) -> Any:
+    """The parameters of a layer, of which there are so many."""
+    if isinstance(params, (tuple, list)) and len(params) == count:
+        return params
+    got = f"a {type(params).__name__}"
+    if isinstance(params, (tuple, list)):
+        got += f" of {len(params)}"
+    raise ShapeError(
+        f"{name}: expected params of {count} parts, as init_fun returned them; got {got}"
+    )
+
+
+def array(name: str, inputs: Any, argument: str = "inputs") -> Any:
+    """The inputs of a layer that takes one array."""
+    if isinstance(inputs, (tuple, list)):
+        raise TypeError(
+            f"{name}: {argument} must be one array; got a {type(inputs).__name__} of "
+            f"{len(inputs)}\n  fix: several arrays, as FanOut makes them, are joined by FanInSum "
+            "or FanInConcat; lists of numbers by np.array"
+        )
+    return value(name, inputs, argument)

@@ -1,0 +1,284 @@
+"""Images of another size: each output element is a weighted mean of input elements near it.
+
+Along each axis that is a product with a matrix of weights, which depend on sizes, scale and
+translation. The centre of element i lies at i + 1/2. Knows nothing of colours or channels.
+"""
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located
+from ..errors import ShapeError
+from ..lax import Precision, PrecisionLike
+from ..lax.contraction import dot_general
+from ..numpy import arange, array, floor, moveaxis, sin, sum, take
+from ..numpy.axes import one_axis, shape_tuple
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, inexact, value
+from ..numpy.reductions import wide_of
+from ..primitives import arithmetic, selection
+from ..typing import ArrayLike, ShapeLike
+
+__all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+
+like, where = arithmetic.like, selection.where
+
+
+class ResizeMethod(enum.Enum):
+    """The weights of elements by their distance.
+
+    NEAREST takes the one nearest. LINEAR are triangles, CUBIC cubic polynomials with a = -1/2
+    (Keys), LANCZOS3 and LANCZOS5 windowed sinc functions of radius 3 and 5.
+    """
+
+    NEAREST = 0
+    LINEAR = 1
+    LANCZOS3 = 2
+    LANCZOS5 = 3
+    CUBIC = 4
+
+    @staticmethod
+    def from_string(s: str) -> "ResizeMethod":
+        """The method of a name.
+
+        Args:
+          s: 'nearest'; 'linear', 'bilinear', 'trilinear' or 'triangle'; 'cubic', 'bicubic' or
+            'tricubic'; 'lanczos3'; 'lanczos5'.
+        Raises: ValueError: another name.
+        """
+        try:
+            return _NAMES[s]
+        except KeyError:
+            raise ValueError(
+                f"ResizeMethod: method must be one of {', '.join(_NAMES)}; got {s!r}"
+            ) from None
+
+
+_NAMES = {
+    "nearest": ResizeMethod.NEAREST,
+    **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
+    **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
+    "lanczos3": ResizeMethod.LANCZOS3,
+    "lanczos5": ResizeMethod.LANCZOS5,
+}
+
+# --- weights by distance ---
+
+
+def _triangle(x: Any) -> Any:
+    return arithmetic.max_(like(x, 0), 1 - x)
+
+
+def _cubic(x: Any) -> Any:
+    near = ((1.5 * x - 2.5) * x) * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return where(x < 1, near, where(x < 2, far, like(x, 0)))
+
+
+def _lanczos(radius: int) -> Any:
+    def kernel(x: Any) -> Any:
+        inside = where(x < 1e-3, like(x, 1), x)
+        angle = math.pi * inside
+        far = radius * sin(angle) * sin(angle / radius) / (angle * angle)
+        # near 0, where that is 0 / 0, the first terms of its series
+        near = 1 - (math.pi * x) ** 2 * (1 + 1 / radius**2) / 6
+        return where(x < 1e-3, near, where(x < radius, far, like(x, 0)))
+
+    return kernel
+
+
+_KERNELS = {
+    ResizeMethod.LINEAR: _triangle,
+    ResizeMethod.CUBIC: _cubic,
+    ResizeMethod.LANCZOS3: _lanczos(3),
+    ResizeMethod.LANCZOS5: _lanczos(5),
+}
+
+
+def _weights(
+    n: int, out: int, scale: Any, shift: Any, method: ResizeMethod, antialias: bool
+) -> Any:
+    """The weights of input elements (rows) for output elements (columns)."""
+    step = 1 / scale
+    width = arithmetic.max_(step, like(step, 1)) if antialias else 1.0
+    dtype = step.aval.dtype
+    centre = (arange(out, dtype=dtype) + 0.5) * step - shift * step - 0.5
+    distance = arithmetic.abs_(centre[None, :] - arange(n, dtype=dtype)[:, None]) / width
+    weights = _KERNELS[method](distance)
+    total = sum(weights, 0, keepdims=True)
+    enough = arithmetic.abs_(total) > 1000 * float(dtypes.finfo(dtype).eps)
+    weights = where(enough, weights / where(enough, total, like(total, 1)), like(total, 0))
+    inside = (centre >= -0.5) & (centre <= n - 0.5)  # else it lies outside the image
+    return where(inside[None, :], weights, like(weights, 0))
+
+
+# --- functions ---
+
+
+def _method(name: str, method: Any) -> ResizeMethod:
+    if isinstance(method, ResizeMethod):
+        return method
+    if not isinstance(method, str):
+        raise TypeError(f"{name}: method must be a name or a ResizeMethod; got {method!r}")
+    return ResizeMethod.from_string(method)
+
+
+@composite
+def _transformed(
+    x: Any,
+    scale: Any,
+    shift: Any,
+    *,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    method: ResizeMethod,
+    antialias: bool,
+    precision: Any,
+) -> Any:
+    dtype, weak = x.aval.dtype, x.aval.weak_type
+    wide = wide_of(dtype)
+    x = cast(x, wide, weak)
+    for i, axis in enumerate(axes):
+        weights = _weights(x.shape[axis], shape[axis], scale[i], shift[i], method, antialias)
+        numbers = (((axis,), (0,)), ((), ()))
+        x = dot_general(x, cast(weights, wide), numbers, precision)
+        x = moveaxis(x, -1, axis)
+    return cast(x, dtype, weak)
+
+
+def _nearest(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    for axis in axes:
+        n, out = x.shape[axis], shape[axis]
+        place = floor((arange(out, dtype="float32") + 0.5) * n / out).astype("int32")
+        x = take(x, place, axis)
+    return x
+
+
+@located
+def resize(
+    image: ArrayLike,
+    shape: ShapeLike,
+    method: str | ResizeMethod,
+    antialias: bool = True,
+    precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:
+    """An array of another shape, with the same content.
+
+    Args:
+      image: array with any number of axes; integers become floats, but for 'nearest'. 16-bit floats
+        are computed in float32.
+      shape: the shape of the result, as many lengths. Axes of unchanged length stay as they are.
+      method: a `ResizeMethod`, or one of its names: 'nearest', 'linear', 'cubic', 'lanczos3', …
+      antialias: where an axis becomes shorter, means are taken over as many elements more.
+      precision: of the products, as in `lax.dot_general`.
+    Returns: array of `shape`, differentiable in `image`.
+    Raises: ValueError: another method, or a shape with another number of axes.
+    Example:
+      >>> from weft import image
+      >>> image.resize(np.array([1.0, 3.0]), (4,), 'linear').tolist()
+      [1.0, 1.5, 2.5, 3.0]
+    Source: JAX documentation, `jax.image.resize`; R. Keys, Cubic convolution interpolation, 1981.
+    """
+    name = "resize"
+    x = value(name, image, "image")
+    wanted = _shape(name, x, shape)
+    known = _method(name, method)
+    axes = tuple([i for i in range(x.ndim) if x.shape[i] != wanted[i]])
+    _check_empty(name, x, wanted, axes)
+    if known is ResizeMethod.NEAREST:
+        return _nearest(x, wanted, axes)  # type: ignore[no-any-return]
+    x = inexact(name, x)
+    if not axes:
+        return x  # type: ignore[no-any-return]
+    dtype = _number_dtype(x)
+    scale = array([wanted[i] / x.shape[i] for i in axes], dtype)
+    return _transformed(  # type: ignore[no-any-return]
+        x, scale, scale * 0, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
+        precision=precision,
+    )  # fmt: skip
+
+
+def _shape(name: str, x: Any, shape: Any) -> tuple[int, ...]:
+    wanted = shape_tuple(name, shape)
+    if len(wanted) != x.ndim:
+        raise ShapeError(
+            f"{name}: shape must have {x.ndim} lengths, as image has axes; got {wanted} for "
+            f"{x.aval}"
+        )
+    return wanted
+
+
+def _number_dtype(x: Any) -> Any:
+    """The dtype of weights."""
+    return wide_of(dtypes.real_of(x.aval.dtype))
+
+
+def _check_empty(name: str, x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    if any(not x.shape[i] for i in axes):
+        raise ShapeError(f"{name}: {x.aval} has no elements to make {shape} of")
+
+
+@located
+def scale_and_translate(
+    image: ArrayLike,
+    shape: ShapeLike,
+    spatial_dims: Sequence[int],
+    scale: ArrayLike,
+    translation: ArrayLike,
+    method: str | ResizeMethod,
+    antialias: bool = True,
+    precision: PrecisionLike = Precision.HIGHEST,
+) -> Array:
+    """An image, magnified and moved: output y shows input (y - translation) / scale.
+
+    Both are measured from the array's edge; the centre of element i lies at i + 1/2.
+
+    Args:
+      image: array with any number of axes; integers become floats.
+      shape: the shape of the result, as many lengths.
+      spatial_dims: the axes that are magnified and moved. The others keep their lengths.
+      scale: floats [len(spatial_dims)], positive.
+      translation: floats [len(spatial_dims)], in elements of the output.
+      method: a `ResizeMethod` but NEAREST, or one of its names.
+      antialias, precision: as in `resize`.
+    Returns: array of `shape`, 0 outside the image; differentiable in image, scale, translation.
+    Raises: ValueError: an option or a shape doesn't fit.
+    Example:
+      >>> from weft import image
+      >>> x = np.array([1.0, 2.0, 3.0])
+      >>> image.scale_and_translate(x, (3,), (0,), np.ones(1), np.ones(1), 'linear').tolist()
+      [0.0, 1.0, 2.0]
+    Source: JAX documentation, `jax.image.scale_and_translate`.
+    """
+    name = "scale_and_translate"
+    x = inexact(name, value(name, image, "image"))
+    wanted = _shape(name, x, shape)
+    axes = tuple([one_axis(name, a, x, "spatial_dims") for a in spatial_dims])
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"{name}: spatial_dims names an axis twice: {tuple(spatial_dims)}")
+    for i in range(x.ndim):
+        if i not in axes and x.shape[i] != wanted[i]:
+            raise ShapeError(
+                f"{name}: axis {i} isn't among spatial_dims {axes}, so it keeps its length; got "
+                f"{x.aval} and shape {wanted}"
+            )
+    known = _method(name, method)
+    if known is ResizeMethod.NEAREST:
+        raise ValueError(f"{name}: method 'nearest' has no weights\n  fix: 'linear'")
+    _check_empty(name, x, wanted, axes)
+    dtype = _number_dtype(x)
+    given = {"scale": scale, "translation": translation}
+    values = []
+    for argument, v in given.items():
+        v = value(name, v, argument)
+        if v.shape != (len(axes),) or dtypes.is_complex(v.aval.dtype):
+            raise ShapeError(f"{name}: {argument} must be floats [{len(axes)}]; got {v.aval}")
+        values.append(cast(v, dtype))
+    return _transformed(  # type: ignore[no-any-return]
+        x, *values, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
+        precision=precision,
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Fourier transforms over the last axes. Knows no axes by number, no norms, no padding."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..errors import ShapeError
+from ..primitives import fourier as p
+from ..primitives.structural import convert_element_type, transpose
+from ..typing import ArrayLike
+from .axes import ints_of
+
+__all__ = ["FftType", "fft"]
+
+FftType = p.FftType
+
+
+@located
+def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int]) -> Array:
+    """The discrete Fourier transform over the last axes. No norm but that of inverses: 1 / n.
+
+    Args:
+      x: array; real numbers become complex but for RFFT, integers and 16-bit floats float32 first.
+      fft_type: an `FftType`, or its name or number: FFT, IFFT, RFFT, IRFFT.
+      fft_lengths: the lengths of the last axes of the signal: those of `x`, but for IRFFT, whose
+        last length n has n // 2 + 1 frequencies. Beyond three axes it is done in turns.
+    Returns: array of x's shape, complex; of RFFT, the last axis has n // 2 + 1 frequencies; of
+      IRFFT, it has n, and is real.
+    Raises: ShapeError: a length that isn't that of its axis, or is 0; complex numbers for RFFT.
+      ValueError: an unknown type.
+    Example:
+      >>> import numpy as np
+      >>> from weft import lax
+      >>> lax.fft(np.float32([1, 2, 3, 4]), "RFFT", (4,))
+      Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
+    Source: StableHLO `fft`.
+    """
+    kind = _kind(fft_type)
+    lengths = ints_of("fft", "fft_lengths", fft_lengths)
+    value = transformable(f"fft of type {kind.name}", as_value(x), kind)
+    if len(lengths) > value.ndim:
+        raise ShapeError(
+            f"fft: {value.aval} has {value.ndim} axes; got {len(lengths)} fft_lengths {lengths}"
+        )
+    return transformed(value, kind, lengths)  # type: ignore[no-any-return]
+
+
+def _kind(given: Any) -> FftType:
+    if isinstance(given, FftType):
+        return given
+    names = FftType.__members__
+    if isinstance(given, str) and given.upper() in names:
+        return names[given.upper()]
+    if given.__class__ is int and 0 <= given < len(names):
+        return FftType(given)
+    raise ValueError(f"fft: fft_type must be one of {', '.join(names)}; got {given!r}")
+
+
+def transformable(name: str, x: Any, kind: FftType) -> Any:
+    """A value in the dtype that a transform takes: real of 32 bits or more, or complex.
+
+    Raises: ShapeError: complex numbers for a transform of real ones.
+    """
+    dtype = x.aval.dtype
+    if dtypes.is_complex(dtype):
+        if kind is FftType.RFFT:
+            raise ShapeError(
+                f"{name}: expected real numbers; got {x.aval}\n"
+                "  fix: the transform of complex numbers (fft), or the real part, x.real"
+            )
+        return x
+    if not dtypes.is_inexact(dtype):
+        dtype = dtypes.default_float()
+    elif dtype.itemsize < 4:
+        dtype = dtypes.float32
+    if kind is not FftType.RFFT:
+        dtype = dtypes.complex_of(dtype)
+    return x if dtype == x.aval.dtype else convert_element_type(x, dtype=dtype)
+
+
+def transformed(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
+    """The transform of the last axes of a value, any number of them."""
+    if not lengths:
+        return x
+    if len(lengths) <= p.MOST_AXES:
+        return p.fft(x, fft_type=kind, fft_lengths=lengths)
+    first, last = lengths[: -p.MOST_AXES], lengths[-p.MOST_AXES :]
+    inverse = kind in (FftType.IFFT, FftType.IRFFT)
+    rest = FftType.IFFT if inverse else FftType.FFT
+    if kind is not FftType.IRFFT:
+        x = p.fft(x, fft_type=kind, fft_lengths=last)
+    lead, middle = x.ndim - len(lengths), x.ndim - p.MOST_AXES
+    order = (*range(lead), *range(middle, x.ndim), *range(lead, middle))
+    x = transformed(transpose(x, permutation=order), rest, first)
+    back = tuple([order.index(i) for i in range(x.ndim)])
+    x = transpose(x, permutation=back)
+    if kind is FftType.IRFFT:
+        x = p.fft(x, fft_type=kind, fft_lengths=last)
+    return x

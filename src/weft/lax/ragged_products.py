@@ -1,0 +1,250 @@
+"""Products with a matrix for each group of rows, where the groups' sizes are known at run time.
+
+Each group's product is one of all rows, masked: what XLA does where it has no kernel for it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, as_value
+from ..core.source import located
+from ..errors import ShapeError
+from ..primitives import structural
+from ..primitives.creation import iota
+from ..primitives.cumulative import cumsum
+from ..primitives.selection import where
+from ..typing import ArrayLike, DTypeLike
+from .axes import ints_of
+from .contraction import DotDimensionNumbers, PrecisionLike, dot_general
+from .loops import scan
+
+__all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general"]
+
+INT32 = np.dtype(np.int32)
+
+
+class RaggedDotDimensionNumbers(NamedTuple):
+    """The axes of a ragged product.
+
+    Attributes:
+      dot_dimension_numbers: those of `dot_general`; the axes are counted with that of groups.
+      lhs_ragged_dimensions: the axis of `lhs` that is divided into groups.
+      rhs_group_dimensions: the axis of `rhs` with the groups, if it has one.
+    """
+
+    dot_dimension_numbers: DotDimensionNumbers
+    lhs_ragged_dimensions: Sequence[int]
+    rhs_group_dimensions: Sequence[int]
+
+
+@located
+def ragged_dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    group_offset: ArrayLike | None = None,
+    out_sharding: None = None,
+) -> Array:
+    """Rows times the matrix of their group: the first rows are those of the first group, and so on.
+
+    Args:
+      lhs: array [m, k].
+      rhs: array [groups, k, n].
+      group_sizes: integers [groups]: how many rows a group has. Rows after the last get 0.
+      precision, preferred_element_type: as in `dot_general`.
+      group_offset: must be None.
+      out_sharding: must be None.
+    Returns: array [m, n].
+    Raises: TypeError, ValueError: shapes, dtypes or options don't fit.
+    Source: JAX documentation, `jax.lax.ragged_dot`.
+    Example:
+      >>> rows, matrices = np.ones((3, 1)), np.array([[[2.0]], [[5.0]]])
+      >>> lax.ragged_dot(rows, matrices, np.array([1, 2])).tolist()
+      [[2.0], [5.0], [5.0]]
+    """
+    numbers = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+    x, y = as_value(lhs), as_value(rhs)
+    if x.ndim != 2 or y.ndim != 3:
+        raise ShapeError(
+            f"ragged_dot: expected lhs [m, k] and rhs [groups, k, n]; got {x.aval} and {y.aval}"
+        )
+    return _ragged(
+        "ragged_dot", x, y, group_sizes, numbers, precision, preferred_element_type,
+        group_offset, out_sharding,
+    )  # fmt: skip
+
+
+@located
+def ragged_dot_general(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    precision: PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
+    group_offset: ArrayLike | None = None,
+    out_sharding: None = None,
+) -> Array:
+    """Products of an array with another one whose groups have parts of one of its axes.
+
+    Along the ragged axis the first group has the first elements, and so on; what comes after the
+    last one is left out. If the axis is one of neither a contraction nor a batch, `rhs` has an axis
+    of groups. If it is contracted, so is that of `rhs`, and the result has an axis of groups in
+    front. If it is a batch axis, the result is that of `dot_general`, but for what is left out.
+
+    Args:
+      lhs, rhs: arrays.
+      group_sizes: integers [groups], or [*outer, groups], where `outer` are the axes of `lhs` of
+        the same kind, batch axes before all, that are named before the ragged one.
+      ragged_dot_dimension_numbers: which axes are what.
+      precision, preferred_element_type: as in `dot_general`.
+      group_offset: must be None.
+      out_sharding: must be None.
+    Returns: array with the axes of `dot_general`, and those said above.
+    Raises: TypeError, ValueError: shapes, dtypes or options don't fit.
+    Source: JAX documentation, `jax.lax.ragged_dot_general`.
+    Example:
+      >>> numbers = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), (0,), ())
+      >>> x = np.array([[1.0], [2.0], [3.0]])
+      >>> lax.ragged_dot_general(x, x, np.array([1, 2]), numbers).tolist()
+      [[[1.0]], [[13.0]]]
+    """
+    return _ragged(
+        "ragged_dot_general", as_value(lhs), as_value(rhs), group_sizes,
+        ragged_dot_dimension_numbers, precision, preferred_element_type, group_offset, out_sharding,
+    )  # fmt: skip
+
+
+class _Form(NamedTuple):
+    """The axes of a ragged product, checked.
+
+    Attributes:
+      dims: those of `dot_general`, of `lhs` and all of `rhs`.
+      axis: that of `lhs` that is divided.
+      kind: what it is in the product: "contracting", "batch" or "free".
+      outer: the axes of `lhs` before it, in the order of `group_sizes`.
+      groups: the axis of groups of `rhs`, or `None`.
+    """
+
+    dims: Any
+    axis: int
+    kind: str
+    outer: tuple[int, ...]
+    groups: int | None
+
+
+def _form(name: str, x: Any, numbers: RaggedDotDimensionNumbers) -> _Form:
+    pairs = numbers.dot_dimension_numbers
+    dims = tuple([tuple([ints_of(name, "axes", axes) for axes in pair]) for pair in pairs])
+    contracting, batch = dims[0][0], dims[1][0]
+    ragged = ints_of(name, "lhs_ragged_dimensions", numbers.lhs_ragged_dimensions)
+    groups = ints_of(name, "rhs_group_dimensions", numbers.rhs_group_dimensions)
+    if len(ragged) != 1 or not 0 <= ragged[0] < x.ndim:
+        raise ShapeError(f"{name}: one axis of lhs must be ragged; got {ragged} for {x.aval}")
+    (axis,) = ragged
+    kind = "contracting" if axis in contracting else "batch" if axis in batch else "free"
+    if len(groups) != (kind == "free"):
+        raise ShapeError(
+            f"{name}: rhs must have {'one axis' if kind == 'free' else 'no axis'} of groups if the "
+            f"ragged axis is {kind}; got {groups}"
+        )
+    others = tuple(i for i in range(x.ndim) if i not in (*batch, *contracting))
+    outer = {"batch": batch, "contracting": (*batch, *contracting), "free": (*batch, *others)}[kind]
+    return _Form(dims, axis, kind, outer[: outer.index(axis)], groups[0] if groups else None)
+
+
+def _ragged(
+    name: str,
+    x: Any,
+    y: Any,
+    group_sizes: Any,
+    numbers: RaggedDotDimensionNumbers,
+    precision: Any,
+    preferred: Any,
+    group_offset: Any,
+    out_sharding: Any,
+) -> Array:
+    if group_offset is not None or out_sharding is not None:
+        given = "out_sharding" if group_offset is None else "group_offset"
+        raise ValueError(
+            f"{name}: {given} must be None\n"
+            "  fix: leave it out; slice the groups, or put the result where it should be"
+        )
+    form = _form(name, x, numbers)
+    sizes = as_value(group_sizes)
+    if not dtypes.is_integer(sizes.dtype) or not sizes.ndim:
+        raise ShapeError(f"{name}: group_sizes must be integers [groups]; got {sizes.aval}")
+    starts, ends = _bounds(name, x, sizes, form.outer)
+    place = _along(x, form.axis)
+    nothing = structural.full(x.aval.update(shape=(), weak_type=False), 0)
+
+    def product(x: Any, y: Any, dims: Any = form.dims) -> Any:
+        return dot_general(x, y, dims, precision, preferred)
+
+    def of_group(start: Any, end: Any) -> Any:
+        return where((place >= start) & (place < end), x, nothing)
+
+    if form.kind == "batch":
+        return product(of_group(starts[0], ends[-1]), y)  # type: ignore[no-any-return]
+    if form.kind == "contracting":
+        _, parts = scan(lambda _, b: (None, product(of_group(*b), y)), None, (starts, ends))
+        return parts  # type: ignore[no-any-return]
+    if not starts.shape[0] or y.shape[form.groups] != starts.shape[0]:
+        raise ShapeError(
+            f"{name}: rhs {y.aval} must have as many groups along axis {form.groups} as "
+            f"group_sizes {sizes.aval}, at least one"
+        )
+    y, dims = _groups_first(y, form)
+    start = product(structural.full(x.aval.strong(), 0), y[0], dims)
+
+    def step(total: Any, group: Any) -> tuple[Any, None]:
+        *bounds, matrix = group
+        return total + product(of_group(*bounds), matrix, dims), None
+
+    return scan(step, start, (starts, ends, y))[0]  # type: ignore[no-any-return]
+
+
+def _groups_first(y: Any, form: _Form) -> tuple[Any, Any]:
+    """`rhs` with its axis of groups in front, and the axes of one group's product."""
+    at = form.groups
+    assert at is not None
+    order = (at, *(i for i in range(y.ndim) if i != at))
+    dims = tuple([(left, tuple([i - (i > at) for i in right])) for left, right in form.dims])
+    return structural.transpose(y, permutation=order), dims
+
+
+def _along(x: Any, axis: int) -> Any:
+    """The numbers of elements along an axis, to be compared in all of `x`."""
+    line = iota(dtype=INT32, shape=(x.shape[axis],), dimension=0)
+    return structural.reshape(
+        line, shape=tuple(n if i == axis else 1 for i, n in enumerate(x.shape))
+    )
+
+
+def _bounds(name: str, x: Any, sizes: Any, outer: tuple[int, ...]) -> tuple[Any, Any]:
+    """Where each group starts and ends: [groups, *axes of `x`], which broadcast with `x`."""
+    shape = tuple(x.shape[i] for i in outer)
+    if sizes.ndim > 1 and sizes.shape[:-1] != shape:
+        raise ShapeError(
+            f"{name}: group_sizes must be integers [groups] or {[*shape, 'groups']}; got "
+            f"{sizes.aval}"
+        )
+    sizes = structural.convert_element_type(sizes, dtype=INT32)
+    ends = cumsum(sizes, axis=sizes.ndim - 1, reverse=False)
+    found = []
+    for bound in (ends - sizes, ends):
+        order = (bound.ndim - 1, *range(bound.ndim - 1))
+        bound = structural.transpose(bound, permutation=order)
+        wide = [1] * x.ndim
+        if bound.ndim > 1:
+            kept = sorted(range(len(outer)), key=lambda i: outer[i])
+            bound = structural.transpose(bound, permutation=(0, *(i + 1 for i in kept)))
+            for i in outer:
+                wide[i] = x.shape[i]
+        found.append(structural.reshape(bound, shape=(bound.shape[0], *wide)))
+    return found[0], found[1]

@@ -1,0 +1,161 @@
+"""Random bits of an explicit state, and uniform numbers of none.
+
+`weft.random` is the place for random numbers; these are for programs that have XLA's names.
+"""
+
+import enum
+import itertools
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.array import Array, as_value, literal
+from ..core.aval import aval
+from ..core.source import located
+from ..errors import ShapeError
+from ..primitives import (
+    arithmetic,
+    bit_generators,
+    bitwise,
+    comparison,
+    random_bits as streams,
+    structural,
+)
+from ..primitives.selection import where
+from ..typing import ArrayLike, DTypeLike, Shape
+from .operands import same_type
+
+__all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_uniform"]
+
+
+class RandomAlgorithm(enum.IntEnum):
+    """The algorithms of `rng_bit_generator`.
+
+    Attributes:
+      RNG_DEFAULT: Philox, on every device.
+      RNG_THREE_FRY: Threefry-2x32.
+      RNG_PHILOX: Philox-4x32.
+
+    Example:
+      >>> lax.RandomAlgorithm.RNG_PHILOX.name
+      'RNG_PHILOX'
+    Source: StableHLO `rng_bit_generator`.
+    """
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+
+@located
+def rng_bit_generator(
+    key: ArrayLike,
+    shape: Shape,
+    dtype: DTypeLike = np.uint32,
+    algorithm: RandomAlgorithm | int | str = RandomAlgorithm.RNG_DEFAULT,
+) -> list[Array]:
+    """Random bits of a state, and the state to go on with.
+
+    Args:
+      key: the state: uint32[4], or uint64[2].
+      shape: the shape of the bits.
+      dtype: uint8, uint16, uint32 or uint64.
+      algorithm: a `RandomAlgorithm`, its number or its name. The default is Philox on every device.
+    Returns: the new state, and the bits: those of XLA's CPU and GPU, to the bit. Under `vmap` each
+      state has the bits that it has alone.
+    Raises: ShapeError: no such state, or no such dtype. ValueError: no such algorithm.
+    Example:
+      >>> state, bits = lax.rng_bit_generator(np.array([1, 2, 3, 4], np.uint32), (2,))
+      >>> state.tolist(), bits.tolist()
+      ([1, 2, 4, 4], [512747620, 1298009047])
+    Source: StableHLO `rng_bit_generator`.
+    """
+    name = _algorithm(algorithm)
+    return list(
+        bit_generators.rng_bit_generator(
+            as_value(key),
+            shape=tuple(shape),
+            dtype=dtypes.canonicalize_dtype(dtype),
+            algorithm=name,
+        )
+    )
+
+
+def _algorithm(algorithm: Any) -> str:
+    try:
+        if isinstance(algorithm, str):
+            upper = algorithm.upper()
+            found = RandomAlgorithm["RNG_" + upper.removeprefix("RNG_")]
+        else:
+            found = RandomAlgorithm(algorithm)
+    except (KeyError, ValueError):
+        names = ", ".join(a.name for a in RandomAlgorithm)
+        raise ValueError(
+            f"rng_bit_generator: algorithm must be one of {names}; got {algorithm!r}"
+        ) from None
+    return "three_fry" if found is RandomAlgorithm.RNG_THREE_FRY else "philox"
+
+
+_calls = itertools.count()
+
+
+@located
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
+    """Uniform numbers from a to b without a key: other ones at each call.
+
+    They are determined by how many calls the process has made. In a traced function that is the
+    call that was traced: a compiled program has the same numbers each time it runs. Use
+    `random.uniform` and `random.randint`, whose keys say what is drawn.
+
+    Args:
+      a, b: float or integer scalars of one dtype, a < b.
+      shape: the shape of the result.
+    Returns: array of `shape`, a <= x < b.
+    Raises: ShapeError: a or b isn't a scalar, or their dtypes differ.
+    Example:
+      >>> lax.rng_uniform(0.0, 1.0, (3,)).shape
+      (3,)
+    Source: JAX documentation, `jax.lax.rng_uniform`; what the numbers are is left to each system.
+    """
+    low, high = same_type("rng_uniform", ("a", "b"), a, b)
+    dtype = low.dtype
+    if low.ndim or high.ndim or dtypes.is_complex(dtype) or dtype == dtypes.bool_:
+        raise ShapeError(
+            f"rng_uniform: a and b must be float or integer scalars; got {low.aval} and {high.aval}"
+        )
+    key = Array(np.array([0x726E6755, next(_calls) & 0xFFFFFFFF], np.uint32), aval((2,), np.uint32))
+    whole = tuple(shape)
+    if dtypes.is_integer(dtype):
+        return _integers(key, low, high, whole)  # type: ignore[no-any-return]
+    return _floats(key, low, high, whole)  # type: ignore[no-any-return]
+
+
+def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:
+    return streams.random_bits(key, shape=shape, width=width, partitionable=True)
+
+
+def _integers(key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
+    dtype = low.dtype
+    bits = _bits(key, shape, dtypes.bit_width(dtype))
+    low, high = (_as(x, bits.dtype) for x in (low, high))
+    return _as(structural.add(low, arithmetic.rem(bits, arithmetic.sub(high, low))), dtype)
+
+
+def _floats(key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
+    dtype = low.dtype
+    wide, width, digits = (dtypes.float64, 64, 53) if dtype.itemsize == 8 else _SINGLE
+    bits = _bits(key, shape, width)
+    bits = bitwise.shift_right_logical(bits, literal(width - digits, bits.dtype))
+    unit = arithmetic.mul(_as(bits, wide), literal(2.0**-digits, wide))
+    first, last = _as(low, wide), _as(high, wide)
+    numbers = structural.add(first, arithmetic.mul(unit, arithmetic.sub(last, first)))
+    numbers = _as(numbers, dtype)  # rounding may give the end, which is left out
+    return where(comparison.lt(numbers, high), numbers, structural.widen(low, shape))
+
+
+_SINGLE = (dtypes.float32, 32, 24)
+
+
+def _as(x: Any, dtype: Any) -> Any:
+    return structural.convert_element_type(x, dtype=dtype, weak_type=False)

@@ -1,0 +1,554 @@
+"""Activations: functions of one array, element by element.
+
+Integers become floats, but for `relu`. Knows nothing of reductions.
+"""
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core.array import Array
+from ..errors import ShapeError
+from ..numpy.axes import one_axis
+from ..numpy.promotion import noted, value
+from ..numpy.transcendental import tanh
+from ..primitives import activations as p, arithmetic, comparison, selection, slicing, special
+from ..primitives.activations import softplus as _softplus
+from ..primitives.transcendental import exp, expm1, log, log1p, logistic
+from ..typing import ArrayLike
+from .operands import activation, no_complex, number, real_number, with_parameter
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "mish",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "swish",
+    "tanh",
+]
+
+like, clamp, where = arithmetic.like, selection.clamp, selection.where
+
+
+def _between(low: float, x: Any, high: float) -> Any:
+    return clamp(like(x, low), x, like(x, high))
+
+
+def _positive(x: Any) -> Any:
+    return comparison.gt(x, like(x, 0))
+
+
+# --- pieces of straight lines ---
+
+
+def identity(x: ArrayLike) -> Array:
+    """The array itself.
+
+    Example:
+      >>> from weft import nn
+      >>> nn.identity(np.arange(2))
+      Array([0, 1], dtype=int32)
+    """
+    return value("identity", x)  # type: ignore[no-any-return]
+
+
+_relu = activation(p.relu)
+
+
+def relu(x: ArrayLike) -> Array:
+    """The larger one of x and 0.
+
+    Args:
+      x: real array of any shape.
+    Returns: array of the shape and dtype of `x`. The derivative is 0 at 0, and 1 above.
+    Raises: TypeError: `x` is complex or boolean.
+    Example:
+      >>> from weft import nn
+      >>> nn.relu(np.array([-1.0, 2.0]))
+      Array([0., 2.], dtype=float32)
+    Source: JAX documentation, `jax.nn.relu`.
+    """
+    v = no_complex("relu", value("relu", x))
+    if dtypes.is_bool(v.dtype):
+        raise noted(ShapeError(f"relu: x must be a number; got {v.aval}\n  fix: x.astype(float)"))
+    return p.relu(v)  # type: ignore[no-any-return]
+
+
+@activation
+def _relu6(x: Any) -> Any:
+    return _between(0, x, 6)
+
+
+def relu6(x: ArrayLike) -> Array:
+    """x, moved into the interval from 0 to 6.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`. The derivative is 0 at 0 and at 6, and 1 between.
+    Example:
+      >>> from weft import nn
+      >>> nn.relu6(np.array([-1.0, 2.0, 7.0]))
+      Array([0., 2., 6.], dtype=float32)
+    Source: JAX documentation, `jax.nn.relu6`.
+    """
+    return _relu6(real_number("relu6", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _leaky_relu(x: Any, slope: Any) -> Any:
+    return where(comparison.ge(x, like(x, 0)), x, slope * x)
+
+
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
+    """x where it is at least 0, and `negative_slope` times x below.
+
+    Args:
+      x: real array of any shape; integers become float32.
+      negative_slope: a float, or an array that broadcasts with `x`.
+    Returns: array of the broadcast shape. The derivative at 0 is 1.
+    Example:
+      >>> from weft import nn
+      >>> nn.leaky_relu(np.array([-1.0, 2.0]), 0.5)
+      Array([-0.5,  2. ], dtype=float32)
+    Source: JAX documentation, `jax.nn.leaky_relu`.
+    """
+    return _leaky_relu(*with_parameter("leaky_relu", x, negative_slope, "negative_slope"))  # type: ignore[no-any-return]
+
+
+@activation
+def _hard_tanh(x: Any) -> Any:
+    inside = comparison.le(arithmetic.abs_(x), like(x, 1))
+    return where(inside, x, selection.stop_gradient(_between(-1, x, 1)))
+
+
+def hard_tanh(x: ArrayLike) -> Array:
+    """x, moved into the interval from -1 to 1.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`. The derivative is 1 from -1 to 1, bounds included.
+    Example:
+      >>> from weft import nn
+      >>> nn.hard_tanh(np.array([-2.0, 0.5]))
+      Array([-1. ,  0.5], dtype=float32)
+    Source: JAX documentation, `jax.nn.hard_tanh`.
+    """
+    return _hard_tanh(real_number("hard_tanh", x))  # type: ignore[no-any-return]
+
+
+def _hard_logistic(x: Any) -> Any:
+    return _between(0, x + 3, 6) / 6
+
+
+_hard_sigmoid = activation(_hard_logistic)
+
+
+def hard_sigmoid(x: ArrayLike) -> Array:
+    """(x + 3) / 6, moved into the interval from 0 to 1.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`. The derivative is 0 at -3 and at 3.
+    Example:
+      >>> from weft import nn
+      >>> nn.hard_sigmoid(np.array([-4.0, 0.0, 4.0]))
+      Array([0. , 0.5, 1. ], dtype=float32)
+    Source: JAX documentation, `jax.nn.hard_sigmoid`.
+    """
+    return _hard_sigmoid(real_number("hard_sigmoid", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _hard_silu(x: Any) -> Any:
+    return x * _hard_logistic(x)
+
+
+def hard_silu(x: ArrayLike) -> Array:
+    """x times `hard_sigmoid(x)`.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.hard_silu(np.array([-4.0, 3.0]))
+      Array([-0.,  3.], dtype=float32)
+    Source: arXiv:1905.02244; JAX documentation, `jax.nn.hard_silu`.
+    """
+    return _hard_silu(real_number("hard_silu", x))  # type: ignore[no-any-return]
+
+
+hard_swish = hard_silu
+
+
+@activation
+def _sparse_plus(x: Any) -> Any:
+    middle = arithmetic.square(_between(-1, x, 1) + 1) / 4
+    return where(comparison.ge(x, like(x, 1)), x, middle)
+
+
+def sparse_plus(x: ArrayLike) -> Array:
+    """0 up to -1, (x + 1)² / 4 between -1 and 1, x from 1 on.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.sparse_plus(np.array([-2.0, 0.0, 2.0]))
+      Array([0.  , 0.25, 2.  ], dtype=float32)
+    Source: JAX documentation, `jax.nn.sparse_plus`.
+    """
+    return _sparse_plus(real_number("sparse_plus", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _sparse_sigmoid(x: Any) -> Any:
+    return _between(0, x + 1, 2) / 2
+
+
+def sparse_sigmoid(x: ArrayLike) -> Array:
+    """(x + 1) / 2, moved into the interval from 0 to 1: the derivative of `sparse_plus`.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`. The derivative is 0 at -1 and at 1.
+    Example:
+      >>> from weft import nn
+      >>> nn.sparse_sigmoid(np.array([-2.0, 0.0, 2.0]))
+      Array([0. , 0.5, 1. ], dtype=float32)
+    Source: JAX documentation, `jax.nn.sparse_sigmoid`.
+    """
+    return _sparse_sigmoid(real_number("sparse_sigmoid", x))  # type: ignore[no-any-return]
+
+
+# --- of the logistic function ---
+
+
+def sigmoid(x: ArrayLike) -> Array:
+    """The logistic function, 1 / (1 + exp(-x)).
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.sigmoid(np.array([0.0, 100.0]))
+      Array([0.5, 1. ], dtype=float32)
+    Source: JAX documentation, `jax.nn.sigmoid`.
+    """
+    return logistic(number("sigmoid", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _silu(x: Any) -> Any:
+    return x * logistic(x)
+
+
+def silu(x: ArrayLike) -> Array:
+    """x times the logistic function of x; also called swish.
+
+    Args:
+      x: array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.silu(np.array([0.0, 100.0]))
+      Array([  0., 100.], dtype=float32)
+    Source: arXiv:1702.03118; JAX documentation, `jax.nn.silu`.
+    """
+    return _silu(number("silu", x))  # type: ignore[no-any-return]
+
+
+swish = silu
+
+
+def softplus(x: ArrayLike) -> Array:
+    """log(1 + exp(x)), without overflow.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`. The derivative is the logistic function.
+    Example:
+      >>> from weft import nn
+      >>> nn.softplus(np.array([0.0, 100.0]))
+      Array([  0.6931472, 100.       ], dtype=float32)
+    Source: JAX documentation, `jax.nn.softplus`.
+    """
+    return _softplus(real_number("softplus", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _log_sigmoid(x: Any) -> Any:
+    return -p.softplus(-x)
+
+
+def log_sigmoid(x: ArrayLike) -> Array:
+    """The logarithm of the logistic function.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.log_sigmoid(np.array([0.0, -100.0]))
+      Array([  -0.6931472, -100.       ], dtype=float32)
+    Source: JAX documentation, `jax.nn.log_sigmoid`.
+    """
+    return _log_sigmoid(real_number("log_sigmoid", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _mish(x: Any) -> Any:
+    return x * tanh(p.softplus(x))
+
+
+def mish(x: ArrayLike) -> Array:
+    """x tanh(softplus(x)).
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.mish(np.array([0.0, 100.0]))
+      Array([  0., 100.], dtype=float32)
+    Source: arXiv:1908.08681.
+    """
+    return _mish(real_number("mish", x))  # type: ignore[no-any-return]
+
+
+_TANH_SCALE = 2 * math.sqrt(2 / math.pi)
+_FLAT = 30  # beyond it the logistic function of the cubic is 0 or 1 in every dtype
+
+
+@activation
+def _gelu_by_tanh(x: Any) -> Any:
+    # (1 + tanh(u)) / 2 is the logistic function of 2u, which loses no digits where it is small.
+    # Without the bound the derivative of the cubic would be infinite for large x, times 0.
+    near = _between(-_FLAT, x, _FLAT)
+    return x * logistic(_TANH_SCALE * near * (1 + 0.044715 * arithmetic.square(near)))
+
+
+@activation
+def _gelu(x: Any) -> Any:
+    return x * (special.erfc(-math.sqrt(0.5) * x) / 2)
+
+
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
+    """x times the probability that a standard normal variable is below x.
+
+    Args:
+      x: real array of any shape; integers become float32.
+      approximate: True takes the hyperbolic tangent of a cubic for it, which is off by less than
+        0.001; False is exact.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.gelu(np.array([0.0, 100.0]))
+      Array([  0., 100.], dtype=float32)
+    Source: arXiv:1606.08415; JAX documentation, `jax.nn.gelu`.
+    """
+    x = real_number("gelu", x)
+    return _gelu_by_tanh(x) if approximate else _gelu(x)  # type: ignore[no-any-return]
+
+
+# --- with an exponential below zero ---
+
+
+def _below(x: Any) -> Any:
+    """x where it isn't positive, 0 elsewhere: nothing overflows in the branch that isn't taken."""
+    return where(_positive(x), like(x, 0), x)
+
+
+@activation
+def _elu(x: Any, alpha: Any) -> Any:
+    return where(_positive(x), x, alpha * expm1(_below(x)))
+
+
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """x above 0, and alpha (exp(x) - 1) up to 0.
+
+    Args:
+      x: real array of any shape; integers become float32.
+      alpha: a float, or an array that broadcasts with `x`.
+    Returns: array of the broadcast shape. The derivative at 0 is alpha.
+    Example:
+      >>> from weft import nn
+      >>> nn.elu(np.array([-100.0, 2.0]))
+      Array([-1.,  2.], dtype=float32)
+    Source: arXiv:1511.07289; JAX documentation, `jax.nn.elu`.
+    """
+    return _elu(*with_parameter("elu", x, alpha, "alpha"))  # type: ignore[no-any-return]
+
+
+@activation
+def _celu(x: Any, alpha: Any) -> Any:
+    return where(_positive(x), x, alpha * expm1(_below(x) / alpha))
+
+
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
+    """x above 0, and alpha (exp(x / alpha) - 1) up to 0: its derivative has no step.
+
+    Args:
+      x: real array of any shape; integers become float32.
+      alpha: a float, or an array that broadcasts with `x`.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> from weft import nn
+      >>> nn.celu(np.array([-100.0, 2.0]), 0.5)
+      Array([-0.5,  2. ], dtype=float32)
+    Source: arXiv:1704.07483; JAX documentation, `jax.nn.celu`.
+    """
+    return _celu(*with_parameter("celu", x, alpha, "alpha"))  # type: ignore[no-any-return]
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+@activation
+def _selu(x: Any) -> Any:
+    return _SELU_SCALE * where(_positive(x), x, _SELU_ALPHA * expm1(_below(x)))
+
+
+def selu(x: ArrayLike) -> Array:
+    """1.0507 `elu(x, 1.6733)`: the constants that keep mean 0 and variance 1 from layer to layer.
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.selu(np.array([-100.0, 2.0]))
+      Array([-1.7580993,  2.101402 ], dtype=float32)
+    Source: arXiv:1706.02515; JAX documentation, `jax.nn.selu`.
+    """
+    return _selu(real_number("selu", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _log1mexp(x: Any) -> Any:
+    # near 0 it is expm1 that keeps the digits, elsewhere log1p
+    small = comparison.lt(x, like(x, math.log(2)))
+    near = where(small, x, like(x, 1))
+    far = where(small, like(x, 1), x)
+    return where(small, log(-expm1(-near)), log1p(-exp(-far)))
+
+
+def log1mexp(x: ArrayLike) -> Array:
+    """log(1 - exp(-x)), without loss of digits for small or large x.
+
+    Args:
+      x: real array of any shape, at least 0; integers become float32.
+    Returns: array of the shape of `x`: -inf at 0, NaN below.
+    Example:
+      >>> from weft import nn
+      >>> nn.log1mexp(np.array([1e-20, 100.0]))
+      Array([-4.6051701e+01, -3.7835059e-44], dtype=float32)
+    Source: M. Mächler, Accurately computing log(1 - exp(-|a|)), 2012.
+    """
+    return _log1mexp(real_number("log1mexp", x))  # type: ignore[no-any-return]
+
+
+# --- of roots and quotients ---
+
+
+@activation
+def _soft_sign(x: Any) -> Any:
+    return x / (1 + arithmetic.abs_(x))
+
+
+def soft_sign(x: ArrayLike) -> Array:
+    """x / (1 + |x|).
+
+    Args:
+      x: real array of any shape; integers become float32.
+    Returns: array of the shape of `x`.
+    Example:
+      >>> from weft import nn
+      >>> nn.soft_sign(np.array([-1.0, 3.0]))
+      Array([-0.5 ,  0.75], dtype=float32)
+    Source: JAX documentation, `jax.nn.soft_sign`.
+    """
+    return _soft_sign(real_number("soft_sign", x))  # type: ignore[no-any-return]
+
+
+@activation
+def _squareplus(x: Any, b: Any) -> Any:
+    size = arithmetic.abs_(x)
+    # in units of it nothing overflows; left of 0 the other root, b / 4 over this one, cancels none
+    unit = selection.stop_gradient(_between(1, size, float(dtypes.finfo(x.dtype).max)))
+    root = unit * arithmetic.sqrt(arithmetic.square(x / unit) + b / unit / unit)
+    larger = size / 2 + root / 2
+    left = comparison.lt(x, like(x, 0))
+    return where(left, b / 4 / where(left, larger, like(x, 1)), larger)
+
+
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
+    """(x + sqrt(x² + b)) / 2.
+
+    Args:
+      x: real array of any shape; integers become float32.
+      b: a number at least 0, or an array that broadcasts with `x`: it makes the bend smooth.
+    Returns: array of the broadcast shape.
+    Example:
+      >>> from weft import nn
+      >>> nn.squareplus(np.array([0.0, 1.5]))
+      Array([1., 2.], dtype=float32)
+    Source: arXiv:2112.11687.
+    """
+    return _squareplus(*with_parameter("squareplus", x, b, "b"))  # type: ignore[no-any-return]
+
+
+# --- gated ---
+
+
+@activation
+def _glu(x: Any, *, axis: int) -> Any:
+    half = x.shape[axis] // 2
+    starts, limits = [0] * x.ndim, list(x.shape)
+    limits[axis] = half
+    first = slicing.slice_(x, start=tuple(starts), limit=tuple(limits), strides=(1,) * x.ndim)
+    starts[axis], limits[axis] = half, 2 * half
+    second = slicing.slice_(x, start=tuple(starts), limit=tuple(limits), strides=(1,) * x.ndim)
+    return first * logistic(second)
+
+
+def glu(x: ArrayLike, axis: int = -1) -> Array:
+    """The first half of an axis times the logistic function of the second half.
+
+    Args:
+      x: array with at least one axis; integers become float32.
+      axis: that which is halved; its length is even.
+    Returns: array of the shape of `x` but for the axis, which is half as long.
+    Raises: ValueError: the length is odd, or the axis is out of range.
+    Example:
+      >>> from weft import nn
+      >>> nn.glu(np.array([1.0, 2.0, 0.0, 100.0]))
+      Array([0.5, 2. ], dtype=float32)
+    Source: arXiv:1612.08083; JAX documentation, `jax.nn.glu`.
+    """
+    v = number("glu", x)
+    at = one_axis("glu", axis, v)
+    if v.shape[at] % 2:
+        raise noted(ValueError(f"glu: axis {at} of {v.aval} must have an even length"))
+    return _glu(v, axis=at)  # type: ignore[no-any-return]

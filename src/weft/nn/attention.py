@@ -1,0 +1,264 @@
+"""Attention: weighted means of values, by how queries fit keys."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from .. import dtypes
+from ..core.array import Array
+from ..core.source import located
+from ..errors import ShapeError
+from ..numpy.axes import whole_number
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, value
+from ..primitives import arithmetic, comparison, reduction, selection, structural
+from ..primitives.transcendental import exp, log
+from ..typing import ArrayLike
+from .attention_masks import Block, Masking, scores, times
+from .blockwise_attention import blockwise
+
+__all__ = ["dot_product_attention"]
+
+NAME = "dot_product_attention"
+LARGE = 1 << 20
+"""Pairs of a query and a key from which on their scores are never all in memory."""
+
+like, where = arithmetic.like, selection.where
+
+
+@overload
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = ...,
+    mask: ArrayLike | None = ...,
+    *,
+    scale: float | None = ...,
+    is_causal: bool = ...,
+    query_seq_lengths: ArrayLike | None = ...,
+    key_value_seq_lengths: ArrayLike | None = ...,
+    local_window_size: int | tuple[int, int] | None = ...,
+    implementation: Literal["xla"] | None = ...,
+    return_residual: Literal[False] = ...,
+) -> Array: ...
+@overload
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = ...,
+    mask: ArrayLike | None = ...,
+    *,
+    scale: float | None = ...,
+    is_causal: bool = ...,
+    query_seq_lengths: ArrayLike | None = ...,
+    key_value_seq_lengths: ArrayLike | None = ...,
+    local_window_size: int | tuple[int, int] | None = ...,
+    implementation: Literal["xla"] | None = ...,
+    return_residual: Literal[True],
+) -> tuple[Array, Array]: ...
+@located
+def dot_product_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    bias: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+    query_seq_lengths: ArrayLike | None = None,
+    key_value_seq_lengths: ArrayLike | None = None,
+    local_window_size: int | tuple[int, int] | None = None,
+    implementation: Literal["xla"] | None = None,
+    return_residual: bool = False,
+) -> Any:
+    """softmax(query keyᵀ scale + bias) value, for each head.
+
+    Sums are of float32 (float64 for float64) also where the operands are narrower. For 2²⁰ pairs of
+    a query and a key and more, the pairs are never all in memory: what is needed grows with the
+    lengths, in derivatives too.
+
+    Args:
+      query: floats [batch, queries, heads, features]; the batch axis may be missing, from all
+        operands.
+      key, value: [batch, keys, key heads, features], of the same dtype. `heads` is a multiple of
+        `key heads`: queries of as many heads, one after the other, share a key head.
+      bias: added to the scores; broadcasts to [batch, heads, queries, keys].
+      mask: booleans that broadcast alike: which keys count for a query.
+      scale: the factor of the products; 1 / sqrt(features) by default.
+      is_causal: no key after the query counts; both are numbered from 0.
+      query_seq_lengths, key_value_seq_lengths: integers [batch]: how many queries and keys count.
+      local_window_size: how many keys before and after a query count, besides the one at its own
+        place; one number for both, or a pair.
+      implementation: `None` or "xla", which are the same here.
+      return_residual: also return the logarithm of the sum of the exponentials of each query's
+        scores, [batch, queries, heads].
+    Returns: array of the shape and dtype of `query`. A query for which no key counts gets 0, and
+      -inf for a residual.
+    Raises: TypeError: shapes or dtypes don't fit, an integer operand. ValueError: a bad option.
+    Example:
+      >>> from weft import nn
+      >>> q, k = np.ones((1, 1, 2)), np.zeros((2, 1, 2))
+      >>> nn.dot_product_attention(q, k, np.array([[[1.0, 2.0]], [[3.0, 4.0]]]))
+      Array([[[2., 3.]]], dtype=float32)
+    Source: arXiv:1706.03762; JAX documentation, `jax.nn.dot_product_attention`.
+    """
+    q, k, v = (_operand(x, n) for x, n in ((query, "query"), (key, "key"), (value, "value")))
+    batched = q.ndim == 4
+    q, k, v = (x if batched else structural.reshape(x, shape=(1, *x.shape)) for x in (q, k, v))
+    _check_operands(q, k, v)
+    _check_implementation(implementation)
+    extras: dict[str, Any] = {}
+    if bias is not None:
+        extras["bias"] = _of_pairs(bias, "bias", q, k)
+    if mask is not None:
+        extras["mask"] = _of_pairs(mask, "mask", q, k)
+    for name, lengths in (("queries", query_seq_lengths), ("keys", key_value_seq_lengths)):
+        if lengths is not None:
+            argument = "query" if name == "queries" else "key_value"
+            extras[name] = _lengths(lengths, f"{argument}_seq_lengths", q.shape[0])
+    masking = Masking(
+        scale=_scale(scale, q.shape[3]),
+        causal=bool(is_causal),
+        window=_window(local_window_size),
+        extras=tuple(extras),
+        queries=q.shape[1],
+        keys=k.shape[1],
+    )
+    out, logs = _attention(q, k, v, *extras.values(), masking=masking)
+    if not batched:
+        out, logs = (structural.reshape(x, shape=x.shape[1:]) for x in (out, logs))
+    return (out, logs) if return_residual else out
+
+
+# --- arguments ---
+
+
+def _operand(x: Any, argument: str) -> Any:
+    x = value(NAME, x, argument)
+    if x.ndim not in (3, 4) or not dtypes.is_float(x.dtype):
+        raise ShapeError(
+            f"{NAME}: {argument} must be floats [batch, length, heads, features] or [length, "
+            f"heads, features]; got {x.aval}"
+        )
+    return x
+
+
+def _check_operands(q: Any, k: Any, v: Any) -> None:
+    for x, argument in ((k, "key"), (v, "value")):
+        wanted = (q.shape[0], k.shape[1], k.shape[2], q.shape[3])
+        if x.shape != wanted or x.dtype != q.dtype or x.ndim != q.ndim:
+            raise ShapeError(
+                f"{NAME}: {argument} must be {q.dtype}{list(wanted)}, for query {q.aval} and key "
+                f"{k.aval}; got {x.aval}"
+            )
+    if not k.shape[2] or q.shape[2] % k.shape[2]:
+        raise ShapeError(
+            f"{NAME}: the number of heads must be a multiple of that of key heads; got query "
+            f"{q.aval} and key {k.aval}"
+        )
+
+
+def _check_implementation(implementation: Any) -> None:
+    if implementation not in (None, "xla"):
+        raise ValueError(
+            f"{NAME}: implementation must be None or 'xla'; got {implementation!r}\n"
+            "  fix: leave it out: long sequences take little memory here on every device"
+        )
+
+
+def _of_pairs(x: Any, argument: str, q: Any, k: Any) -> Any:
+    """A bias or a mask as [batch, key heads, heads of a group, queries, keys]; ones broadcast."""
+    x = value(NAME, x, argument)
+    boolean = argument == "mask"
+    wanted = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    shape = (1,) * (4 - x.ndim) + x.shape
+    fits = len(shape) == 4 and all(n in (1, w) for n, w in zip(shape, wanted, strict=True))
+    if not fits or (not dtypes.is_bool(x.dtype) if boolean else not dtypes.is_float(x.dtype)):
+        raise ShapeError(
+            f"{NAME}: {argument} must be {'booleans' if boolean else 'floats'} that broadcast to "
+            f"[batch, heads, queries, keys], {list(wanted)}; got {x.aval}"
+        )
+    heads = (k.shape[2], q.shape[2] // k.shape[2]) if shape[1] > 1 else (1, 1)
+    return structural.reshape(x, shape=(shape[0], *heads, *shape[2:]))
+
+
+def _lengths(x: Any, argument: str, batch: int) -> Any:
+    x = value(NAME, x, argument)
+    if not dtypes.is_integer(x.dtype) or x.shape != (batch,):
+        raise ShapeError(f"{NAME}: {argument} must be integers [{batch}]; got {x.aval}")
+    return structural.reshape(cast(x, dtypes.int32), shape=(batch, 1, 1, 1, 1))
+
+
+def _scale(scale: Any, features: int) -> float:
+    if scale is None:
+        return 1 / math.sqrt(max(features, 1))
+    try:
+        return float(scale)
+    except (TypeError, ValueError):
+        raise TypeError(f"{NAME}: scale must be a number; got {scale!r}") from None
+
+
+def _window(window: Any) -> tuple[int, int] | None:
+    if window is None:
+        return None
+    pair = window if isinstance(window, Sequence) else (window, window)
+    if len(pair) != 2:
+        raise ValueError(f"{NAME}: local_window_size must be one or two ints; got {window!r}")
+    before, after = (whole_number(NAME, n, "local_window_size") for n in pair)
+    if before < 0 or after < 0:
+        raise ValueError(f"{NAME}: local_window_size must be at least 0; got {window!r}")
+    return before, after
+
+
+# --- computation ---
+
+
+@composite
+def _attention(q: Any, k: Any, v: Any, *extras: Any, masking: Masking) -> tuple[Any, Any]:
+    """The means [batch, queries, heads, features], and the logarithms of the sums."""
+    dtype, (batch, queries, heads, features) = q.aval.dtype, q.shape
+    group = heads // k.shape[2]
+    grouped = structural.reshape(q, shape=(batch, queries, k.shape[2], group, features))
+    operands = (
+        structural.transpose(grouped, permutation=(0, 2, 3, 1, 4)),
+        structural.transpose(k, permutation=(0, 2, 1, 3)),
+        structural.transpose(v, permutation=(0, 2, 1, 3)),
+        *extras,
+    )
+    if not masking.keys:
+        logs = structural.full(
+            q.aval.update(shape=operands[0].shape[:4], weak_type=False), -math.inf
+        )
+        out = structural.full(operands[0].aval.strong(), 0)
+    elif masking.queries * masking.keys < LARGE:
+        out, logs = _direct(operands, masking)
+    else:
+        out, logs = blockwise(masking, operands)
+    out = structural.transpose(cast(out, dtype), permutation=(0, 3, 1, 2, 4))
+    logs = structural.transpose(cast(logs, dtype), permutation=(0, 3, 1, 2))
+    return (
+        structural.reshape(out, shape=(batch, queries, heads, features)),
+        structural.reshape(logs, shape=(batch, queries, heads)),
+    )
+
+
+def _direct(operands: tuple[Any, ...], masking: Masking) -> tuple[Any, Any]:
+    """All scores at once."""
+    q, k, v, *extras = operands
+    block = Block(0, 0, masking.queries, masking.keys)
+    s = scores(q, k, dict(zip(masking.extras, extras, strict=True)), masking, block)
+    rows = (*s.shape[:4], 1)
+    top = structural.reshape(
+        reduction.reduce_max(selection.stop_gradient(s), axes=(4,)), shape=rows
+    )
+    top = where(comparison.eq(top, like(top, -math.inf)), like(top, 0), top)
+    terms = exp(s - top)
+    total = structural.reshape(structural.reduce_sum(terms, axes=(4,)), shape=rows)
+    none = comparison.eq(total, like(total, 0))
+    rest = where(none, like(total, 1), total)
+    out = times(cast(terms / rest, v.aval.dtype), v, (4, 2))
+    logs = where(none, like(total, -math.inf), top + log(rest))
+    return out, structural.reshape(logs, shape=rows[:4])

@@ -1,0 +1,132 @@
+"""The scores of attention: products of queries and keys, with bias and masks, for all of them or
+for a block. Knows nothing of how a softmax over them is computed.
+
+Queries are [batch, key heads, heads of a group, queries, features], keys and values
+[batch, key heads, keys, features], scores [batch, key heads, heads of a group, queries, keys].
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..lax.contraction import dot_general
+from ..numpy.promotion import cast
+from ..primitives import arithmetic, comparison, selection, structural
+from ..primitives.creation import iota
+
+
+class Masking(NamedTuple):
+    """The options of attention that don't depend on elements.
+
+    Attributes:
+      scale: the factor of products.
+      causal: no key after the query counts.
+      window: how many keys before and after the query count, or `None`.
+      extras: the names of the further operands, in their order.
+      queries, keys: the lengths, before padding.
+    """
+
+    scale: float
+    causal: bool
+    window: tuple[int, int] | None
+    extras: tuple[str, ...]
+    queries: int
+    keys: int
+
+
+class Block(NamedTuple):
+    """A rectangle of scores.
+
+    Attributes:
+      row, column: its first query and its first key: integers, or scalars of int32.
+      rows, columns: how many there are.
+    """
+
+    row: Any
+    column: Any
+    rows: int
+    columns: int
+
+
+def wide_dtype(dtype: Any) -> Any:
+    """The dtype in which scores are added up."""
+    return dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+
+
+def times(x: Any, y: Any, contracting: tuple[int, int]) -> Any:
+    """Products of matrices with two batch axes, summed in at least 32 bits."""
+    numbers = (((contracting[0],), (contracting[1],)), ((0, 1), (0, 1)))
+    return dot_general(x, y, numbers, preferred_element_type=wide_dtype(x.aval.dtype))
+
+
+def products(q: Any, k: Any, masking: Masking) -> Any:
+    """Scaled products of queries and keys."""
+    return times(q, k, (4, 3)) * masking.scale
+
+
+def scores(q: Any, k: Any, given: Mapping[str, Any], masking: Masking, block: Block) -> Any:
+    """The scores of a block: -inf where a key doesn't count for a query.
+
+    Args:
+      q, k: the block's queries and keys.
+      given: the further operands by name; of a bias and a mask the block's part.
+    """
+    out = products(q, k, masking)
+    if "bias" in given:
+        out = out + cast(given["bias"], out.aval.dtype)
+    counts = counted(given, masking, block)
+    if counts is None:
+        return out
+    return selection.where(counts, out, arithmetic.like(out, -math.inf))
+
+
+def counted(given: Mapping[str, Any], masking: Masking, block: Block) -> Any:
+    """Booleans that broadcast to the scores of a block; `None` if all count."""
+    rows, columns = places(block)
+    conditions = []
+    if "mask" in given:
+        conditions.append(given["mask"])
+    if "queries" in given:
+        conditions.append(comparison.lt(rows, given["queries"]))
+    if "keys" in given:
+        conditions.append(comparison.lt(columns, given["keys"]))
+    if masking.causal:
+        conditions.append(comparison.le(columns, rows))
+    if masking.window is not None:
+        before, after = masking.window
+        conditions.append(comparison.ge(columns, rows - before))
+        conditions.append(comparison.le(columns, rows + after))
+    if masking.keys % block.columns:  # of the last block a part is padding
+        conditions.append(comparison.lt(columns, arithmetic.like(columns, masking.keys)))
+    found = None
+    for condition in conditions:
+        found = condition if found is None else found & condition
+    return found
+
+
+def places(block: Block) -> tuple[Any, Any]:
+    """The numbers of a block's queries, as a column, and of its keys, as a row."""
+    int32 = np.dtype(np.int32)
+    rows = iota(dtype=int32, shape=(block.rows,), dimension=0) + block.row
+    columns = iota(dtype=int32, shape=(block.columns,), dimension=0) + block.column
+    return structural.reshape(rows, shape=(block.rows, 1)), columns
+
+
+def has_any(masking: Masking, block: Block) -> Any:
+    """False if no key of a block counts for a query of it, as far as that is a matter of places;
+    `None` where nothing is."""
+    conditions = []
+    last_row, last_column = block.row + (block.rows - 1), block.column + (block.columns - 1)
+    if masking.causal:
+        conditions.append(comparison.le(block.column, last_row))
+    if masking.window is not None:
+        before, after = masking.window
+        conditions.append(comparison.ge(last_column, block.row - before))
+        conditions.append(comparison.le(block.column, last_row + after))
+    found = None
+    for condition in conditions:
+        found = condition if found is None else found & condition
+    return found

@@ -1,0 +1,59 @@
+"""Operands of activations, and how eager calls of them are made cheap.
+
+Narrow floats are computed in float32 and rounded once. Knows nothing of particular functions.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..errors import ShapeError
+from ..numpy.plans import composite
+from ..numpy.promotion import cast, inexact, noted, promote_values, strong, value
+from ..numpy.reductions import wide_of
+
+
+def number(name: str, x: Any, argument: str = "x") -> Any:
+    """A value of an inexact dtype; integers and booleans become the default float."""
+    return inexact(name, value(name, x, argument))
+
+
+def real_number(name: str, x: Any, argument: str = "x") -> Any:
+    """A value of a float dtype; integers and booleans become the default float."""
+    return no_complex(name, number(name, x, argument), argument)
+
+
+def no_complex(name: str, x: Any, argument: str = "x") -> Any:
+    """Refuses complex numbers."""
+    if dtypes.is_complex(x.aval.dtype):
+        raise noted(
+            ShapeError(f"{name}: {argument} must be real; got {x.aval}\n  fix: np.real({argument})")
+        )
+    return x
+
+
+def with_parameter(name: str, x: Any, parameter: Any, argument: str) -> tuple[Any, Any]:
+    """An operand and a parameter of an activation, as floats of one dtype."""
+    x, given = value(name, x), parameter
+    if not isinstance(given, (int, float)):
+        given = no_complex(name, value(name, given, argument), argument)
+    first, second = promote_values(name, no_complex(name, x), given, to_inexact=True)
+    weak = first.aval.weak_type
+    return first, second if second.aval.weak_type == weak or weak else strong(second)
+
+
+def activation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a function of values of one float dtype (by position) and hashable options (by
+    keyword), which has the dtype of its first operand. Eager calls run it from a plan.
+    """
+
+    @functools.wraps(function)
+    def rounded(x: Any, *more: Any, **options: Any) -> Any:
+        dtype, wide = x.aval.dtype, wide_of(x.aval.dtype)
+        if wide == dtype:
+            return function(x, *more, **options)
+        xs = [cast(v, wide) if v.aval.dtype == dtype else v for v in (x, *more)]
+        return cast(function(*xs, **options), dtype, x.aval.weak_type)
+
+    return composite(rounded)

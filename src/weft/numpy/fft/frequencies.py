@@ -1,0 +1,131 @@
+"""The frequencies of the elements of transforms, and frequency 0 moved to the middle."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...core.value import Value
+from ...errors import ShapeError
+from ...typing import ArrayLike, DTypeLike
+from ..axes import axes_of, one_axis
+from ..creation import from_numpy, on_device, wanted_dtype
+from ..plans import planned
+from ..promotion import cast, value
+from ..repeating import roll
+from .lengths import checked_length
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+
+
+def _frequencies(name: str, ks: Any, n: int, d: Any, device: Any, dtype: Any) -> Array:
+    found = wanted_dtype(name, dtype)
+    if found is None:
+        found = dtypes.default_float()
+        if isinstance(d, Value) and dtypes.is_inexact(d.aval.dtype) and not d.aval.weak_type:
+            found = d.aval.dtype
+    if not dtypes.is_inexact(found):
+        raise ShapeError(f"{name}: dtype must be a floating-point one; got {found.name}")
+    if not isinstance(d, (int, float, np.floating, np.integer)):
+        spacing = value(name, d, "d")
+        if spacing.ndim:
+            raise ShapeError(f"{name}: d must be a number; got {spacing.aval}")
+        whole = cast(spacing, found) * n
+        return on_device(from_numpy(ks.astype(found)) / whole, device)  # type: ignore[no-any-return]
+    if d == 0:
+        raise ValueError(f"{name}: d, the time between samples, must not be 0")
+    return on_device(from_numpy((ks / (n * d)).astype(found)), device)  # type: ignore[no-any-return]
+
+
+@located
+def fftfreq(
+    n: int, d: ArrayLike = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+) -> Array:
+    """The frequencies of the elements of `fft`: from 0 up, then the negative ones, up to -1.
+
+    Args:
+      n: the length of the signal.
+      d: the time between samples; it may be traced.
+      device: where to put the result.
+      dtype: of the result; the default float, or that of an array `d`.
+    Returns: array [n].
+    Raises: ValueError: n is below 1, or d is 0.
+    Example:
+      >>> np.fft.fftfreq(4, d=0.5)
+      Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
+    Source: numpy.fft.fftfreq.
+    """
+    count = checked_length("fftfreq", "n", n)
+    ks = np.fft.ifftshift(np.arange(-(count // 2), (count + 1) // 2))
+    return _frequencies("fftfreq", ks, count, d, device, dtype)
+
+
+@located
+def rfftfreq(
+    n: int, d: ArrayLike = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+) -> Array:
+    """The frequencies of the elements of `rfft`: from 0 to that of half the samples.
+
+    Args:
+      n: the length of the signal.
+      d, device, dtype: as in `fftfreq`.
+    Returns: array [n // 2 + 1].
+    Raises: ValueError: n is below 1, or d is 0.
+    Example:
+      >>> np.fft.rfftfreq(4, d=0.5)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    Source: numpy.fft.rfftfreq.
+    """
+    count = checked_length("rfftfreq", "n", n)
+    ks = np.arange(count // 2 + 1)
+    return _frequencies("rfftfreq", ks, count, d, device, dtype)
+
+
+def _shifted(x: Any, axes: Any, back: bool) -> Any:
+    name = "ifftshift" if back else "fftshift"
+    chosen = range(x.ndim) if axes is None else axes_of(axes)
+    places = [one_axis(name, a, x, "axes") for a in chosen]
+    for axis in places:
+        n = x.shape[axis]
+        x = roll(x, -(n // 2) if back else n // 2, axis)
+    return x
+
+
+_planned_shift = planned("fftshift", _shifted, "x")
+
+
+@located
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """The array with zero frequency in the middle of the axes: the halves are swapped.
+
+    Args:
+      x: array; element 0 is frequency 0.
+      axes: an axis or several; all of them by default.
+    Returns: array of the same shape; element n // 2 is frequency 0.
+    Raises: AxisError: an axis is out of range.
+    Example:
+      >>> np.fft.fftshift(np.array([0, 1, 2, -2, -1]))
+      Array([-2, -1,  0,  1,  2], dtype=int32)
+    Source: numpy.fft.fftshift.
+    """
+    return _planned_shift(x, axes, False)
+
+
+@located
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
+    """The inverse of `fftshift`; for odd lengths they differ.
+
+    Args:
+      x: array; element n // 2 is frequency 0.
+      axes: an axis or several; all of them by default.
+    Returns: array of the same shape; element 0 is frequency 0.
+    Raises: AxisError: an axis is out of range.
+    Example:
+      >>> np.fft.ifftshift(np.array([-2, -1, 0, 1, 2]))
+      Array([ 0,  1,  2, -2, -1], dtype=int32)
+    Source: numpy.fft.ifftshift.
+    """
+    return _planned_shift(x, axes, True)

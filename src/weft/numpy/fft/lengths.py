@@ -1,0 +1,187 @@
+"""Axes, lengths and norms of Fourier transforms as users give them; signals cut and padded to them.
+
+Knows shapes; transforms nothing.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...core.array import literal
+from ...core.value import Value
+from ...errors import ShapeError
+from ...lax.fourier import FftType, transformable, transformed
+from ...primitives import arithmetic, slicing
+from ...primitives.structural import transpose
+from ..axes import no_bool, one_axis
+
+NORMS = ("backward", "ortho", "forward")
+
+
+def scale_of(name: str, norm: Any, count: int, inverse: bool) -> float:
+    """The factor of a norm, for a transform of so many elements that is 1 / count of the inverse
+    already."""
+    if norm is None or norm == "backward":
+        return 1.0
+    if norm == "ortho":
+        return math.sqrt(count) if inverse else 1 / math.sqrt(count)
+    if norm == "forward":
+        return float(count) if inverse else 1 / count
+    raise ValueError(f"{name}: norm must be one of {', '.join(map(repr, NORMS))}; got {norm!r}")
+
+
+def checked_length(name: str, argument: str, n: Any) -> int:
+    """The length of a transform.
+
+    Raises: ValueError: below 1. TypeError: not an int.
+    """
+    length = no_bool(name, n, argument)
+    if length < 1:
+        raise ValueError(f"{name}: {argument} must be 1 or more; got {length}")
+    return length
+
+
+def fitted(x: Any, axis: int, n: int) -> Any:
+    """A value with an axis cut to a length, or padded with zeros at its end."""
+    have = x.shape[axis]
+    if have == n:
+        return x
+    if have < n:
+        padding = tuple([(0, n - have if i == axis else 0, 0) for i in range(x.ndim)])
+        return slicing.pad(x, literal(0, x.aval.dtype), padding=padding)
+    limit = tuple([n if i == axis else m for i, m in enumerate(x.shape)])
+    return slicing.slice_(x, start=(0,) * x.ndim, limit=limit, strides=(1,) * x.ndim)
+
+
+def listed(name: str, argument: str, items: Any) -> tuple[Any, ...]:
+    """A sequence of axes or lengths as a tuple.
+
+    Raises: TypeError: not a sequence.
+    """
+    if not isinstance(items, Iterable) or isinstance(items, str) or getattr(items, "ndim", 1) != 1:
+        raise TypeError(f"{name}: {argument} must be a sequence of ints, or None; got {items!r}")
+    return tuple(items)
+
+
+def checked_axes(
+    name: str, x: Value, axes: Sequence[Any] | None, s: Sequence[Any] | None
+) -> tuple[int, ...]:
+    """The axes to transform, from the front: all of them, or as many of the last as lengths are
+    given, if none are named.
+
+    Raises: ShapeError: more lengths than axes. AxisError: an axis out of range.
+    """
+    if axes is None:
+        if s is not None and len(s) > x.ndim:
+            raise ShapeError(f"{name}: s {s} has more lengths than {x.aval} has axes")
+        count = x.ndim if s is None else len(s)
+        return tuple(range(x.ndim - count, x.ndim))
+    if s is not None and len(s) != len(axes):
+        raise ShapeError(f"{name}: s and axes must be equally many; got s {s} and axes {axes}")
+    return tuple([one_axis(name, a, x, "axes") for a in axes])
+
+
+def signal_lengths(
+    name: str, x: Value, axes: Sequence[int], s: Sequence[Any] | None, half: bool, argument: str
+) -> tuple[int, ...]:
+    """The lengths of the signal along each axis.
+
+    Args:
+      s: as given; -1 is that of the array, but where `argument` is "n".
+      half: `x` has half of a spectrum along the last axis.
+    """
+    found = []
+    for i, axis in enumerate(axes):
+        n = None if s is None else s[i]
+        if n is None or (argument == "s" and n.__class__ is int and n == -1):
+            n = x.shape[axis]
+            if half and i == len(axes) - 1:
+                n = 2 * (n - 1)
+            if n < 1:
+                raise ShapeError(
+                    f"{name}: axis {axis} of {x.aval} is too short to be transformed\n"
+                    f"  fix: give {argument}, the length of the signal"
+                )
+            found.append(n)
+        else:
+            found.append(checked_length(name, argument, n))
+    return tuple(found)
+
+
+def transform(
+    name: str,
+    kind: FftType,
+    x: Any,
+    axes: Sequence[Any] | None,
+    s: Sequence[Any] | None,
+    norm: Any,
+    argument: str = "s",
+) -> Any:
+    """A transform of some axes of a value."""
+    places = checked_axes(name, x, axes, s)
+    half = kind is FftType.IRFFT
+    x = transformable(name, x, kind)
+    lengths = signal_lengths(name, x, places, s, half, argument)
+    scale = scale_of(name, norm, math.prod(lengths), half or kind is FftType.IFFT)
+    if not places:
+        if half or kind is FftType.RFFT:
+            raise ShapeError(f"{name}: expected at least one axis; got {x.aval} and axes {axes}")
+        return x
+    if len(set(places)) < len(places):
+        x = _in_turn(kind, x, places, lengths)
+    else:
+        x = _together(kind, x, places, lengths)
+    if scale == 1.0:
+        return x
+    return arithmetic.mul(x, literal(scale, x.aval.dtype))
+
+
+def _together(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """A transform of different axes, which are made the last ones."""
+    for axis, n in zip(axes, lengths, strict=True):
+        half = kind is FftType.IRFFT and axis == axes[-1]
+        x = fitted(x, axis, n // 2 + 1 if half else n)
+    last = tuple(range(x.ndim - len(axes), x.ndim))
+    if axes == last:
+        return transformed(x, kind, lengths)
+    order = (*[i for i in range(x.ndim) if i not in axes], *axes)
+    x = transformed(transpose(x, permutation=order), kind, lengths)
+    return transpose(x, permutation=tuple([order.index(i) for i in range(x.ndim)]))
+
+
+def _in_turn(kind: FftType, x: Any, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Any:
+    """A transform of axes that are named more than once: one after the other, the last one first,
+    but for the inverse of the real transform."""
+    inverse = kind in (FftType.IFFT, FftType.IRFFT)
+    plain = FftType.IFFT if inverse else FftType.FFT
+    pairs = list(zip(axes, lengths, strict=True))
+    kinds = [plain] * (len(pairs) - 1) + [kind]
+    turns = list(zip(pairs, kinds, strict=True))
+    for (axis, n), one in turns if kind is FftType.IRFFT else turns[::-1]:
+        x = _together(one, x, (axis,), (n,))
+    return x
+
+
+def along(name: str, kind: FftType, x: Any, first: Any, norm: Any) -> Any:
+    """A transform along one axis: `first` is the axis, or the axis and the length."""
+    axis, n = first if first.__class__ is tuple else (first, None)
+    return transform(name, kind, x, (axis,), None if n is None else (n,), norm, "n")
+
+
+def packed(name: str, s: Any, axes: Any) -> tuple[tuple[Any, ...] | None, int]:
+    """Lengths and axes as one tuple of ints, by which plans are found, and how many of it are axes;
+    -1 if there are no axes, -2 if there is nothing."""
+    if s is None and axes is None:
+        return None, -2
+    if axes is None:
+        return listed(name, "s", s), -1
+    places = listed(name, "axes", axes)
+    return (places if s is None else places + listed(name, "s", s)), len(places)
+
+
+def over(name: str, kind: FftType, x: Any, first: Any, form: int, norm: Any) -> Any:
+    """A transform of several axes, of what `packed` returns."""
+    if form < 0:
+        return transform(name, kind, x, None, first, norm)
+    axes, s = first[:form], first[form:]
+    return transform(name, kind, x, axes, s if s or len(first) > form else None, norm)

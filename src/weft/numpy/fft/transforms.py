@@ -1,0 +1,220 @@
+"""Complex Fourier transforms of arrays.
+
+Knows NumPy's arguments; the work is done in `lengths`.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.array import Array
+from ...core.source import located
+from ...lax.fourier import FftType
+from ...typing import ArrayLike
+from ..plans import planned
+from ..promotion import no_out
+from .lengths import along, over, packed
+
+__all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn"]
+
+
+def _one_axis(name: str, kind: FftType) -> Any:
+    """The transform along one axis, planned: of an array, (axis, n) or an axis, and a norm."""
+    return planned(name, functools.partial(along, name, kind))
+
+
+def _axes(name: str, kind: FftType) -> Any:
+    """The transform of several axes, planned: of an array, what `packed` returns, and a norm."""
+    return planned(name, functools.partial(over, name, kind))
+
+
+_fft = _one_axis("fft", FftType.FFT)
+_ifft = _one_axis("ifft", FftType.IFFT)
+_fftn = _axes("fftn", FftType.FFT)
+_ifftn = _axes("ifftn", FftType.IFFT)
+_fft2 = _axes("fft2", FftType.FFT)
+_ifft2 = _axes("ifft2", FftType.IFFT)
+
+
+@located
+def fft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The discrete Fourier transform along an axis.
+
+    Args:
+      a: array of one axis or more; real numbers become complex.
+      n: the length of the signal, which is cut or padded with zeros at its end; that of the axis by
+        default.
+      axis: the axis.
+      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axis has length n.
+    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or norm unknown.
+    Example:
+      >>> np.fft.fft(np.array([1.0, 2.0, 3.0, 4.0]))
+      Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
+    Source: numpy.fft.fft.
+    """
+    no_out("fft", out)
+    return _fft(a, axis if n is None else (axis, n), norm)
+
+
+@located
+def ifft(
+    a: ArrayLike,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The inverse discrete Fourier transform along an axis.
+
+    Args:
+      a: array of one axis or more; real numbers become complex.
+      n: the length of the signal, which is cut or padded with zeros at its end; that of the axis by
+        default.
+      axis: the axis.
+      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axis has length n.
+    Raises: AxisError: the axis is out of range. ValueError: n is below 1, or norm unknown.
+    Example:
+      >>> np.fft.ifft(np.array([10, -2 + 2j, -2, -2 - 2j]))
+      Array([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j], dtype=complex64)
+    Source: numpy.fft.ifft.
+    """
+    no_out("ifft", out)
+    return _ifft(a, axis if n is None else (axis, n), norm)
+
+
+@located
+def fftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The discrete Fourier transform of several axes.
+
+    Args:
+      a: array; real numbers become complex.
+      s: the lengths of the signal along the axes, as n of `fft`; -1 is that of the axis.
+      axes: the axes; all of them by default, or as many of the last as `s` has lengths. One that
+        comes twice is transformed twice.
+      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axes have the lengths s.
+    Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
+      a length below 1, an unknown norm.
+    Example:
+      >>> np.fft.fftn(np.eye(2))
+      Array([[2.+0.j, 0.+0.j],
+             [0.+0.j, 2.+0.j]], dtype=complex64)
+    Source: numpy.fft.fftn.
+    """
+    no_out("fftn", out)
+    first, form = packed("fftn", s, axes)
+    return _fftn(a, first, form, norm)
+
+
+@located
+def ifftn(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The inverse discrete Fourier transform of several axes.
+
+    Args:
+      a: array; real numbers become complex.
+      s: the lengths of the signal along the axes, as n of `ifft`; -1 is that of the axis.
+      axes: the axes; all of them by default, or as many of the last as `s` has lengths. One that
+        comes twice is transformed twice.
+      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axes have the lengths s.
+    Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
+      a length below 1, an unknown norm.
+    Example:
+      >>> np.fft.ifftn(np.eye(2) * 2)
+      Array([[1.+0.j, 0.+0.j],
+             [0.+0.j, 1.+0.j]], dtype=complex64)
+    Source: numpy.fft.ifftn.
+    """
+    no_out("ifftn", out)
+    first, form = packed("ifftn", s, axes)
+    return _ifftn(a, first, form, norm)
+
+
+@located
+def fft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The discrete Fourier transform of two axes, the last ones by default.
+
+    Args:
+      a: array; real numbers become complex.
+      s: the lengths of the signal along the axes, as n of `fft`; -1 is that of the axis.
+      axes: the axes.
+      norm: 'backward' divides the inverse by the number of elements, 'forward' this transform,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axes have the lengths s.
+    Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
+      a length below 1, an unknown norm.
+    Example:
+      >>> np.fft.fft2(np.ones((2, 2)))
+      Array([[4.+0.j, 0.+0.j],
+             [0.+0.j, 0.+0.j]], dtype=complex64)
+    Source: numpy.fft.fft2.
+    """
+    no_out("fft2", out)
+    first, form = packed("fft2", s, axes)
+    return _fft2(a, first, form, norm)
+
+
+@located
+def ifft2(
+    a: ArrayLike,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: None = None,
+) -> Array:
+    """The inverse discrete Fourier transform of two axes, the last ones by default.
+
+    Args:
+      a: array; real numbers become complex.
+      s: the lengths of the signal along the axes, as n of `ifft`; -1 is that of the axis.
+      axes: the axes.
+      norm: 'backward' divides this transform by the number of elements, 'forward' the other one,
+        'ortho' each by the root of it.
+      out: not supported.
+    Returns: complex array; the axes have the lengths s.
+    Raises: AxisError: an axis is out of range. ShapeError: s and axes differ in number. ValueError:
+      a length below 1, an unknown norm.
+    Example:
+      >>> np.fft.ifft2(np.ones((2, 2)))
+      Array([[1.+0.j, 0.+0.j],
+             [0.+0.j, 0.+0.j]], dtype=complex64)
+    Source: numpy.fft.ifft2.
+    """
+    no_out("ifft2", out)
+    first, form = packed("ifft2", s, axes)
+    return _ifft2(a, first, form, norm)

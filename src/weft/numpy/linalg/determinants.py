@@ -1,0 +1,148 @@
+"""Determinants with derivatives that hold at singular matrices.
+
+The derivative of a determinant is made of cofactors: det(a) a⁻¹, if a is far from singular.
+Elsewhere they come from singular vectors: with a = U s Vᴴ and b = Uᴴ a V, which is diagonal, det(a)
+is a constant of size one times det(b); and near diagonal matrices det(b) and the cofactors are
+polynomials of which few terms are left. Vectors are constants in that, so any choice of them does.
+"""
+
+from typing import Any
+
+from ... import dtypes
+from ...core.array import literal
+from ...lax import linalg as lax_linalg
+from ...lax.control_flow import cond
+from ...primitives import arithmetic, complex_numbers, selection, structural
+from ...primitives.comparison import eq, ge, lt, ne
+from ...primitives.creation import iota
+from ...primitives.linalg.factored import factored_solve
+from ...primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_prod
+from ...primitives.slicing import concatenate
+from ...primitives.transcendental import log
+from ...transforms.custom_derivatives import custom_jvp
+from ..products import matmul
+from ..promotion import cast
+from ..running import cumprod
+from .operands import adjoint, identities, turned
+
+
+def determinant(a: Any) -> Any:
+    """The determinants of values in a dtype that is computed in."""
+    factors, pivots, order = lax_linalg.lu(selection.stop_gradient(a))
+    return _determinant_by(a, factors, pivots, order)
+
+
+def sign_and_logarithm(a: Any) -> Any:
+    """The determinants as (sign, log |det|)."""
+    factors, pivots, order = lax_linalg.lu(selection.stop_gradient(a))
+    return _logarithm_by(a, factors, pivots, order)
+
+
+def _parity(factors: Any, pivots: Any) -> Any:
+    """1 or -1: the determinants of the permutations."""
+    n = pivots.shape[-1]
+    places = iota(dtype=pivots.dtype, shape=pivots.shape, dimension=pivots.ndim - 1)
+    moved = structural.reduce_sum(cast(ne(pivots, places), dtypes.int32), axes=(pivots.ndim - 1,))
+    even = eq(moved & 1, literal(0, dtypes.int32)) if n else eq(moved, moved)
+    return selection.select_n(even, literal(-1, factors.dtype), literal(1, factors.dtype))
+
+
+def _on_diagonal(x: Any) -> Any:
+    """The diagonals of square matrices."""
+    n = x.shape[-1]
+    front = x.shape[:-2]
+    flat = structural.reshape(x, shape=(*front, n * n))
+    return flat[..., :: n + 1] if n else structural.reshape(flat, shape=(*front, 0))
+
+
+# --- det ---
+
+
+@custom_jvp
+def _determinant_by(a: Any, factors: Any, pivots: Any, order: Any) -> Any:
+    line = _on_diagonal(factors)
+    return reduce_prod(line, axes=(line.ndim - 1,)) * _parity(factors, pivots)
+
+
+@_determinant_by.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    out = _determinant_by(*primals)
+    changes = _cofactors(out, *primals) * tangents[0]
+    return out, structural.reduce_sum(changes, axes=(changes.ndim - 2, changes.ndim - 1))
+
+
+def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any:
+    """The derivatives of determinants by each element."""
+    n = a.shape[-1]
+    if n <= 1:
+        return structural.full(a.aval.strong(), 1)
+    size = arithmetic.abs_(_on_diagonal(factors))
+    last = (size.ndim - 1,)
+    least = reduce_min(size, axes=last)
+    bound = reduce_max(size, axes=last) * float(dtypes.finfo(a.dtype).eps) ** 0.5
+    regular = reduce_and(ge(least, bound) & ne(least, least * 0), axes=tuple(range(least.ndim)))
+
+    def by_inverse(value: Any, a: Any, factors: Any, order: Any) -> Any:
+        inverse = factored_solve(factors, order, a, identities(a.aval, n), transposed=True)
+        return inverse * structural.reshape(value, shape=(*value.shape, 1, 1))
+
+    def by_singular_vectors(value: Any, a: Any, factors: Any, order: Any) -> Any:
+        return _cofactors_by_vectors(a)
+
+    return cond(regular, by_inverse, by_singular_vectors, value, a, factors, order)
+
+
+def _cofactors_by_vectors(a: Any) -> Any:
+    n = a.shape[-1]
+    u, _, vh = lax_linalg.svd(selection.stop_gradient(a))
+    uh, v = adjoint(u), adjoint(vh)
+    phase = determinant(matmul(u, vh))
+    b = matmul(matmul(uh, a), v)
+    line = _on_diagonal(b)
+    last = line.ndim - 1
+    ones = structural.full(line.aval.update(shape=(*line.shape[:-1], 1)), 1)
+    before = concatenate(ones, cumprod(line, -1)[..., :-1], dimension=last)
+    after = cumprod(line[..., ::-1], -1)[..., ::-1]
+    after = concatenate(after[..., 1:], ones, dimension=last)
+    # between[i, j]: the product of line[i + 1] … line[j - 1], for i < j
+    rows = iota(dtype=dtypes.int32, shape=(n, n), dimension=0)
+    columns = iota(dtype=dtypes.int32, shape=(n, n), dimension=1)
+    above = lt(rows, columns)
+    wide = structural.broadcast_in_dim(line, shape=b.shape, dims=(*range(last), last + 1))
+    running = cumprod(selection.select_n(above, literal(1, a.dtype), wide), -1)
+    ones = structural.full(b.aval.update(shape=(*b.shape[:-1], 1)), 1)
+    between = concatenate(ones, running[..., :-1], dimension=last + 1)
+    pairs = before[..., :, None] * between * after[..., None, :]
+    pairs = selection.select_n(above, literal(0, a.dtype), pairs)
+    pairs = pairs + turned(pairs)
+    alone = (before * after)[..., None, :]
+    adjugate = selection.select_n(eq(rows, columns), -b * pairs, alone * _ones(b))
+    return turned(matmul(matmul(v, adjugate), uh)) * phase[..., None, None]
+
+
+def _ones(x: Any) -> Any:
+    return structural.full(x.aval.strong(), 1)
+
+
+# --- slogdet ---
+
+
+@custom_jvp
+def _logarithm_by(a: Any, factors: Any, pivots: Any, order: Any) -> Any:
+    line = _on_diagonal(factors)
+    last = (line.ndim - 1,)
+    signs = reduce_prod(arithmetic.sign(line), axes=last) * _parity(factors, pivots)
+    return signs, structural.reduce_sum(log(arithmetic.abs_(line)), axes=last)
+
+
+@_logarithm_by.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    a, factors, _, order = primals
+    sign, logarithm = _logarithm_by(*primals)
+    one = identities(a.aval, a.shape[-1])
+    inverse = factored_solve(factors, order, a, one, transposed=True)
+    change = structural.reduce_sum(inverse * tangents[0], axes=(a.ndim - 2, a.ndim - 1))
+    if not dtypes.is_complex(a.dtype):
+        return (sign, logarithm), (sign * 0, change)
+    turn = complex_numbers.complex_(change.imag * 0, change.imag)
+    return (sign, logarithm), (sign * turn, change.real)

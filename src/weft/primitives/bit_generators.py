@@ -1,0 +1,298 @@
+"""Random bits by StableHLO's `rng_bit_generator`: Philox, and Threefry in XLA's order.
+
+A generator takes a state of two numbers of 64 bits, a key and a counter, and returns random bits
+and the state to go on with. The bits are those of XLA's CPU and GPU, on every device and tier; the
+operations are written out here, elementwise, so that there may be a state for each of a batch.
+
+- philox: Philox-4x32 with 10 rounds (Salmon et al. 2011, “Parallel random numbers: as easy as 1, 2,
+  3”) makes four words for each of the counters c, c + 1, …; a counter's upper 64 bits are the key.
+- three_fry: each counter makes two words, which are two neighbours along the first axis of even
+  length (or the longest one), or the two halves of 64 bits.
+
+Elements of fewer than 32 bits are the low bits of a word.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .. import dtypes
+from ..core.aval import Aval, aval
+from ..core.primitive import Primitive
+from ..errors import ShapeError
+from ..stablehlo import Block, Operand
+from .keys import long
+from .random_bits import lower_threefry, threefry
+from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
+
+_WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
+_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the keys
+_STEPS = (0x9E3779B9, 0xBB67AE85)
+_THIRTY_TWO = np.uint64(32)
+_HOST_WORDS = 1 << 17
+
+W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
+
+
+def _rounds(
+    counter: Sequence[W],
+    key: Sequence[W],
+    multiply: Callable[[W, int], tuple[W, W]],
+    xor: Callable[[W, W], W],
+    add: Callable[[W, int], W],
+) -> list[W]:
+    """Philox-4x32, over any operations on words. `multiply` gives the upper and the lower word."""
+    x0, x1, x2, x3 = counter
+    k0, k1 = key
+    for i in range(10):
+        if i:
+            k0, k1 = add(k0, _STEPS[0]), add(k1, _STEPS[1])
+        high0, low0 = multiply(x0, _MULTIPLIERS[0])
+        high1, low1 = multiply(x2, _MULTIPLIERS[1])
+        x0, x1, x2, x3 = xor(xor(high1, x1), k0), low1, xor(xor(high0, x3), k1), low0
+    return [x0, x1, x2, x3]
+
+
+# --- the arrangement of words ---
+
+
+def _counters_of(shape: Integers, width: int, algorithm: str) -> int:
+    """How many counters the bits of an array take."""
+    if algorithm == "philox":
+        return -(-math.prod(shape) * (2 if width == 64 else 1) // 4)
+    return math.prod(shape if width == 64 else _pairs(shape)[1])
+
+
+def _pairs(shape: Integers) -> tuple[int, tuple[int, ...]]:
+    """The axis along which words of one counter are neighbours, and the shape of the counters."""
+    if not shape:
+        return 0, (1,)
+    even = [i for i, n in enumerate(shape) if n % 2 == 0]
+    axis = even[0] if even else int(np.argmax(shape))
+    return axis, (*shape[:axis], -(-shape[axis] // 2), *shape[axis + 1 :])
+
+
+# --- on the host ---
+
+
+def philox_counters(key: Host, counter: Host, n: int) -> list[Host]:
+    """The four words of each of n counters in a row, for each state: uint32[…,n].
+
+    Args:
+      key, counter: uint64 arrays of one shape.
+    """
+    low = counter[..., None] + np.arange(n, dtype=_LONG)
+    high = key[..., None] + (low < counter[..., None])
+    return [*_halves(low), *_halves(high)]
+
+
+def _halves(x: Host) -> list[Host]:
+    return [x.astype(_WORD), (x >> _THIRTY_TWO).astype(_WORD)]
+
+
+def _philox(counter: Sequence[Host], key: Sequence[Host]) -> list[Host]:
+    def multiply(x: Host, factor: int) -> tuple[Host, Host]:
+        product = x.astype(_LONG) * np.uint64(factor)
+        return (product >> _THIRTY_TWO).astype(_WORD), product.astype(_WORD)
+
+    return _rounds(counter, key, multiply, np.bitwise_xor, lambda x, n: x + np.uint32(n))
+
+
+def _host_state(state: Host) -> tuple[Host, Host]:
+    if state.dtype == _LONG:
+        return state[..., 0], state[..., 1]
+    words = state.astype(_LONG)
+    return tuple([words[..., i] | words[..., i + 1] << _THIRTY_TWO for i in (0, 2)])  # type: ignore
+
+
+def _host_bits(key: Host, counter: Host, shape: Integers, width: int, algorithm: str) -> Host:
+    """The words of the bits, uint32 or uint64, of the states' shape and the bits'."""
+    batch, n = key.shape, math.prod(shape)
+    own = [x[..., None] for x in _halves(key)]
+    m = _counters_of(shape, width, algorithm)
+    if algorithm == "philox":
+        words = np.stack(_philox(philox_counters(key, counter, m), own), -1)
+        if width == 64:
+            words = words.astype(_LONG)
+            words = words[..., 0::2] | words[..., 1::2] << _THIRTY_TWO
+        flat = words.reshape((*batch, words.size // max(key.size, 1)))
+        return flat[..., :n].reshape((*batch, *shape))
+    ends = _halves(counter[..., None] + np.arange(m, dtype=_LONG))
+    low, high = threefry(*own, *ends)
+    if width == 64:
+        return (low.astype(_LONG) | high.astype(_LONG) << _THIRTY_TWO).reshape((*batch, *shape))
+    axis, half = _pairs(shape)
+    if not shape:
+        return low.reshape(batch)
+    both = [x.reshape((*batch, *half)) for x in (low, high)]
+    at = len(batch) + axis
+    whole = np.stack(both, at + 1).reshape(*batch, *half[:axis], 2 * half[axis], *half[axis + 1 :])
+    return whole[(slice(None),) * at + (slice(shape[axis]),)]
+
+
+# --- in a program ---
+
+
+def _lower_state(block: Block, state: Operand) -> tuple[Operand, Operand]:
+    """The key and the counter of each state, as numbers of 64 bits."""
+    batch = state.aval.shape[:-1]
+
+    def part(i: int) -> Operand:
+        piece = block.slice(state, [*[0] * len(batch), i], [*batch, i + 1])
+        return block.convert(block.reshape(piece, batch), _LONG)
+
+    if state.aval.dtype == _LONG:
+        return part(0), part(1)
+    return long(block, part(0), part(1)), long(block, part(2), part(3))
+
+
+def _lower_halves(block: Block, x: Operand) -> list[Operand]:
+    high = block.elementwise("shift_right_logical", (x, block.full(32, x.aval)), x.aval)
+    return [block.convert(y, _WORD) for y in (x, high)]
+
+
+def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
+    """Philox's function for six words: four of counters, two of keys."""
+    words = operands[0].aval
+    longs = words.update(dtype=_LONG)
+
+    def multiply(x: Operand, factor: int) -> tuple[Operand, Operand]:
+        pair = (block.convert(x, _LONG), block.full(factor, longs))
+        low, high = _lower_halves(block, block.elementwise("multiply", pair, longs))
+        return high, low
+
+    def xor(x: Operand, y: Operand) -> Operand:
+        return block.elementwise("xor", (x, y), words)
+
+    def add(x: Operand, n: int) -> Operand:
+        return block.elementwise("add", (x, block.full(n, words)), words)
+
+    return _rounds(operands[:4], operands[4:], multiply, xor, add)
+
+
+def _call_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
+    module, words = block.module, operands[0].aval
+    name = module.made.get(("philox4x32", words))
+    if name is None:
+        name = module.made["philox4x32", words] = module.fresh_name("philox4x32")
+        module.add_function(name, [words] * 6, _lower_philox)
+    return block.call(name, operands, (words,) * 4)
+
+
+def _lower_counters(
+    block: Block, key: Operand, counter: Operand, m: int
+) -> tuple[list[Operand], list[Operand]]:
+    """The words of the key, and of m counters in a row with the key above, for each state."""
+    batch = key.aval.shape
+    many = aval((*batch, m), _LONG)
+    key, counter = [block.broadcast(x, range(len(batch)), many.shape) for x in (key, counter)]
+    low = block.elementwise("add", (counter, block.iota(many, len(batch))), many)
+    wrapped = block.compare("LT", low, counter, aval(many.shape, dtypes.bool_))
+    high = block.elementwise("add", (key, block.convert(wrapped, _LONG)), many)
+    return _lower_halves(block, key), [*_lower_halves(block, low), *_lower_halves(block, high)]
+
+
+def _lower_bits(
+    block: Block, key: Operand, counter: Operand, out: Aval, shape: Integers, algorithm: str
+) -> Operand:
+    batch, n, width = key.aval.shape, math.prod(shape), dtypes.bit_width(out.dtype)
+    m = _counters_of(shape, width, algorithm)
+    own, counters = _lower_counters(block, key, counter, m)
+    if algorithm == "philox":
+        parts = _call_philox(block, [*counters, *own])
+        if width == 64:
+            parts = [_lower_long(block, parts[i], parts[i + 1]) for i in (0, 2)]
+        flat = _interleaved(block, parts, len(batch))
+        bits = block.slice(flat, [0] * flat.aval.ndim, [*batch, n])
+    else:
+        parts = lower_threefry(block, *own, *counters[:2])
+        if width == 64:
+            bits = _lower_long(block, *parts)
+        elif not shape:
+            bits = parts[0]
+        else:
+            axis, half = _pairs(shape)
+            bits = _interleaved(
+                block, [block.reshape(x, (*batch, *half)) for x in parts], len(batch) + axis
+            )
+            bits = block.slice(bits, [0] * bits.aval.ndim, out.shape)
+    return block.convert(block.reshape(bits, out.shape), out.dtype)
+
+
+def _lower_long(block: Block, low: Operand, high: Operand) -> Operand:
+    return long(block, block.convert(low, _LONG), block.convert(high, _LONG))
+
+
+def _interleaved(block: Block, parts: Sequence[Operand], axis: int) -> Operand:
+    """Arrays whose elements take turns along an axis."""
+    known = parts[0].aval
+    front, n, back = known.shape[:axis], known.shape[axis], known.shape[axis + 1 :]
+    ends = [block.reshape(x, (*front, n, 1, *back)) for x in parts]
+    out = known.update(shape=(*front, n, len(parts), *back))
+    whole = block.op("concatenate", *ends, out=out, attributes=f"dimension = {axis + 1} : i64")
+    return block.reshape(whole, (*front, n * len(parts), *back))
+
+
+# --- rng_bit_generator ---
+
+rng_bit_generator = Primitive(
+    "rng_bit_generator",
+    "The state to go on with, and an array of random unsigned integers, for each state.",
+    multiple=True,
+    host_limit=_HOST_WORDS,
+)
+
+
+@rng_bit_generator.type
+def _(state: Aval, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Avals:
+    if not state.ndim or (state.dtype, state.shape[-1]) not in ((_WORD, 4), (_LONG, 2)):
+        raise ShapeError(
+            f"rng_bit_generator: the key must be uint32[4] or uint64[2]; got {state}\n"
+            "  fix: random.PRNGKey(0, impl='rbg')"
+        )
+    if dtype not in dtypes.UNSIGNED or dtypes.bit_width(dtype) < 8:
+        raise ShapeError(
+            f"rng_bit_generator: dtype must be uint8, uint16, uint32 or uint64; got {dtype}"
+        )
+    return state.strong(), aval((*state.shape[:-1], *shape), dtype)
+
+
+@rng_bit_generator.evaluate
+def _(state: Host, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Sequence[Host]:
+    state = np.asarray(state)
+    key, counter = _host_state(state)
+    width = dtypes.bit_width(dtype)
+    bits = _host_bits(key, counter, shape, width, algorithm)
+    after = counter + np.uint64(_counters_of(shape, width, algorithm))
+    ends = (key, after) if state.dtype == _LONG else (*_halves(key), *_halves(after))
+    return np.stack(ends, -1), np.asarray(bits).astype(dtype)
+
+
+@rng_bit_generator.lower
+def _(
+    block: Block, state: Operand, out: Avals, shape: Integers, dtype: Any, algorithm: str
+) -> Sequence[Operand]:
+    key, counter = _lower_state(block, state)
+    m = _counters_of(shape, dtypes.bit_width(dtype), algorithm)
+    after = block.elementwise("add", (counter, block.full(m, counter.aval)), counter.aval)
+    ends = [key, after]
+    if state.aval.dtype == _WORD:
+        ends = [half for x in ends for half in _lower_halves(block, x)]
+    ends = [block.reshape(x, (*x.aval.shape, 1)) for x in ends]
+    last = f"dimension = {out[0].ndim - 1} : i64"
+    state = block.op("concatenate", *ends, out=out[0], attributes=last)
+    if not out[1].size:
+        return state, block.full(0, out[1])
+    return state, _lower_bits(block, key, counter, out[1], shape, algorithm)
+
+
+@rng_bit_generator.jvp
+def _(primals: Values, tangents: Tangents, out: Values, **params: Any) -> Tangents:
+    return [None, None]
+
+
+@rng_bit_generator.batch
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Values:
+    return rng_bit_generator(args[0], **params)

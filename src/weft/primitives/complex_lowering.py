@@ -1,0 +1,217 @@
+"""Lowering of functions of complex numbers by their symmetries, with the values that C99 asks for.
+
+XLA's own functions of complex numbers lose the signs of zeros, and with them the side of a branch
+cut, and give NaN for infinite numbers. Here a function is computed where both parts, or the
+imaginary one, are positive; the values at infinity and NaN are put in there (C99, Annex G.6); and
+the signs are brought back. NumPy's functions have the same values.
+
+Knows formulas of parts; knows no derivatives.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from .. import dtypes
+from ..core.aval import Aval
+from ..core.primitive import Rule
+from ..stablehlo import Block, Operand
+from .formulas import BlockAlgebra, Term
+
+Parts: TypeAlias = tuple[Term, Term]
+"""The real and the imaginary part."""
+
+InParts: TypeAlias = Callable[[BlockAlgebra, Term, Term], Parts]
+"""(algebra, real part, imaginary part) -> the parts of the result."""
+
+
+def _negative(m: BlockAlgebra, x: Term) -> Term:
+    """True for negative numbers and for -0."""
+    return (x < 0) | ((x == 0) & (1 / x < 0))
+
+
+def _infinite(x: Term) -> Term:
+    return x == math.inf
+
+
+def _finite(m: BlockAlgebra, x: Term) -> Term:
+    return m.abs(x) < math.inf
+
+
+def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
+    """A lowering rule.
+
+    Args:
+      real_rule: (block, x, out) -> operand, for real numbers.
+      in_parts: the function where the imaginary part isn't negative, nor the real one, unless the
+        symmetry is `conjugate`.
+      symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too.
+    """
+
+    def rule(block: Block, x: Operand, out: Aval) -> Operand:
+        if not dtypes.is_complex(out.dtype):
+            return real_rule(block, x, out=out)  # type: ignore[no-any-return]
+        part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
+        m = BlockAlgebra(block, part)
+        a, b = Term(m, block.op("real", x, out=part)), Term(m, block.op("imag", x, out=part))
+        left, below = _negative(m, a), _negative(m, b)
+        re, im = in_parts(m, a if symmetry == "conjugate" else m.abs(a), m.abs(b))
+        if symmetry == "odd":
+            re = m.where(left, -re, re)
+        elif symmetry == "even":
+            im = m.where(left, -im, im)
+        im = m.where(below, -im, im)
+        return block.op("complex", re.operand, im.operand, out=out)
+
+    return rule
+
+
+def operation(name: str) -> InParts:
+    """XLA's operation of complex numbers, in parts."""
+
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        wide = dtypes.complex128 if m.aval.dtype == dtypes.float64 else dtypes.complex64
+        aval = m.aval.update(dtype=wide)
+        z = m.block.op("complex", x.operand, y.operand, out=aval)
+        value = m.block.op(name, z, out=aval)
+        re, im = (m.block.op(part, value, out=m.aval) for part in ("real", "imag"))
+        return Term(m, re), Term(m, im)
+
+    return apply
+
+
+def with_parts_swapped(in_parts: InParts) -> InParts:
+    """f of i conj z, with the parts of the result exchanged: sin of sinh, atan of atanh, …"""
+
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        re, im = in_parts(m, y, x)
+        return im, re
+
+    return apply
+
+
+# --- exponentials and logarithms ---
+
+
+def exp_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """exp(z)."""
+    re, im = operation("exponential")(m, x, y)
+    flat, astray = y == 0, ~_finite(m, y)
+    re = m.where(flat, m.exp(x), re)
+    re = m.where(astray & (m.abs(x) == math.inf), m.where(x < 0, 0.0, math.inf), re)
+    im = m.where(flat | (astray & (x == -math.inf)), 0.0, im)
+    return re, im
+
+
+def expm1_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """exp(z) - 1."""
+    re, im = operation("exponential_minus_one")(m, x, y)
+    flat, astray = y == 0, ~_finite(m, y)
+    re = m.where(flat, m.expm1(x), re)
+    re = m.where(astray & (m.abs(x) == math.inf), m.where(x < 0, -1.0, math.inf), re)
+    re = m.where(x == -math.inf, -1.0, re)
+    im = m.where(flat | (astray & (x == -math.inf)), 0.0, im)
+    return re, im
+
+
+def _logarithm(name: str) -> InParts:
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        re, im = operation(name)(m, x, y)
+        return m.where((m.abs(x) == math.inf) | _infinite(y), math.inf, re), im
+
+    return apply
+
+
+log_in_parts, log1p_in_parts = _logarithm("log"), _logarithm("log_plus_one")
+
+
+def sqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """The root in the right half-plane."""
+    re, im = operation("sqrt")(m, x, y)
+    left, right, high = x == -math.inf, x == math.inf, _infinite(y)
+    re = m.where(left & (y == y), 0.0, m.where(right, math.inf, re))
+    im = m.where(right & (y == y), 0.0, m.where(left, math.inf, im))
+    return m.where(high, math.inf, re), m.where(high, math.inf, im)
+
+
+# --- hyperbolic functions, and by them the trigonometric ones ---
+
+
+def sinh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
+    """sinh(z), of `hyperbolic(name, block, operand, aval)` for real numbers."""
+
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
+        re = m.where((x == 0) & ~_finite(m, y), 0.0, sinh * m.cos(y))
+        im = m.where(y == 0, 0.0, cosh * m.sin(y))
+        return m.where(_infinite(x) & ~_finite(m, y), math.inf, re), im
+
+    return apply
+
+
+def cosh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
+    """cosh(z), likewise."""
+
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
+        re = cosh * m.cos(y)
+        im = m.where((x == 0) | (y == 0), 0.0, sinh * m.sin(y))
+        return m.where(_infinite(x) & ~_finite(m, y), math.inf, re), im
+
+    return apply
+
+
+def cos_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
+    """cos(x + iy), which is cosh(y - ix)."""
+    cosh = cosh_in_parts(hyperbolic)
+
+    def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+        re, im = cosh(m, y, x)
+        return re, -im
+
+    return apply
+
+
+def tanh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """tanh(z)."""
+    re, im = operation("tanh")(m, x, y)
+    far = _infinite(x)
+    re = m.where(far, 1.0, m.where(x == 0, 0.0, re))
+    turn = m.where(_finite(m, y), 0 * m.sin(2 * y), 0.0)
+    return re, m.where(far, turn, m.where(y == 0, 0.0, im))
+
+
+def asinh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """The inverse of sinh."""
+    re, im = operation("chlo.asinh")(m, x, y)
+    re = m.where(
+        _infinite(x) | _infinite(y), math.inf, m.where(x == 0, m.where(y <= 1, 0.0, re), re)
+    )
+    return re, m.where(y == 0, 0.0, im)
+
+
+def acosh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """The inverse of cosh in the right half-plane."""
+    re, im = operation("chlo.acosh")(m, x, y)
+    re = m.where((m.abs(x) == math.inf) | _infinite(y), math.inf, re)
+    return re, m.where((x == 0) & (y != y), math.pi / 2, im)
+
+
+def acos_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """The inverse of cos."""
+    re, im = operation("chlo.acos")(m, x, y)
+    re = m.where((x == 0) & (y != y), math.pi / 2, re)
+    return re, m.where((m.abs(x) == math.inf) | _infinite(y), -math.inf, im)
+
+
+def atanh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """The inverse of tanh."""
+    re, im = operation("chlo.atanh")(m, x, y)
+    far, lost = _infinite(x) | _infinite(y), (x != x) | (y != y)
+    re = m.where(far | (x == 0), 0.0, m.where(lost, math.nan, re))
+    im = m.where(far, math.pi / 2, m.where((y == 0) & (x <= 1), 0.0, im))
+    return re, m.where((y != y) | (lost & ~far), math.nan, im)
+
+
+asin_in_parts = with_parts_swapped(asinh_in_parts)
+atan_in_parts = with_parts_swapped(atanh_in_parts)

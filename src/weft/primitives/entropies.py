@@ -1,0 +1,170 @@
+"""Products with logarithms, 0 · log 0 being 0: entropies, divergences, log odds.
+
+Knows functions of numbers; knows no sums.
+"""
+
+import math
+
+from ..core.primitive import Primitive
+from ..core.value import Value
+from .arithmetic import add, div, like, mul, neg, sub
+from .comparison import eq
+from .formulas import Algebra, Number, inverse_tanh
+from .selection import where
+from .special import by_formula
+from .transcendental import FALSE, exp, log, log1p
+
+
+def _xlogy(m: Algebra, x: Number, y: Number) -> Number:
+    return m.where((x == 0) & (y == y), 0.0, x * m.log(y))
+
+
+def _xlog1py(m: Algebra, x: Number, y: Number) -> Number:
+    return m.where((x == 0) & (y == y), 0.0, x * m.log1p(y))
+
+
+def _share(x: Value, y: Value) -> Value:
+    """x / y; 0 for 0 / 0."""
+    none = like(x, 0)
+    return div(x, where(where(eq(x, none), eq(y, none), FALSE), like(x, 1), y))
+
+
+xlogy: Primitive = by_formula(
+    "xlogy", "x log(y); 0 where x is 0.", _xlogy,
+    (lambda dx, out, x, y: mul(dx, log(y)), lambda dy, out, x, y: mul(dy, _share(x, y))),
+)  # fmt: skip
+xlog1py: Primitive = by_formula(
+    "xlog1py", "x log(1 + y); 0 where x is 0.", _xlog1py,
+    (
+        lambda dx, out, x, y: mul(dx, log1p(y)),
+        lambda dy, out, x, y: mul(dy, _share(x, add(y, like(y, 1)))),
+    ),
+)  # fmt: skip
+
+
+def _entr(m: Algebra, x: Number) -> Number:
+    out = m.where(x == 0, 0.0, -(x * m.log(x)))
+    return m.where(x < 0, -math.inf, out)
+
+
+entr: Primitive = by_formula(
+    "entr", "-x log(x); 0 at 0, and -inf below.", _entr,
+    lambda dx, out, x: neg(mul(dx, add(log(x), like(x, 1)))),
+)  # fmt: skip
+
+
+def log_of_quotient(m: Algebra, p: Number, q: Number) -> Number:
+    """log(p / q) for p, q > 0, exact near p = q too."""
+    s = (p - q) / (p + q)
+    near = m.abs(s) < 0.2
+    ratio = p / q
+    lost = (ratio < 4 * m.tiny) | (ratio > 1 / (4 * m.tiny))
+    up = m.where(q > 1, 2.0**-64, 2.0**64)  # p and q have opposite scales where that is so
+    scaled = (p * m.where(q > 1, 2.0**64, 2.0**-64)) / (q * up)
+    shift = m.where(q > 1, -128 * math.log(2), 128 * math.log(2))
+    far = m.log(m.where(lost, scaled, ratio)) + m.where(lost, shift, 0.0)
+    s = m.where(near, s, 0.0)
+    return m.where(near, 2 * (s + s * s * s * inverse_tanh(m, s, 0.2)), far)
+
+
+def _inside(m: Algebra, p: Number, q: Number, inside: Number, at_zero: Number | float) -> Number:
+    """`inside` for p, q > 0, `at_zero` for p = 0, inf outside."""
+    out = m.where((p > 0) & (q > 0), inside, m.where((p == 0) & (q >= 0), at_zero, math.inf))
+    return m.where((p != p) | (q != q), math.nan, out)
+
+
+def _rel_entr(m: Algebra, p: Number, q: Number) -> Number:
+    return _inside(m, p, q, p * log_of_quotient(m, p, q), 0.0)
+
+
+def kl_div_formula(m: Algebra, p: Number, q: Number) -> Number:
+    """p log(p / q) - p + q for p, q > 0."""
+    far = p * log_of_quotient(m, p, q) - p + q
+    # near p = q, where these cancel: with s = (p - q) / (p + q), log(p / q) = 2 atanh(s)
+    s = (p - q) / (p + q)
+    middle = m.abs(s) < 0.34
+    s = m.where(middle, s, 0.0)
+    near = 2 * q * (s * s) * (1 + (1 + s) * s * inverse_tanh(m, s, 0.34)) / (1 - s)
+    return m.where(middle, near, far)
+
+
+def _kl_div(m: Algebra, p: Number, q: Number) -> Number:
+    return _inside(m, p, q, kl_div_formula(m, p, q), q)
+
+
+def _log_ratio(p: Value, q: Value) -> Value:
+    """log(p / q); 0 for 0 / 0."""
+    none = like(p, 0)
+    both = where(eq(p, none), eq(q, none), FALSE)
+    return log(div(where(both, like(p, 1), p), where(both, like(p, 1), q)))
+
+
+rel_entr: Primitive = by_formula(
+    "rel_entr", "p log(p / q), a term of the relative entropy.", _rel_entr,
+    (
+        lambda dp, out, p, q: mul(dp, add(_log_ratio(p, q), like(p, 1))),
+        lambda dq, out, p, q: neg(mul(dq, _share(p, q))),
+    ),
+)  # fmt: skip
+kl_div: Primitive = by_formula(
+    "kl_div", "p log(p / q) - p + q, a term of the divergence of Kullback and Leibler.", _kl_div,
+    (
+        lambda dp, out, p, q: mul(dp, _log_ratio(p, q)),
+        lambda dq, out, p, q: mul(dq, sub(like(q, 1), _share(p, q))),
+    ),
+)  # fmt: skip
+
+
+def _logit(m: Algebra, p: Number) -> Number:
+    s = 2 * p - 1
+    near = m.abs(s) < 0.2
+    far = m.log(p / (1 - p))
+    s = m.where(near, s, 0.0)
+    return m.where(near, 2 * (s + s * s * s * inverse_tanh(m, s, 0.2)), far)
+
+
+logit: Primitive = by_formula(
+    "logit", "log(p / (1 - p)), the inverse of the logistic function.", _logit,
+    lambda dx, out, p: div(dx, mul(p, sub(like(p, 1), p))),
+)  # fmt: skip
+
+
+def _boxcox(m: Algebra, x: Number, power: Number) -> Number:
+    return _power_less_one(m, m.log(x), m.power(x, power), power)
+
+
+def _boxcox1p(m: Algebra, x: Number, power: Number) -> Number:
+    return _power_less_one(m, m.log1p(x), m.power(1 + x, power), power)
+
+
+def _power_less_one(m: Algebra, logarithm: Number, raised: Number, power: Number) -> Number:
+    """(raised - 1) / power, where raised is exp(power · logarithm); the logarithm for power 0."""
+    none, change = power == 0, power * logarithm
+    less = m.where(m.abs(change) < 0.7, m.expm1(change), raised - 1)
+    return m.where(none, logarithm, less / m.where(none, 1.0, power))
+
+
+def _slope_in_power(out: Value, logarithm: Value, power: Value) -> Value:
+    """The derivative of (exp(power · logarithm) - 1) / power in `power`."""
+    one, none = like(out, 1), eq(power, like(power, 0))
+    safe = where(none, one, power)
+    grown = add(mul(out, power), one)
+    # below this |power · logarithm| the difference is mostly rounding: log²/2 is nearer
+    slope = div(sub(mul(logarithm, grown), out), safe)
+    return where(none, mul(like(out, 0.5), mul(logarithm, logarithm)), slope)
+
+
+boxcox: Primitive = by_formula(
+    "boxcox", "(x**power - 1) / power; log(x) for power 0.", _boxcox,
+    (
+        lambda dx, out, x, power: mul(dx, exp(mul(sub(power, like(x, 1)), log(x)))),
+        lambda dp, out, x, power: mul(dp, _slope_in_power(out, log(x), power)),
+    ),
+)  # fmt: skip
+boxcox1p: Primitive = by_formula(
+    "boxcox1p", "((1 + x)**power - 1) / power; log(1 + x) for power 0.", _boxcox1p,
+    (
+        lambda dx, out, x, power: mul(dx, exp(mul(sub(power, like(x, 1)), log1p(x)))),
+        lambda dp, out, x, power: mul(dp, _slope_in_power(out, log1p(x), power)),
+    ),
+)  # fmt: skip

@@ -1,0 +1,160 @@
+"""triangular_solve: systems of equations whose matrices are triangles."""
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.aval import Aval
+from ...core.primitive import Primitive
+from ...core.value import Value
+from ...errors import ShapeError
+from ...stablehlo import Block, Operand
+from ..arithmetic import neg, sub
+from ..families import same_dtype
+from ..rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
+from ..structural import move_axis, reshape, with_batch_axis
+from .native import adjoint_of, check_matrices, has_lapack, lapack, letter
+from .values import conjugated, part_of, product_of, turned
+
+triangular_solve = Primitive(
+    "triangular_solve",
+    "Solves op(a) x = b, or x op(a) = b; op transposes, conjugates, or does neither.",
+)
+
+
+@triangular_solve.type
+def _(
+    a: Aval,
+    b: Aval,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Aval:
+    name = "triangular_solve"
+    same_dtype(name, a, b)
+    check_matrices(name, a, square=True, argument="a")
+    check_matrices(name, b, argument="b")
+    side = -2 if left_side else -1
+    if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[side]:
+        raise ShapeError(
+            f"{name}: a and b must have equal batches, and b as many "
+            f"{'rows' if left_side else 'columns'} as a; got {a} and {b}"
+        )
+    return b.strong()
+
+
+@triangular_solve.host_when
+def _(avals: Avals, outs: Avals, **params: Any) -> bool:
+    # A step of the Python loop takes 2 us; a dispatch to XLA 12.
+    return bool(avals[0].shape[-1] <= 8 and avals[1].size <= 4096)
+
+
+@triangular_solve.evaluate
+def _(
+    a: Host,
+    b: Host,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Host:
+    if conjugate_a:
+        a = np.conjugate(a)
+    if transpose_a == left_side:  # as a' x' = b' or a x = b, with the matrix on the left
+        a, lower = a.swapaxes(-1, -2), not lower
+    out = np.array(b if left_side else b.swapaxes(-1, -2))
+    n = a.shape[-1]
+    for i in range(n) if lower else range(n - 1, -1, -1):
+        done = slice(0, i) if lower else slice(i + 1, n)
+        row = out[..., i, :]  # a view
+        if (i if lower else n - 1 - i) > 0:
+            row -= np.matmul(a[..., i : i + 1, done], out[..., done, :])[..., 0, :]
+        if not unit_diagonal:
+            row /= a[..., i, i, None]
+    return out if left_side else np.ascontiguousarray(out.swapaxes(-1, -2))
+
+
+@triangular_solve.lower
+def _(
+    block: Block,
+    a: Operand,
+    b: Operand,
+    out: Aval,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> Operand:
+    if out.size == 0:
+        return b
+    if conjugate_a and not transpose_a and dtypes.is_complex(a.aval.dtype):
+        a, conjugate_a = block.op("chlo.conj", a, out=a.aval), False
+    conjugate_a = conjugate_a and dtypes.is_complex(a.aval.dtype)
+    if has_lapack(block):
+        # Row by row, as XLA has arrays, LAPACK sees them transposed: no element is moved.
+        options = (
+            letter("side", "R" if left_side else "L"),
+            letter("uplo", "U" if lower else "L"),
+            letter("trans_x", "C" if conjugate_a else "T" if transpose_a else "N"),
+            letter("diag", "U" if unit_diagonal else "N"),
+        )
+        pair = [adjoint_of(block, x, conjugate=False) for x in (a, b)]
+        turned_out = pair[1].aval.strong()
+        (x,) = lapack(block, "trsm", pair, [turned_out], "MM>M", ", ".join(options), {1: 0})
+        return adjoint_of(block, x, conjugate=False)
+    change = "ADJOINT" if conjugate_a else "TRANSPOSE" if transpose_a else "NO_TRANSPOSE"
+    words = (
+        f"left_side = {str(left_side).lower()}",
+        f"lower = {str(lower).lower()}",
+        f"unit_diagonal = {str(unit_diagonal).lower()}",
+        f"transpose_a = #stablehlo<transpose {change}>",
+    )
+    found: Operand = block.op("triangular_solve", a, b, out=out, attributes=", ".join(words))
+    return found
+
+
+@triangular_solve.jvp
+def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+    (a, _), (da, total) = primals, tangents
+    if da is not None:
+        part = "lower" if params["lower"] else "upper"
+        change = part_of(da, f"strictly {part}" if params["unit_diagonal"] else part)
+        if params["conjugate_a"]:
+            change = conjugated(change)
+        if params["transpose_a"]:
+            change = turned(change)
+        pair = (change, out) if params["left_side"] else (out, change)
+        moved = product_of(*pair)
+        total = neg(moved) if total is None else sub(total, moved)
+    return triangular_solve(a, total, **params)  # type: ignore[no-any-return]
+
+
+@triangular_solve.transpose
+def _(ct: Value, a: Argument, b: Argument, *, transpose_a: bool, **params: Any) -> Tangents:
+    if isinstance(a, Aval):
+        raise TypeError("triangular_solve: is linear in its second operand only")
+    return None, triangular_solve(a, ct, transpose_a=not transpose_a, **params)
+
+
+@triangular_solve.batch
+def _(args: Values, batched: Batched, batch_size: int, *, left_side: bool, **params: Any) -> Value:
+    a, b = args
+    if batched[0] or a.ndim > 2:
+        a, b = with_batch_axis(args, batched, batch_size)
+        return triangular_solve(a, b, left_side=left_side, **params)  # type: ignore[no-any-return]
+    # one matrix for all: their right-hand sides stand side by side
+    _, m, n = b.shape
+    if left_side:
+        wide = reshape(move_axis(b, 0, 1), shape=(m, batch_size * n))
+        x = triangular_solve(a, wide, left_side=True, **params)
+        return move_axis(reshape(x, shape=(m, batch_size, n)), 1, 0)  # type: ignore[no-any-return]
+    wide = reshape(b, shape=(batch_size * m, n))
+    x = triangular_solve(a, wide, left_side=False, **params)
+    return reshape(x, shape=b.shape)  # type: ignore[no-any-return]

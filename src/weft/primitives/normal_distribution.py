@@ -1,0 +1,72 @@
+"""The normal distribution: its distribution function, its logarithm, quantiles; and the scaled
+complementary error function. Knows derivatives; what they rest on is in `error_formulas`.
+"""
+
+import math
+
+from ..core.primitive import Primitive
+from .arithmetic import add, like, mul, neg, square, sub
+from .error_formulas import erfcx_positive, normal_quantile_formula, normal_tail, with_exp_of_square
+from .formulas import Algebra, Number
+from .special import by_formula
+from .transcendental import exp
+
+
+def _ndtr(m: Algebra, x: Number) -> Number:
+    tail = normal_tail(m, m.abs(x))
+    return m.where(x > 0, 1 - tail, tail)
+
+
+def _log_ndtr(m: Algebra, x: Number) -> Number:
+    size = m.abs(x)
+    scaled = 0.5 * erfcx_positive(m, size * math.sqrt(0.5))
+    tail = with_exp_of_square(m, scaled, m.minimum(size, 64), -0.5)
+    below = x < -1
+    logarithm = m.log(m.where(below, scaled, tail))
+    far = m.where(below, logarithm - 0.5 * size * size, logarithm)
+    return m.where(x > 0, m.log1p(-tail), far)
+
+
+def _inverse_mills(m: Algebra, x: Number) -> Number:
+    size = m.abs(x)
+    scaled = erfcx_positive(m, size * math.sqrt(0.5))
+    density = with_exp_of_square(m, m.like(x, math.sqrt(2 / math.pi)), m.minimum(size, 64), -0.5)
+    tail = with_exp_of_square(m, scaled, m.minimum(size, 64), -0.5)
+    return m.where(x < 0, math.sqrt(2 / math.pi) / scaled, density / (2 - tail))
+
+
+def _erfcx(m: Algebra, x: Number) -> Number:
+    size = m.abs(x)
+    out = erfcx_positive(m, size)
+    grown = with_exp_of_square(m, m.like(x, 2.0), m.minimum(size, 64), 1.0)
+    return m.where(x < 0, grown - out, out)
+
+
+def _ndtri(m: Algebra, p: Number) -> Number:
+    return normal_quantile_formula(m, p - 0.5, m.minimum(p, 1 - p))
+
+
+_ROOT = math.sqrt(2 * math.pi)
+
+ndtr: Primitive = by_formula(
+    "ndtr", "The distribution function of the normal distribution.", _ndtr,
+    lambda dx, out, x: mul(dx, mul(like(x, 1 / _ROOT), exp(mul(like(x, -0.5), square(x))))),
+)  # fmt: skip
+log_ndtr: Primitive = by_formula(
+    "log_ndtr", "The logarithm of ndtr, exact far below 0.", _log_ndtr,
+    lambda dx, out, x: mul(dx, inverse_mills(x)),
+)  # fmt: skip
+inverse_mills: Primitive = by_formula(
+    "inverse_mills", "The derivative of log_ndtr.", _inverse_mills,
+    lambda dx, out, x: neg(mul(dx, mul(out, add(x, out)))),
+)  # fmt: skip
+ndtri: Primitive = by_formula(
+    "ndtri", "The inverse of ndtr, on (0, 1).", _ndtri,
+    lambda dp, out, p: mul(dp, mul(like(p, _ROOT), exp(mul(like(p, 0.5), square(out))))),
+)  # fmt: skip
+erfcx: Primitive = by_formula(
+    "erfcx", "exp(x²) erfc(x), which neither vanishes nor overflows for large x.", _erfcx,
+    lambda dx, out, x: mul(
+        dx, sub(mul(like(x, 2), mul(x, out)), like(x, 2 / math.sqrt(math.pi)))
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Decompositions in plain operations, for devices without a library of solvers."""

@@ -1,0 +1,162 @@
+"""Stacks of matrices [stack, rows, columns]: what algorithms do to them, in first-order primitives.
+
+Columns and rows at run-time positions, masks, products at full precision. Knows no decomposition.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.aval import aval
+from ..arithmetic import abs_, like
+from ..complex_numbers import complex_, imag, real
+from ..contraction import Precision, dot_general
+from ..creation import iota
+from ..dynamic_slicing import dynamic_slice, dynamic_update_slice
+from ..reduction import reduce_max
+from ..selection import select_n
+from ..slicing import concatenate, slice_
+from ..sorting import take_along
+from ..structural import convert_element_type, full, reshape, widen
+
+# --- shapes ---
+
+
+def in_stacks(*xs: Any, rank: int = 2) -> list[Any]:
+    """Arrays [batch…, *of rank axes] as [stack, …]."""
+    found = []
+    for x in xs:
+        front = x.shape[: x.ndim - rank]
+        found.append(reshape(x, shape=(math.prod(front), *x.shape[len(front) :])))
+    return found
+
+
+def in_batches(x: Any, front: Sequence[int]) -> Any:
+    """An array [stack, …] as [batch…, …]."""
+    return reshape(x, shape=(*front, *x.shape[1:]))
+
+
+def imaginary_part(x: Any) -> Any:
+    """Imaginary parts, of real numbers zero."""
+    return imag(x) if dtypes.is_complex(x.dtype) else full(x.aval.strong(), 0)
+
+
+def of_dtype(x: Any, dtype: Any) -> Any:
+    """The values in a dtype; real ones may become complex."""
+    return x if x.dtype == dtype else convert_element_type(x, dtype=dtype)
+
+
+def over_real(x: Any, y: Any) -> Any:
+    """x / y for real y: no square of y, which might vanish, is formed."""
+    if dtypes.is_complex(x.dtype):
+        return complex_(real(x) / y, imag(x) / y)
+    return x / y
+
+
+def square_abs(x: Any) -> Any:
+    """|x|²."""
+    if not dtypes.is_complex(x.dtype):
+        return x * x
+    a, b = real(x), imag(x)
+    return a * a + b * b
+
+
+# --- parts ---
+
+
+def part(a: Any, axis: int, start: int, stop: int) -> Any:
+    """Elements from `start` up to `stop` along an axis."""
+    starts, limits = [0] * a.ndim, list(a.shape)
+    starts[axis], limits[axis] = start, stop
+    return slice_(a, start=tuple(starts), limit=tuple(limits), strides=(1,) * a.ndim)
+
+
+def side_by_side(xs: Sequence[Any], axis: int) -> Any:
+    """Arrays one after the other along an axis; empty ones fall out."""
+    xs = [x for x in xs if x.shape[axis]] or [xs[0]]
+    return xs[0] if len(xs) == 1 else concatenate(*xs, dimension=axis)
+
+
+def column(a: Any, j: Any) -> Any:
+    """Column j, a value, as [stack, rows, 1]."""
+    zero = full(aval((), dtypes.int32), 0)
+    return dynamic_slice(a, zero, zero, j, sizes=(*a.shape[:2], 1))
+
+
+def row(a: Any, i: Any) -> Any:
+    """Row i, a value, as [stack, 1, columns]."""
+    zero = full(aval((), dtypes.int32), 0)
+    return dynamic_slice(a, zero, i, zero, sizes=(a.shape[0], 1, a.shape[2]))
+
+
+def with_column(a: Any, j: Any, new: Any) -> Any:
+    """The matrices with another column j."""
+    zero = full(aval((), dtypes.int32), 0)
+    return dynamic_update_slice(a, new, zero, zero, j)
+
+
+def with_row(a: Any, i: Any, new: Any) -> Any:
+    """The matrices with another row i."""
+    zero = full(aval((), dtypes.int32), 0)
+    return dynamic_update_slice(a, new, zero, i, zero)
+
+
+def numbers(n: int, axis: int, ndim: int = 3) -> Any:
+    """0, 1, … n - 1 along an axis of an array whose other axes have length one."""
+    shape = tuple([n if i == axis else 1 for i in range(ndim)])
+    return iota(dtype=dtypes.int32, shape=shape, dimension=axis)
+
+
+def picked(mask: Any, x: Any, y: Any) -> Any:
+    """`x` where the mask holds, `y` elsewhere; either may be a number."""
+    if not hasattr(x, "aval"):
+        x = like(y, x)
+    elif not hasattr(y, "aval"):
+        y = like(x, y)
+    return select_n(mask, y, x)
+
+
+def unit_matrices(stack: int, n: int, m: int, dtype: Any) -> Any:
+    """Identity matrices, [stack, n, m]."""
+    shape = (stack, n, m)
+    rows = iota(dtype=dtypes.int32, shape=shape, dimension=1)
+    columns = iota(dtype=dtypes.int32, shape=shape, dimension=2)
+    return convert_element_type(rows == columns, dtype=dtype)
+
+
+def taken_rows(a: Any, places: Any) -> Any:
+    """Rows in another order, one for each matrix: places [stack, rows]."""
+    if not a.size:
+        return a
+    order = reshape(places, shape=(*places.shape, 1))
+    return take_along(a, widen(order, (*places.shape, a.shape[2])), 1, unique=False)
+
+
+# --- products and norms ---
+
+
+def times(x: Any, y: Any) -> Any:
+    """Products of matrices, at full precision."""
+    highest = Precision.HIGHEST
+    dims = (((2,), (1,)), ((0,), (0,)))
+    return dot_general(x, y, dims=dims, dtype=None, precision=(highest, highest))
+
+
+def scaled(a: Any) -> tuple[Any, Any]:
+    """Matrices with elements of at most one in size, and their factors [stack, 1, 1], real.
+
+    So no sum of squares overflows or vanishes. What isn't finite stays so.
+    """
+    size = full(aval((a.shape[0],), real_dtype(a.dtype)), 1)
+    if a.size:
+        size = reduce_max(abs_(a), axes=(1, 2))
+    factor = reshape(picked(size == 0, 1, size), shape=(a.shape[0], 1, 1))
+    return over_real(a, factor), factor
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The dtype of a number's real part."""
+    return np.dtype(dtype.type(0).real.dtype) if dtypes.is_complex(dtype) else dtype

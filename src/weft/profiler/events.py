@@ -1,0 +1,134 @@
+"""Events in a trace, named by the user: blocks, steps of training, functions.
+
+Outside a trace an event costs a microsecond, and loads XLA at the first one.
+"""
+
+import functools
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from ..core.source import located
+from ..runtime import profiling
+
+__all__ = [
+    "StepTraceAnnotation",
+    "StepTraceContext",
+    "TraceAnnotation",
+    "TraceContext",
+    "annotate_function",
+    "trace_function",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class TraceAnnotation:
+    """A context manager: an event of that name in the trace, as long as its block takes.
+
+    Args:
+      name: what the trace shows.
+      **kwargs: values (numbers, strings) that the trace shows beside.
+    Raises: TypeError: the name isn't a string.
+    Example:
+      >>> from weft import profiler
+      >>> with profiler.TraceAnnotation("inference"):
+      ...     y = np.sin(1.0)
+    Source: JAX documentation, `jax.profiler.TraceAnnotation`.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"TraceAnnotation: name must be a string; got {name!r}")
+        self._name, self._values = name, kwargs
+        self._event: Any = None
+
+    def __enter__(self) -> Self:
+        self._event = profiling.event(self._name, self._values)
+        self._event.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        event, self._event = self._event, None
+        event.__exit__(kind, error, traceback)
+
+    @located
+    def set_metadata(self, **kwargs: Any) -> None:
+        """Adds values that the trace shows, within the block.
+
+        Raises: RuntimeError: the block isn't running.
+        """
+        if self._event is None:
+            raise RuntimeError("set_metadata: expected to be called within the block")
+        self._event.set_metadata(**kwargs)
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """True if a trace is being recorded."""
+        return profiling.is_recording()
+
+
+class StepTraceAnnotation(TraceAnnotation):
+    """A context manager: a step of training in the trace. Viewers give times per step.
+
+    Args:
+      name: what the trace shows.
+      **kwargs: values beside it: `step_num=i` is the step's number.
+    Example:
+      >>> from weft import profiler
+      >>> for i in range(2):
+      ...     with profiler.StepTraceAnnotation("train", step_num=i):
+      ...         y = np.sin(float(i))
+    Source: JAX documentation, `jax.profiler.StepTraceAnnotation`.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, _r=1, **kwargs)
+
+
+TraceContext = TraceAnnotation
+StepTraceContext = StepTraceAnnotation
+
+
+@located
+def annotate_function(
+    func: Callable[P, R], name: str | None = None, **decorator_kwargs: Any
+) -> Callable[P, R]:
+    """A function whose calls are events in the trace.
+
+    A decorator; with options through `functools.partial(annotate_function, name="…")`.
+
+    Args:
+      func: the function.
+      name: what the trace shows; by default the function's name.
+      **decorator_kwargs: values that the trace shows beside.
+    Returns: function that does the same.
+    Raises: TypeError: `func` can't be called.
+    Example:
+      >>> from weft import profiler
+      >>> @profiler.annotate_function
+      ... def double(x):
+      ...     return 2 * x
+      >>> double(2)
+      4
+    Source: JAX documentation, `jax.profiler.annotate_function`.
+    """
+    if not callable(func):
+        raise TypeError(f"annotate_function: expected a function; got {func!r}")
+    shown = name or getattr(func, "__qualname__", None) or type(func).__name__
+
+    @functools.wraps(func)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        with TraceAnnotation(shown, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return wrapper
+
+
+trace_function = annotate_function

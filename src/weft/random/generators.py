@@ -1,0 +1,178 @@
+"""The kinds of generators: what each makes of seeds, keys and counters.
+
+Inside weft.random a key of Threefry is its two words, a uint32[2] array, and one of another kind is
+a typed key, whose dtype says which. Knows nothing of distributions.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..config import thread
+from ..core.array import Array
+from ..core.aval import aval
+from ..core.trace import current
+from ..core.value import Value
+from ..extended_dtypes import KEY, RBG, UNSAFE_RBG
+from ..primitives import bitwise, keys, random_bits, slicing, structural
+from ..primitives.bit_generators import rng_bit_generator
+
+_WORD = dtypes.uint32
+
+
+class Generator(NamedTuple):
+    """A kind of generator.
+
+    Attributes:
+      name: as `impl` names it.
+      dtype: that of its typed keys.
+      split: the words of a key and a shape, to the words of keys of that shape.
+      fold_in: the words of a key and a word, to the words of a key.
+    """
+
+    name: str
+    dtype: Any
+    split: Callable[..., Any]
+    fold_in: Callable[..., Any]
+
+    @property
+    def words(self) -> int:
+        """Words of a key."""
+        return self.dtype.words  # type: ignore[no-any-return]
+
+    @property
+    def form(self) -> str:
+        """Its typed keys and its raw ones, for messages."""
+        return f"{self.dtype}[] or uint32[{self.words}]"
+
+
+def pair(x: Any, y: Any) -> Any:
+    """Two arrays as the last axis, of length two, of one."""
+    ends = [structural.reshape(a, shape=(*a.shape, 1)) for a in (x, y)]
+    return slicing.concatenate(*ends, dimension=x.ndim)
+
+
+def part(words: Any, start: int, limit: int) -> Any:
+    """Some of the words along the last axis."""
+    front = words.shape[:-1]
+    return slicing.slice_(
+        words,
+        start=(*[0] * len(front), start),
+        limit=(*front, limit),
+        strides=(1,) * words.ndim,
+    )
+
+
+def two_words(data: Any) -> list[Any]:
+    """The two words of a key as scalars."""
+    return [structural.reshape(part(data, i, i + 1), shape=()) for i in (0, 1)]
+
+
+# --- Threefry ---
+
+
+def threefry_split(words: Any, shape: tuple[int, ...]) -> Any:
+    """New keys of Threefry, by the stream that the switch chooses."""
+    if thread.threefry_partitionable:
+        size = int(np.prod(shape, dtype=np.int64))
+        counters = Array(np.arange(size, dtype=_WORD).reshape(shape), aval(shape, _WORD))
+        zero = Array(_WORD.type(0), aval((), _WORD))
+        return pair(*random_bits.threefry2x32(*two_words(words), zero, counters))
+    return random_bits.random_bits(words, shape=(*shape, 2), width=32, partitionable=False)
+
+
+def threefry_fold_in(words: Any, number: Any) -> Any:
+    """A new key of Threefry."""
+    zero = Array(_WORD.type(0), aval((), _WORD))
+    return pair(*random_bits.threefry2x32(*two_words(words), zero, number))
+
+
+# --- Philox, with keys made by Threefry or by itself ---
+
+
+def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What Threefry does, to both halves of four words."""
+
+    def of_four(words: Any, argument: Any) -> Any:
+        ends = [function(part(words, i, i + 2), argument) for i in (0, 2)]
+        return slicing.concatenate(*ends, dimension=ends[0].ndim - 1)
+
+    return of_four
+
+
+def philox(words: Any, shape: tuple[int, ...], width: int) -> Any:
+    """The random bits of four words."""
+    _, bits = rng_bit_generator(
+        words, shape=shape, dtype=np.dtype(f"u{width // 8}"), algorithm="philox"
+    )
+    return bits
+
+
+_BURST = 10  # keys that `unsafe_rbg` makes for each one that it takes
+
+
+def _unsafe_split(words: Any, shape: tuple[int, ...]) -> Any:
+    size = int(np.prod(shape, dtype=np.int64))
+    made = philox(words, (_BURST * size, 4), 32)
+    some = slicing.slice_(made, start=(0, 0), limit=(max(_BURST * size, 0), 4), strides=(_BURST, 1))
+    return structural.reshape(some, shape=(*shape, 4))
+
+
+def _unsafe_fold_in(words: Any, number: Any) -> Any:
+    zero = Array(_WORD.type(0), aval((), _WORD))
+    seed = pair(zero, number)
+    made = philox(slicing.concatenate(seed, seed, dimension=0), (_BURST, 4), 32)
+    last = slicing.slice_(made, start=(_BURST - 1, 0), limit=(_BURST, 4), strides=(1, 1))
+    return bitwise.bitwise_xor(words, structural.reshape(last, shape=(4,)))
+
+
+# --- the table ---
+
+THREEFRY = Generator("threefry2x32", KEY, threefry_split, threefry_fold_in)
+GENERATORS = {
+    g.name: g
+    for g in (
+        THREEFRY,
+        Generator("rbg", RBG, _twice(threefry_split), _twice(threefry_fold_in)),
+        Generator("unsafe_rbg", UNSAFE_RBG, _unsafe_split, _unsafe_fold_in),
+    )
+}
+_BY_DTYPE = {g.dtype: g for g in GENERATORS.values()}
+
+
+def named(name: str, impl: Any) -> Generator:
+    """The generator that an argument `impl` names: by its name, or the dtype of its keys."""
+    if impl is None:
+        return GENERATORS[thread.default_prng_impl]
+    found = GENERATORS.get(impl) if isinstance(impl, str) else _BY_DTYPE.get(impl)
+    if found is None:
+        raise ValueError(
+            f"{name}: impl must be 'threefry2x32', 'rbg', 'unsafe_rbg' or None; got {impl!r}\n"
+            "  fix: leave it out"
+        )
+    return found
+
+
+def of_dtype(dtype: Any) -> Generator:
+    """The generator of typed keys."""
+    return _BY_DTYPE[dtype]
+
+
+def is_typed(key: Any) -> bool:
+    """True for typed keys, false for words."""
+    return isinstance(key, Value) and key.aval.dtype in _BY_DTYPE
+
+
+def wrapped(data: Any, generator: Generator) -> Any:
+    """The typed keys of an array of words."""
+    dtype = generator.dtype
+    return current.trace.bind(
+        keys.random_wrap, (data,), (("dtype", dtype),), aval(data.shape[:-1], dtype)
+    )
+
+
+def seeded(words: Any, generator: Generator) -> Any:
+    """The words of the key of a seed, whose upper and lower half these two words are."""
+    return words if generator.words == 2 else slicing.concatenate(words, words, dimension=0)

@@ -1,0 +1,44 @@
+"""The nearest of some points."""
+
+from ....core.array import Array
+from ....core.source import located
+from ....errors import ShapeError
+from ....numpy.elementwise import absolute, sqrt
+from ....numpy.promotion import promote_values
+from ....numpy.running import argmin
+from ....typing import ArrayLike
+
+__all__ = ["vq"]
+
+
+@located
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
+    """The code of each observation: the nearest row of a code book, by Euclidean distance.
+
+    Args:
+      obs: observations [n, d], or n numbers [n]; integers become float32.
+      code_book: codes [k, d], or k numbers [k].
+      check_finite: changes nothing: elements can't be looked at in compiled programs.
+    Returns: (int32 array [n] of rows of the code book, the first one of several that are as near;
+      array [n] of distances).
+    Raises: ShapeError: other numbers of axes, or columns; no codes.
+    Example:
+      >>> from weft.scipy.cluster.vq import vq
+      >>> codes, distances = vq(np.array([1.0, 5.0]), np.array([4.0, 0.0]))
+      >>> codes, distances
+      (Array([1, 0], dtype=int32), Array([1., 1.], dtype=float32))
+    Source: scipy.cluster.vq.vq.
+    """
+    x, codes = promote_values("vq", obs, code_book, to_inexact=True)
+    if x.ndim != codes.ndim or x.ndim not in (1, 2) or x.shape[1:] != codes.shape[1:]:
+        raise ShapeError(
+            "vq: expected obs [n, d] and code_book [k, d], or [n] and [k]; got "
+            f"{x.aval} and {codes.aval}"
+        )
+    if not codes.shape[0]:
+        raise ShapeError(f"vq: the code book must have codes; got {codes.aval}")
+    if x.ndim == 1:
+        x, codes = x[:, None], codes[:, None]
+    squares = (absolute(x[:, None] - codes[None]) ** 2).sum(-1)
+    nearest = argmin(squares, -1)
+    return nearest, sqrt(squares.min(-1))

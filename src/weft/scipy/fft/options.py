@@ -1,0 +1,132 @@
+"""Types, norms, axes and lengths of cosine and sine transforms. Knows no formula of a transform."""
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...errors import ShapeError
+from ...lax.complex_numbers import complex as complex_of_parts
+from ...numpy.creation import from_numpy
+from ...numpy.fft.lengths import NORMS, checked_axes, fitted, packed, signal_lengths
+from ...numpy.plans import planned
+from ...numpy.promotion import cast
+from ...primitives.structural import move_axis
+from .kernels import COSINES, Kernel
+
+INVERSES = {1: 1, 2: 3, 3: 2, 4: 4}
+SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+def real_trigonometric(
+    name: str, kernels: dict[int, Kernel], inverse: bool, several: bool
+) -> Callable[..., Any]:
+    """A planned transform of an array: (x, (type, *first), form, norm, orthogonalize), with `first`
+    and `form` as `packed` returns them, for any number of axes."""
+
+    def transform(x: Any, given: Any, form: int, norm: Any, orthogonalize: Any) -> Any:
+        kind, first = checked_type(name, given[0]), given[1:]
+        if norm not in (None, *NORMS):
+            raise ValueError(
+                f"{name}: norm must be one of {', '.join(map(repr, NORMS))}; got {norm!r}"
+            )
+        if orthogonalize is None:
+            orthogonalize = norm == "ortho"
+        if inverse:
+            kind, norm = INVERSES[kind], SWAPPED.get(norm, norm)
+        axes, s = unpacked(first, form)
+        places = checked_axes(name, x, axes, s)
+        if len(set(places)) < len(places):
+            raise ShapeError(f"{name}: axes must be different; got {axes}")
+        lengths = signal_lengths(name, x, places, s, False, "s" if several else "n")
+        run = functools.partial(
+            normed, name, kernels, kind, norm, bool(orthogonalize), places, lengths
+        )
+        x = floating(x)
+        if dtypes.is_complex(x.aval.dtype):
+            return complex_of_parts(run(x.real), run(x.imag))
+        return run(x)
+
+    return planned(name, transform, "x")
+
+
+def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
+    """The type, lengths and axes as one tuple of ints, by which plans are found, and the form of
+    `packed`."""
+    first, form = packed(name, s, axes)
+    return (type, *(first or ())), form
+
+
+def unpacked(first: Any, form: int) -> tuple[Any, Any]:
+    """(axes, lengths), each `None` if not given, from what `packed` returns."""
+    if form < 0:
+        return None, first if form == -1 else None
+    return first[:form], first[form:] if len(first) > form else None
+
+
+def checked_type(name: str, type: Any) -> int:
+    """The type of a transform, 1 to 4."""
+    try:
+        kind = operator.index(type)
+    except TypeError:
+        kind = 0
+    if kind not in INVERSES or type is True:
+        raise ValueError(f"{name}: type must be 1, 2, 3 or 4; got {type!r}")
+    return kind
+
+
+def floating(x: Any) -> Any:
+    """A value in a float or complex dtype of 32 bits or more."""
+    dtype = x.aval.dtype
+    if not dtypes.is_inexact(dtype):
+        dtype = dtypes.default_float()
+    elif dtype.itemsize < 4:
+        dtype = dtypes.float32
+    return cast(x, dtype)
+
+
+def normed(
+    name: str,
+    kernels: dict[int, Kernel],
+    kind: int,
+    norm: str | None,
+    orthogonalize: bool,
+    axes: Sequence[int],
+    lengths: Sequence[int],
+    x: Any,
+) -> Any:
+    """The transform of some axes of real numbers, with its norm."""
+    cosine = kernels is COSINES
+    scale = 1.0
+    for axis, n in zip(axes, lengths, strict=True):
+        if cosine and kind == 1 and n < 2:
+            raise ShapeError(f"{name}: type 1 needs an axis of length 2 or more; got {x.aval}")
+        period = 2 * (n - 1 if cosine else n + 1) if kind == 1 else 2 * n
+        scale *= period
+        last = move_axis(fitted(x, axis, n), axis, x.ndim - 1)
+        if orthogonalize:
+            last = weighted(last, cosine, kind, before=True)
+        last = kernels[kind](last)
+        if orthogonalize:
+            last = weighted(last, cosine, kind, before=False)
+        x = move_axis(last, x.ndim - 1, axis)
+    if norm == "ortho":
+        x = x * (1 / math.sqrt(scale))
+    elif norm == "forward":
+        x = x * (1 / scale)
+    return x
+
+
+def weighted(x: Any, cosine: bool, kind: int, before: bool) -> Any:
+    """The elements at the edges times or divided by the root of 2, which makes the matrix of the
+    transform orthogonal, up to its norm."""
+    if kind == 4 or (kind == 1 and not cosine) or (kind, before) in ((2, True), (3, False)):
+        return x
+    weights = np.ones(x.shape[-1], x.aval.dtype)
+    edges = [0, -1] if kind == 1 else [0 if cosine else -1]
+    weights[edges] = math.sqrt(2) if before else math.sqrt(0.5)
+    return x * from_numpy(weights)

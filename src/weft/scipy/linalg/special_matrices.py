@@ -1,0 +1,486 @@
+"""Matrices of a known form: made of vectors, or of a size alone."""
+
+import math
+from typing import Any
+
+import numpy as onp
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...numpy import concatenate, tril, triu, zeros
+from ...numpy.axes import whole_number
+from ...numpy.axis_choices import take_known
+from ...numpy.creation import from_numpy, wanted_dtype
+from ...numpy.promotion import cast, inexact, noted, promote_values, value
+from ...primitives import selection, structural
+from ...typing import ArrayLike, DTypeLike
+
+__all__ = [
+    "block_diag",
+    "circulant",
+    "companion",
+    "convolution_matrix",
+    "dft",
+    "fiedler",
+    "fiedler_companion",
+    "hadamard",
+    "hankel",
+    "helmert",
+    "hilbert",
+    "invhilbert",
+    "invpascal",
+    "leslie",
+    "pascal",
+    "toeplitz",
+    "tril",
+    "triu",
+]
+
+
+# --- of vectors ---
+
+
+def _vectors(name: str, x: Any, argument: str) -> Any:
+    """A stack of vectors."""
+    v = value(name, x, argument)
+    if v.ndim < 1:
+        raise noted(ShapeError(f"{name}: {argument} must have at least one axis; got {v.aval}"))
+    return v
+
+
+def _one_vector(name: str, x: Any, argument: str, least: int) -> Any:
+    v = value(name, x, argument)
+    if v.ndim != 1 or v.size < least:
+        raise noted(
+            ShapeError(
+                f"{name}: {argument} must be a vector of {least} or more elements; got {v.aval}"
+            )
+        )
+    return v
+
+
+def _picked(line: Any, places: onp.ndarray) -> Any:
+    """Elements of the last axis at known places, a matrix of them."""
+    found = take_known(line, places.ravel(), line.ndim - 1)
+    return structural.reshape(found, shape=(*line.shape[:-1], *places.shape))
+
+
+def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
+    """Two stacks of vectors, with the axes in front broadcast."""
+    c, r = promote_values(name, _vectors(name, c, "c"), _vectors(name, r, "r"))
+    fronts = [x.aval.update(shape=x.shape[:-1]) for x in (c, r)]
+    front = structural.broadcast_shape(name, fronts)
+    c, r = (structural.widen(x, (*front, x.shape[-1])) for x in (c, r))
+    return c, r
+
+
+@located
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """Matrices that are constant along diagonals.
+
+    Args:
+      c: the first columns, [batch…, m].
+      r: the first rows, [batch…, n], of which element 0 isn't read; the conjugate of `c` by
+        default.
+    Returns: array [batch…, m, n].
+    Example:
+      >>> toeplitz(np.array([1, 2, 3]), np.array([1, 4]))
+      Array([[1, 4],
+             [2, 1],
+             [3, 2]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.toeplitz`.
+    """
+    first = _vectors("toeplitz", c, "c")
+    column, row = _joint("toeplitz", first, first.conj() if r is None else r)
+    m, n = column.shape[-1], row.shape[-1]
+    line = concatenate([column[..., ::-1], row[..., 1:]], -1)
+    return _picked(line, m - 1 - onp.arange(m)[:, None] + onp.arange(n))  # type: ignore[no-any-return]
+
+
+@located
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
+    """Matrices that are constant along the diagonals that rise.
+
+    Args:
+      c: the first columns, [batch…, m].
+      r: the last rows, [batch…, n], of which element 0 isn't read; zeros by default.
+    Returns: array [batch…, m, n].
+    Example:
+      >>> hankel(np.array([1, 2, 3]))
+      Array([[1, 2, 3],
+             [2, 3, 0],
+             [3, 0, 0]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.hankel`.
+    """
+    first = _vectors("hankel", c, "c")
+    column, row = _joint("hankel", first, first * 0 if r is None else r)
+    m, n = column.shape[-1], row.shape[-1]
+    line = concatenate([column, row[..., 1:]], -1)
+    return _picked(line, onp.arange(m)[:, None] + onp.arange(n))  # type: ignore[no-any-return]
+
+
+@located
+def circulant(c: ArrayLike) -> Array:
+    """Matrices each of whose columns is the one before, turned by one place.
+
+    Args:
+      c: the first columns, [batch…, n].
+    Returns: array [batch…, n, n].
+    Example:
+      >>> circulant(np.array([1, 2, 3]))
+      Array([[1, 3, 2],
+             [2, 1, 3],
+             [3, 2, 1]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.circulant`.
+    """
+    line = _vectors("circulant", c, "c")
+    n = line.shape[-1]
+    return _picked(line, (onp.arange(n)[:, None] - onp.arange(n)) % max(n, 1))  # type: ignore[no-any-return]
+
+
+@located
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
+    """Matrices whose product with a vector is its convolution with `a`.
+
+    Args:
+      a: array [batch…, k].
+      n: the length of the vectors.
+      mode: 'full', 'valid' or 'same', as in `numpy.convolve`.
+    Returns: array [batch…, rows, n], as many rows as the convolution has elements.
+    Raises: ValueError: another mode, or n isn't positive.
+    Example:
+      >>> convolution_matrix(np.array([1, 2]), 3)
+      Array([[1, 0, 0],
+             [2, 1, 0],
+             [0, 2, 1],
+             [0, 0, 2]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.convolution_matrix`.
+    """
+    line = _vectors("convolution_matrix", a, "a")
+    n, k = whole_number("convolution_matrix", n, "n"), line.shape[-1]
+    if n <= 0 or k == 0:
+        raise ValueError(f"convolution_matrix: n and a's length must be positive; got {n} and {k}")
+    if mode not in ("full", "valid", "same"):
+        raise ValueError(f"convolution_matrix: mode must be full, valid or same; got {mode!r:.60}")
+    first, rows = 0, n + k - 1
+    if mode == "valid":
+        first, rows = min(n, k) - 1, max(n, k) - min(n, k) + 1
+    elif mode == "same":
+        first, rows = (min(n, k) - 1) // 2, max(n, k)
+    places = first + onp.arange(rows)[:, None] - onp.arange(n)
+    inside = (places >= 0) & (places < k)
+    found = _picked(line, onp.clip(places, 0, k - 1))
+    return selection.where(from_numpy(inside), found, structural.zeros(found.aval.update(shape=())))  # type: ignore[no-any-return]
+
+
+@located
+def block_diag(*arrs: ArrayLike) -> Array:
+    """A matrix with matrices along its diagonal, and zeros elsewhere.
+
+    Args:
+      arrs: matrices; vectors count as rows, scalars as [1, 1].
+    Returns: array whose lengths are the sums of theirs.
+    Raises: ShapeError: more than two axes.
+    Example:
+      >>> block_diag(np.array([[1, 2]]), 3)
+      Array([[1, 2, 0],
+             [0, 0, 3]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.block_diag`.
+    """
+    if not arrs:
+        return zeros((1, 0))
+    blocks = [value("block_diag", x, f"arrs[{i}]") for i, x in enumerate(arrs)]
+    for x in blocks:
+        if x.ndim > 2:
+            raise ShapeError(f"block_diag: expected at most two axes; got {x.aval}")
+    blocks = promote_values("block_diag", *blocks)
+    blocks = [
+        structural.reshape(x, shape=(1,) * (2 - x.ndim) + x.shape) if x.ndim < 2 else x
+        for x in blocks
+    ]
+    columns, before, rows = sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        m, n = x.shape
+        sides = [zeros((m, before), x.dtype), x, zeros((m, columns - before - n), x.dtype)]
+        rows.append(concatenate(sides, 1))
+        before += n
+    return concatenate(rows, 0)
+
+
+@located
+def companion(a: ArrayLike) -> Array:
+    """The companion matrix of a polynomial, whose eigenvalues are its roots.
+
+    Args:
+      a: coefficients [n], the highest power first, n > 1; the first must not be zero.
+    Returns: array [n - 1, n - 1] of floats.
+    Raises: ShapeError: another shape.
+    Example:
+      >>> companion(np.array([1.0, -3.0, 2.0]))
+      Array([[ 3., -2.],
+             [ 1.,  0.]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.companion`.
+    """
+    line = inexact("companion", _one_vector("companion", a, "a", 2))
+    n = line.size - 1
+    top = structural.reshape(-line[1:] / line[0], shape=(1, n))
+    below = from_numpy(onp.eye(n - 1, n, dtype=line.dtype))
+    return concatenate([top, below], 0)
+
+
+@located
+def fiedler(a: ArrayLike) -> Array:
+    """The differences in size of all pairs of numbers.
+
+    Args:
+      a: array [n].
+    Returns: array [n, n], |a[i] - a[j]|.
+    Raises: ShapeError: another shape.
+    Example:
+      >>> fiedler(np.array([1, 4]))
+      Array([[0, 3],
+             [3, 0]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.fiedler`.
+    """
+    line = _one_vector("fiedler", a, "a", 0)
+    return abs(line[:, None] - line)  # type: ignore[no-any-return]
+
+
+@located
+def fiedler_companion(a: ArrayLike) -> Array:
+    """A companion matrix of five diagonals.
+
+    Args:
+      a: coefficients [n], the highest power first; the first must not be zero.
+    Returns: array [n - 1, n - 1] of floats, whose eigenvalues are the roots; [0] for n < 2.
+    Raises: ShapeError: another shape.
+    Example:
+      >>> fiedler_companion(np.array([1.0, -3.0, 2.0]))
+      Array([[ 3., -2.],
+             [ 1.,  0.]], dtype=float32)
+    Source: M. Fiedler, Linear Algebra Appl. 372 (2003) 325-331.
+    """
+    line = inexact("fiedler_companion", _one_vector("fiedler_companion", a, "a", 0))
+    n = line.size - 1
+    if n < 1:
+        return zeros(0, line.dtype)
+    line = line / line[0]
+    if n == 1:
+        return -line[1:, None]
+    # products of [[-a, 1], [1, 0]] on neighbouring places: those of even numbers, then the others
+    places, ones = onp.full((n, n), -1), onp.zeros((n, n))
+    for row in range(n):
+        if row % 2:
+            ones[row, max(row - 2, 0)] = 1
+            continue
+        places[row, max(row - 1, 0)] = row + 1
+        if row + 1 < n:
+            places[row, row + 1] = row + 2
+        if row + 2 < n:
+            ones[row, row + 2] = 1
+    found = -_picked(line, onp.maximum(places, 0))
+    return selection.where(from_numpy(places >= 0), found, from_numpy(ones.astype(line.dtype)))  # type: ignore[no-any-return]
+
+
+@located
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
+    """Leslie's matrices, of the growth of populations by age.
+
+    Args:
+      f: fecundities, the first rows, [batch…, n].
+      s: survival coefficients, below the diagonal, [batch…, n - 1].
+    Returns: array [batch…, n, n].
+    Raises: ShapeError: other lengths.
+    Example:
+      >>> leslie(np.array([0.1, 2.0]), np.array([0.5]))
+      Array([[0.1, 2. ],
+             [0.5, 0. ]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.leslie`.
+    """
+    x, y = _joint("leslie", f, s)
+    n = x.shape[-1]
+    if n != y.shape[-1] + 1 or n < 2:
+        raise ShapeError(
+            f"leslie: s must have one element less than f, and at least one; got {x.aval} and "
+            f"{y.aval}"
+        )
+    places = onp.full((n - 1, n), n - 1)
+    places[onp.arange(n - 1), onp.arange(n - 1)] = onp.arange(n - 1)
+    below = _picked(concatenate([y, x[..., :1] * 0], -1), places)
+    return concatenate([x[..., None, :], below], -2)
+
+
+# --- of a size ---
+
+
+def _size(name: str, n: Any) -> int:
+    n = whole_number(name, n, "n")
+    if n < 0:
+        raise noted(ValueError(f"{name}: n must not be negative; got {n}"))
+    return n
+
+
+def _floats(x: Any) -> Array:
+    return from_numpy(onp.asarray(x, onp.float64).astype(dtypes.default_float()))
+
+
+@located
+def hilbert(n: int) -> Array:
+    """Hilbert's matrix, 1 / (i + j + 1).
+
+    Example:
+      >>> hilbert(2)
+      Array([[1.        , 0.5       ],
+             [0.5       , 0.33333334]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.hilbert`.
+    """
+    line = onp.arange(_size("hilbert", n))
+    return _floats(1.0 / (line[:, None] + line + 1))
+
+
+@located
+def invhilbert(n: int) -> Array:
+    """The inverse of Hilbert's matrix, whose elements are whole numbers.
+
+    Example:
+      >>> invhilbert(2)
+      Array([[ 4., -6.],
+             [-6., 12.]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.invhilbert`.
+    """
+    n = _size("invhilbert", n)
+    comb = math.comb
+
+    def element(i: int, j: int) -> float:
+        size = (i + j + 1) * comb(n + i, n - j - 1) * comb(n + j, n - i - 1) * comb(i + j, i) ** 2
+        return float(size if (i + j) % 2 == 0 else -size)
+
+    return _floats(onp.array([[element(i, j) for j in range(n)] for i in range(n)]).reshape(n, n))
+
+
+def _kind(name: str, kind: Any) -> str:
+    if kind not in (None, "symmetric", "lower", "upper"):
+        raise noted(
+            ValueError(f"{name}: kind must be 'symmetric', 'lower' or 'upper'; got {kind!r:.60}")
+        )
+    return kind or "symmetric"
+
+
+@located
+def pascal(n: int, kind: str | None = None) -> Array:
+    """Pascal's triangle as a matrix.
+
+    Args:
+      n: the size.
+      kind: 'symmetric', the default, 'lower' or 'upper'.
+    Returns: array [n, n] of floats.
+    Raises: ValueError: another kind.
+    Example:
+      >>> pascal(3)
+      Array([[1., 1., 1.],
+             [1., 2., 3.],
+             [1., 3., 6.]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.pascal`.
+    """
+    n, kind = _size("pascal", n), _kind("pascal", kind)
+    if kind == "symmetric":
+        rows = [[math.comb(i + j, i) for j in range(n)] for i in range(n)]
+    else:
+        rows = [[math.comb(i, j) for j in range(n)] for i in range(n)]
+    found = onp.array(rows, onp.float64).reshape(n, n)
+    return _floats(found.T if kind == "upper" else found)
+
+
+@located
+def invpascal(n: int, kind: str | None = None) -> Array:
+    """The inverse of Pascal's matrix, whose elements are whole numbers.
+
+    Args: as in `pascal`.
+    Returns: array [n, n] of floats.
+    Example:
+      >>> invpascal(2, kind='lower')
+      Array([[ 1.,  0.],
+             [-1.,  1.]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.invpascal`.
+    """
+    n, kind = _size("invpascal", n), _kind("invpascal", kind)
+    rows = [[(-1) ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)]
+    lower = onp.array(rows, object).reshape(n, n)
+    found = lower.T.dot(lower) if kind == "symmetric" else lower.T if kind == "upper" else lower
+    return _floats(found)
+
+
+@located
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
+    """Sylvester's Hadamard matrix: ones and minus ones, with orthogonal rows.
+
+    Args:
+      n: the size, a power of two.
+      dtype: of the result.
+    Returns: array [n, n].
+    Raises: ValueError: n is no power of two.
+    Example:
+      >>> hadamard(2)
+      Array([[ 1,  1],
+             [ 1, -1]], dtype=int32)
+    Source: SciPy documentation, `scipy.linalg.hadamard`.
+    """
+    n = _size("hadamard", n)
+    if n < 1 or n & (n - 1):
+        raise ValueError(f"hadamard: n must be a power of two; got {n}")
+    found = onp.ones((1, 1))
+    while len(found) < n:
+        found = onp.block([[found, found], [found, -found]])
+    return from_numpy(found.astype(wanted_dtype("hadamard", dtype)))
+
+
+@located
+def helmert(n: int, full: bool = False) -> Array:
+    """Helmert's matrix: orthonormal rows, each orthogonal to the ones.
+
+    Args:
+      n: the number of columns.
+      full: with the row of ones, over √n, first.
+    Returns: array [n - 1, n], or [n, n], of floats.
+    Example:
+      >>> helmert(2)
+      Array([[ 0.70710677, -0.70710677]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.helmert`.
+    """
+    n = _size("helmert", n)
+    found = onp.tril(onp.ones((n, n)), -1) - onp.diag(onp.arange(n))
+    found[:1] = 1
+    steps = onp.arange(n)
+    norms = onp.where(steps == 0, n, steps * (steps + 1))
+    found = found / onp.sqrt(onp.maximum(norms, 1))[:, None]
+    return _floats(found if full else found[1:])
+
+
+@located
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
+    """The matrix of the discrete Fourier transform.
+
+    Args:
+      n: the size.
+      scale: None, 'sqrtn' (over √n) or 'n' (over n).
+      dtype: the default complex dtype if left out.
+    Returns: array [n, n].
+    Raises: ValueError: another scale.
+    Example:
+      >>> np.round(dft(2).real)
+      Array([[ 1.,  1.],
+             [ 1., -1.]], dtype=float32)
+    Source: SciPy documentation, `scipy.linalg.dft`.
+    """
+    n = _size("dft", n)
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"dft: scale must be None, 'sqrtn' or 'n'; got {scale!r:.60}")
+    line = onp.arange(n)
+    found = onp.exp(-2j * onp.pi * ((line[:, None] * line) % max(n, 1)) / max(n, 1))
+    found = found / {None: 1.0, "sqrtn": max(n, 1) ** 0.5, "n": max(n, 1)}[scale]
+    wanted = wanted_dtype("dft", dtype) or dtypes.default_complex()
+    return cast(
+        from_numpy(found.astype(onp.complex64 if wanted.itemsize < 16 else found.dtype)), wanted
+    )  # type: ignore[no-any-return]

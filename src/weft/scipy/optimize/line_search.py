@@ -1,0 +1,110 @@
+"""A step along a direction that satisfies the strong Wolfe conditions.
+
+One bounded loop that first brackets such a step and then narrows the bracket by interpolation, so
+that it vectorises. Source: Nocedal and Wright, “Numerical optimization” (2006), 3.5 and 3.6.
+
+Knows a function and its gradient; knows nothing of how directions are chosen.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...lax.loops import while_loop
+from ...tree_util import tree_map
+
+__all__: list[str] = []
+
+DECREASE, CURVATURE = 1e-4, 0.9  # the constants c1, c2 of the conditions
+
+ValueAndGradient: TypeAlias = Callable[[Array], tuple[Array, Array]]
+
+
+class Point(NamedTuple):
+    """A step, with the function's value, slope and gradient there."""
+
+    step: Array
+    value: Array
+    slope: Array
+    gradient: Array
+
+
+class Search(NamedTuple):
+    """The state of a search: `low` is the best step so far, `high` the other end of the bracket.
+
+    Before there is a bracket, `low` is the step before the trial one, and `high` means nothing.
+    """
+
+    evaluations: Array
+    trial: Array
+    low: Point
+    high: Point
+    bracketed: Array
+    done: Array
+
+
+def chosen(condition: Array, x: Any, y: Any) -> Any:
+    """One of two trees."""
+    return tree_map(lambda a, b: np.where(condition, a, b), x, y)
+
+
+def between(low: Point, high: Point) -> Array:
+    """The minimiser of the cubic through two points and slopes, kept away from both; the middle
+    where there is none. Source: Nocedal and Wright, equation 3.59."""
+    width = high.step - low.step
+    safe = np.where(width == 0, 1.0, width)
+    first = low.slope + high.slope - 3 * (low.value - high.value) / -safe
+    inside = first * first - low.slope * high.slope
+    second = np.sign(safe) * np.sqrt(np.where(inside > 0, inside, 0.0))
+    bottom = high.slope - low.slope + 2 * second
+    at = high.step - safe * (high.slope + second - first) / np.where(bottom == 0, 1.0, bottom)
+    part = (at - low.step) / safe
+    good = (inside >= 0) & (part > 0.05) & (part < 0.95)
+    return np.where(good, at, low.step + width / 2)
+
+
+def search(
+    value_and_gradient: ValueAndGradient,
+    x: Array,
+    start: Point,
+    direction: Array,
+    first: Array,
+    maxiter: int,
+) -> tuple[Point, Array, Array]:
+    """(the point, True if there is none, the number of evaluations).
+
+    Args:
+      start: the point of step 0; its slope is negative.
+      first: the step to try first.
+      maxiter: the most evaluations. If no step has satisfied both conditions by then, one that
+        decreases the function enough will do.
+    """
+    rounding = 4 * float(dtypes.finfo(x.dtype).eps) * np.abs(start.value)
+
+    def evaluated(step: Array) -> Point:
+        value, gradient = value_and_gradient(x + step * direction)
+        return Point(step, value, np.vdot(gradient, direction), gradient)
+
+    def step(s: Search) -> Search:
+        p = evaluated(s.trial)
+        enough = p.value <= start.value + DECREASE * p.step * start.slope + rounding
+        lower = (p.value < s.low.value) | (s.low.step == 0) | (p.value <= s.low.value + rounding)
+        accepted = enough & lower
+        flat = np.abs(p.slope) <= -CURVATURE * start.slope
+        done = accepted & flat
+        # the next bracket: [low, p] if p is too high, else p is low, and high is where it falls to
+        falls = np.where(s.bracketed, p.slope * (s.high.step - s.low.step) >= 0, p.slope >= 0)
+        high = chosen(~accepted, p, chosen(falls, s.low, s.high))
+        low = chosen(accepted, p, s.low)
+        bracketed = s.bracketed | ~accepted | falls
+        trial = np.where(bracketed, between(low, high), 2 * p.step)
+        return Search(s.evaluations + 1, trial, low, high, bracketed, done)
+
+    def going(s: Search) -> Array:
+        return ~s.done & (s.evaluations < maxiter)
+
+    no = np.asarray(False)
+    begin = Search(np.int32(0), first, start, start, no, no)
+    end: Search = while_loop(going, step, begin)
+    return end.low, ~end.done & (end.low.step == 0), end.evaluations

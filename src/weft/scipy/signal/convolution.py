@@ -1,0 +1,327 @@
+"""Convolution and correlation of arrays of any number of axes, by sums of products or by Fourier
+transforms. Knows shapes and modes; knows nothing of spectra."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax.contraction import PrecisionLike
+from ...lax.convolution import conv_general_dilated
+from ...numpy.axes import all_axes
+from ...numpy.fft.real_signals import irfftn, rfftn
+from ...numpy.fft.transforms import fftn, ifftn
+from ...numpy.padding import pad
+from ...numpy.plans import composite
+from ...numpy.promotion import promote_values
+from ...primitives import slicing
+from ...primitives.complex_numbers import conj
+from ...primitives.structural import reshape
+from ...typing import ArrayLike
+
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
+
+MODES = ("full", "same", "valid")
+METHODS = ("auto", "direct", "fft")
+BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+
+
+def chosen(name: str, argument: str, given: Any, options: Any) -> Any:
+    """An option that is one of some.
+
+    Raises: ValueError: another one.
+    """
+    if given not in options:
+        raise ValueError(
+            f"{name}: {argument} must be one of {', '.join(map(repr, options))}; got {given!r}"
+        )
+    return given
+
+
+def operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
+    """Two values of one inexact dtype, with equally many axes and some elements."""
+    x, y = promote_values(name, in1, in2, to_inexact=True)
+    if x.ndim != y.ndim:
+        raise ShapeError(
+            f"{name}: in1 and in2 must have equally many axes; got {x.aval} and {y.aval}"
+        )
+    if not x.aval.size or not y.aval.size:
+        raise ShapeError(f"{name}: in1 and in2 must have elements; got {x.aval} and {y.aval}")
+    return x, y
+
+
+def in_order(name: str, mode: str, x: Any, y: Any, axes: Sequence[int]) -> tuple[Any, Any]:
+    """The longer operand first where the mode is 'valid', for which the order doesn't matter."""
+    if mode != "valid" or all(x.shape[i] >= y.shape[i] for i in axes):
+        return x, y
+    if all(y.shape[i] >= x.shape[i] for i in axes):
+        return y, x
+    raise ShapeError(
+        f"{name}: for mode 'valid' one of in1 and in2 must be as long as the other along every "
+        f"axis; got {x.aval} and {y.aval}"
+    )
+
+
+def flipped(y: Any) -> Any:
+    """The elements backwards along every axis."""
+    return slicing.rev(y, dimensions=tuple(range(y.ndim)))
+
+
+def conjugate(y: Any) -> Any:
+    """The complex conjugate; real numbers as they are."""
+    return conj(y) if dtypes.is_complex(y.aval.dtype) else y
+
+
+@composite
+def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
+    """The sums of products of a kernel with each place of an array."""
+    out = conv_general_dilated(
+        reshape(x, shape=(1, 1, *x.shape)),
+        reshape(kernel, shape=(1, 1, *kernel.shape)),
+        (1,) * x.ndim,
+        padding,
+        precision=precision,
+    )
+    return reshape(out, shape=out.shape[2:])
+
+
+def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """How many zeros around the array make the outputs of a mode."""
+    if mode == "full":
+        return tuple([(m - 1, m - 1) for m in kernel])
+    if mode == "same":
+        return tuple([(m // 2, (m - 1) // 2) for m in kernel])
+    return ((0, 0),) * len(kernel)
+
+
+def _worth_transforming(x: Any, y: Any) -> bool:
+    """True if Fourier transforms take much less time than sums of products, on a CPU."""
+    least = min(x.aval.size, y.aval.size)
+    count = math.prod([n + m - 1 for n, m in zip(x.shape, y.shape, strict=True)])
+    return least * count > 1_000_000 and least > 8 * math.log2(count)
+
+
+@composite
+def _convolved(x: Any, y: Any, *, name: str, mode: str, method: str, precision: Any) -> Any:
+    chosen(name, "mode", mode, MODES)
+    chosen(name, "method", method, METHODS)
+    x, y = in_order(name, mode, x, y, range(x.ndim))
+    if not x.ndim:
+        return x * y
+    if method == "fft" or (method == "auto" and _worth_transforming(x, y)):
+        return _by_transforms(x, y, mode, tuple(range(x.ndim)))
+    return slid(x, flipped(y), padding=_padding(mode, y.shape), precision=precision)
+
+
+@located
+def convolve(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    method: str = "auto",
+    precision: PrecisionLike = None,
+) -> Array:
+    """The convolution of two arrays.
+
+    Args:
+      in1, in2: arrays with equally many axes; integers become float32.
+      mode: 'full', all places where they overlap; 'same', the middle of those, as many as in1 has;
+        'valid', those where they overlap wholly.
+      method: 'direct', sums of products; 'fft', by Fourier transforms, which is faster for large
+        arrays, and rounds relatively to the largest result; 'auto', the faster one.
+      precision: of the products, on accelerators; see `weft.lax.Precision`.
+    Returns: array.
+    Raises: ShapeError: the numbers of axes differ, an array is empty, or neither holds the other
+      for 'valid'. ValueError: an unknown mode or method.
+    Example:
+      >>> from weft.scipy import signal
+      >>> signal.convolve(np.array([1, 2, 3]), np.array([1, 1, 1]), mode="same")
+      Array([3., 6., 5.], dtype=float32)
+    Source: scipy.signal.convolve.
+    """
+    x, y = operands("convolve", in1, in2)
+    options = {"mode": mode, "method": method, "precision": precision}
+    return _convolved(x, y, name="convolve", **options)  # type: ignore[no-any-return]
+
+
+@located
+def correlate(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    method: str = "auto",
+    precision: PrecisionLike = None,
+) -> Array:
+    """The cross-correlation of two arrays: the convolution with in2 backwards and conjugated.
+
+    Args: as in `convolve`.
+    Returns: array.
+    Raises: as `convolve`.
+    Example:
+      >>> from weft.scipy import signal
+      >>> signal.correlate(np.array([1, 2, 3]), np.array([0, 1]), mode="same")
+      Array([1., 2., 3.], dtype=float32)
+    Source: scipy.signal.correlate.
+    """
+    x, y = operands("correlate", in1, in2)
+    y = conjugate(flipped(y))
+    options = {"mode": mode, "method": method, "precision": precision}
+    return _convolved(x, y, name="correlate", **options)  # type: ignore[no-any-return]
+
+
+# --- by Fourier transforms ---
+
+
+def fast_length(n: int) -> int:
+    """The least length from n on without prime factors above 5: short ones are fast."""
+    while True:
+        rest = n
+        for p in (2, 3, 5):
+            while rest % p == 0:
+                rest //= p
+        if rest == 1:
+            return n
+        n += 1
+
+
+def _by_transforms(x: Any, y: Any, mode: str, axes: tuple[int, ...]) -> Any:
+    """The convolution along some axes; along the others elements are multiplied."""
+    lengths = [x.shape[i] + y.shape[i] - 1 for i in axes]
+    long = [fast_length(n) for n in lengths]
+    if dtypes.is_complex(x.aval.dtype):
+        both: Any = ifftn(fftn(x, long, axes) * fftn(y, long, axes), long, axes)
+    else:
+        both = irfftn(rfftn(x, long, axes) * rfftn(y, long, axes), long, axes)
+    dtype = x.aval.dtype
+    start, limit = [0] * x.ndim, list(both.shape)
+    for i, n in zip(axes, lengths, strict=True):
+        limit[i] = n
+        if mode == "same":
+            start[i] = (y.shape[i] - 1) // 2
+            limit[i] = start[i] + x.shape[i]
+        elif mode == "valid":
+            start[i], limit[i] = y.shape[i] - 1, x.shape[i]
+    window = tuple([slice(a, b) for a, b in zip(start, limit, strict=True)])
+    return both[window].astype(dtype)
+
+
+@located
+def fftconvolve(
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: int | Sequence[int] | None = None
+) -> Array:
+    """The convolution of two arrays by Fourier transforms.
+
+    Args:
+      in1, in2: arrays with equally many axes; integers become float32.
+      mode: as in `convolve`.
+      axes: the axes to convolve along, all of them by default; the others broadcast.
+    Returns: array.
+    Raises: ShapeError: as `convolve`; the other axes don't broadcast. AxisError: an axis is out of
+      range. ValueError: an unknown mode.
+    Example:
+      >>> from weft.scipy import signal
+      >>> signal.fftconvolve(np.array([1, 2, 3]), np.array([1, 1])).round(4)
+      Array([1., 3., 5., 3.], dtype=float32)
+    Source: scipy.signal.fftconvolve.
+    """
+    name = "fftconvolve"
+    x, y = operands(name, in1, in2)
+    chosen(name, "mode", mode, MODES)
+    places = all_axes(name, axes, x, "axes")
+    for i in range(x.ndim):
+        if i not in places and x.shape[i] != y.shape[i] and 1 not in (x.shape[i], y.shape[i]):
+            raise ShapeError(
+                f"{name}: axis {i} isn't among axes {places} and must broadcast; got {x.aval} and "
+                f"{y.aval}"
+            )
+    x, y = in_order(name, mode, x, y, places)
+    if not places:
+        return x * y  # type: ignore[no-any-return]
+    return _by_transforms(x, y, mode, places)  # type: ignore[no-any-return]
+
+
+# --- images ---
+
+
+def _of_images(
+    name: str,
+    x: Any,
+    y: Any,
+    mode: str,
+    boundary: str,
+    fillvalue: Any,
+    precision: Any,
+    late: bool = False,
+) -> Any:
+    """A convolution of images; `late` takes the later of two middles for 'same'."""
+    chosen(name, "mode", mode, MODES)
+    kind = BOUNDARIES[chosen(name, "boundary", boundary, BOUNDARIES)]
+    if x.ndim != 2:
+        raise ShapeError(f"{name}: in1 and in2 must have two axes; got {x.aval} and {y.aval}")
+    x, y = in_order(name, mode, x, y, (0, 1))
+    padding = [pair[::-1] if late else pair for pair in _padding(mode, y.shape)]
+    zeros = kind == "constant" and isinstance(fillvalue, (int, float)) and fillvalue == 0
+    if not zeros and mode != "valid":
+        options = {"constant_values": fillvalue} if kind == "constant" else {}
+        x, padding = pad(x, padding, kind, **options), [(0, 0)] * 2
+    return slid(x, flipped(y), padding=tuple(padding), precision=precision)
+
+
+@located
+def convolve2d(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
+    """The convolution of two images.
+
+    Args:
+      in1, in2: arrays [h, w]; integers become float32.
+      mode: as in `convolve`.
+      boundary: what is around in1: 'fill', the fill value; 'wrap', in1 again; 'symm', in1
+        mirrored.
+      fillvalue: a number.
+      precision: as in `convolve`.
+    Returns: array of two axes.
+    Raises: ShapeError: other numbers of axes. ValueError: an unknown mode or boundary.
+    Example:
+      >>> from weft.scipy import signal
+      >>> signal.convolve2d(np.eye(2), np.ones((1, 2)), mode="same", boundary="wrap")
+      Array([[1., 1.],
+             [1., 1.]], dtype=float32)
+    Source: scipy.signal.convolve2d.
+    """
+    x, y = operands("convolve2d", in1, in2)
+    return _of_images("convolve2d", x, y, mode, boundary, fillvalue, precision)  # type: ignore[no-any-return]
+
+
+@located
+def correlate2d(
+    in1: ArrayLike,
+    in2: ArrayLike,
+    mode: str = "full",
+    boundary: str = "fill",
+    fillvalue: ArrayLike = 0,
+    precision: PrecisionLike = None,
+) -> Array:
+    """The cross-correlation of two images: the convolution with in2 backwards and conjugated.
+
+    Args: as in `convolve2d`.
+    Returns: array of two axes.
+    Raises: as `convolve2d`.
+    Example:
+      >>> from weft.scipy import signal
+      >>> signal.correlate2d(np.eye(2), np.ones((1, 2)), mode="valid")
+      Array([[1.],
+             [1.]], dtype=float32)
+    Source: scipy.signal.correlate2d.
+    """
+    x, y = operands("correlate2d", in1, in2)
+    y = conjugate(flipped(y))
+    return _of_images("correlate2d", x, y, mode, boundary, fillvalue, precision, True)  # type: ignore[no-any-return]

@@ -1,0 +1,149 @@
+"""Signals cut into overlapping segments, and put together again. Knows shapes and windows; knows
+nothing of spectra."""
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...core.value import Value
+from ...errors import ShapeError
+from ...numpy.axes import whole_number
+from ...numpy.creation import from_numpy
+from ...numpy.joining import concatenate
+from ...numpy.padding import pad
+from ...numpy.promotion import noted, value
+from ...primitives.structural import reshape
+from .window_functions import periodic_window
+
+
+@dataclasses.dataclass(frozen=True)
+class Segments:
+    """How a signal is cut.
+
+    Attributes:
+      window: a value [length].
+      length: of a segment.
+      overlap: how many samples two neighbours share.
+      transformed: the length that a segment is padded to.
+    """
+
+    window: Any
+    length: int
+    overlap: int
+    transformed: int
+
+    @property
+    def step(self) -> int:
+        """From the beginning of a segment to that of the next one."""
+        return self.length - self.overlap
+
+
+def chosen_segments(
+    name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, dtype: Any, n: int | None
+) -> Segments:
+    """The segments that the arguments of a function ask for.
+
+    Args:
+      n: the length of the signal, which is the most that a segment may have, if it is known.
+    Raises: ValueError: lengths that don't fit each other.
+    """
+    lengths = {"nperseg": nperseg, "noverlap": noverlap, "nfft": nfft}
+    known = {k: None if v is None else whole_number(name, v, k) for k, v in lengths.items()}
+    length = known["nperseg"]
+    if length is not None and length < 1:
+        raise ValueError(f"{name}: nperseg must be 1 or more; got {length}")
+    array = isinstance(window, (Value, np.ndarray, list))
+    if array:
+        window = value(name, np.asarray(window) if isinstance(window, list) else window, "window")
+        if window.ndim != 1:
+            raise ShapeError(f"{name}: a window must have one axis; got {window.aval}")
+        if n is not None and window.shape[0] > n:
+            raise ShapeError(f"{name}: the window {window.aval} is longer than the signal, {n}")
+        if length is not None and length != window.shape[0]:
+            raise ShapeError(f"{name}: nperseg is {length}, and the window {window.aval}")
+        length = window.shape[0]
+    if length is None:
+        length = 256
+        length = length if n is None else min(length, n)
+    elif n is not None and length > n:
+        warnings.warn(
+            f"{name}: nperseg = {length} is more than the signal has samples; using {n}",
+            UserWarning,
+            stacklevel=4,
+        )
+        length = n
+    if not array:
+        window = from_numpy(periodic_window(name, window, length))
+    overlap = length // 2 if known["noverlap"] is None else known["noverlap"]
+    if not 0 <= overlap < length:
+        raise ValueError(
+            f"{name}: noverlap must be from 0 to nperseg - 1, {length - 1}; got {overlap}"
+        )
+    long = length if known["nfft"] is None else known["nfft"]
+    if long < length:
+        raise ValueError(f"{name}: nfft must be nperseg, {length}, or more; got {long}")
+    return Segments(window.astype(dtype), length, overlap, long)
+
+
+def cut(x: Any, segments: Segments) -> Any:
+    """[…, n] to […, count, length]: the segments that fit into the last axis."""
+    n, step, length = x.shape[-1], segments.step, segments.length
+    count = (n - segments.overlap) // step
+    if length % step == 0:  # whole blocks, side by side: no gather
+        parts = length // step
+        blocks = x[..., : (count + parts - 1) * step]
+        blocks = reshape(blocks, shape=(*x.shape[:-1], count + parts - 1, step))
+        return concatenate([blocks[..., i : i + count, :] for i in range(parts)], -1)
+    places = np.arange(count)[:, None] * step + np.arange(length)
+    return x[..., places]
+
+
+def put_together(parts: Any, segments: Segments) -> Any:
+    """[…, count, length] to […, n]: the sum of the segments, each at its place. The transpose of
+    `cut`."""
+    *lead, count, length = parts.shape
+    step = segments.step
+    total = length + (count - 1) * step
+    if length % step:
+        places = np.arange(count)[:, None] * step + np.arange(length)
+        zeros = from_numpy(np.zeros((*lead, total), parts.aval.dtype))
+        return zeros.at[..., places].add(parts)
+    several = length // step
+    blocks = reshape(parts, shape=(*lead, count, several, step))
+    none = [(0, 0)] * len(lead)
+    shifted = [
+        pad(blocks[..., i, :], [*none, (i, several - 1 - i), (0, 0)]) for i in range(several)
+    ]
+    result = shifted[0]
+    for one in shifted[1:]:
+        result = result + one
+    return reshape(result, shape=(*lead, total))
+
+
+def extended(name: str, x: Any, boundary: str | None, n: int) -> Any:
+    """The last axis with n samples more at both ends."""
+    if boundary is None or n == 0:
+        return x
+    modes: dict[str, tuple[str, dict[str, str]]] = {
+        "even": ("reflect", {}),
+        "odd": ("reflect", {"reflect_type": "odd"}),
+        "constant": ("edge", {}),
+        "zeros": ("constant", {}),
+    }
+    if boundary not in modes:
+        raise noted(
+            ValueError(
+                f"{name}: boundary must be None or one of {', '.join(map(repr, modes))}; got "
+                f"{boundary!r}"
+            )
+        )
+    if boundary in ("even", "odd") and n >= x.shape[-1]:
+        raise noted(
+            ShapeError(
+                f"{name}: boundary {boundary!r} needs more than {n} samples; got {x.shape[-1]}"
+            )
+        )
+    mode, options = modes[boundary]
+    return pad(x, [(0, 0)] * (x.ndim - 1) + [(n, n)], mode, **options)

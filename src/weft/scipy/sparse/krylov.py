@@ -1,0 +1,123 @@
+"""Iterations of Krylov's methods on pytrees of arrays: conjugate gradients and BiCGSTAB.
+
+Each is a bounded loop on whole trees, from (A, b, x0, M) to x. Knows inner products and norms of
+trees; knows nothing of matrices, nor of derivatives.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ... import numpy as np
+from ...core.array import Array
+from ...lax.loops import while_loop
+from ...primitives.contraction import Precision
+from ...tree_util import tree_leaves, tree_map
+from ...typing import PyTree
+
+__all__: list[str] = []
+
+Operator: TypeAlias = Callable[[PyTree], PyTree]
+"""A linear function of a tree."""
+
+
+def inner(x: PyTree, y: PyTree) -> Array:
+    """The inner product of trees, conjugate in the first one."""
+    pairs = zip(tree_leaves(x), tree_leaves(y), strict=True)
+    total: Any = 0.0
+    for a, b in pairs:
+        total = total + np.vdot(a, b, precision=Precision.HIGHEST)
+    return total  # type: ignore[no-any-return]
+
+
+def square(x: PyTree) -> Array:
+    """The squared norm of a tree, which is real."""
+    total: Any = 0.0
+    for a in tree_leaves(x):
+        parts = (np.real(a), np.imag(a)) if np.iscomplexobj(a) else (a,)
+        for part in parts:
+            total = total + np.vdot(part, part, precision=Precision.HIGHEST)
+    return total  # type: ignore[no-any-return]
+
+
+def plus(x: PyTree, scale: Any, y: PyTree) -> PyTree:
+    """x + scale · y, in the dtypes of x."""
+    return tree_map(lambda a, b: (a + scale * b).astype(a.dtype), x, y)
+
+
+def minus(x: PyTree, y: PyTree) -> PyTree:
+    """x - y."""
+    return tree_map(lambda a, b: a - b, x, y)
+
+
+def bound(b: PyTree, tol: Any, atol: Any) -> Array:
+    """The squared norm that a residual may have: that of max(tol · |b|, atol)."""
+    return np.maximum(np.square(tol) * square(b), np.square(atol))
+
+
+def conjugate_gradients(
+    A: Operator, b: PyTree, x0: PyTree, *, tol: Any, atol: Any, maxiter: int, M: Operator
+) -> PyTree:
+    """The solution of A x = b for a symmetric (Hermitian) positive A.
+
+    Source: Saad, “Iterative methods for sparse linear systems”, algorithm 9.1.
+    """
+    limit = bound(b, tol, atol)
+
+    def going(state: Any) -> Array:
+        _, r, _, _, k = state
+        return (square(r) > limit) & (k < maxiter)
+
+    def step(state: Any) -> Any:
+        x, r, gamma, p, k = state
+        product = A(p)
+        alpha = gamma / inner(p, product)
+        x, r = plus(x, alpha, p), plus(r, -alpha, product)
+        z = M(r)
+        following = inner(r, z)
+        p = plus(z, following / gamma, p)
+        return x, r, following.astype(gamma.dtype), p, k + 1
+
+    r = minus(b, A(x0))
+    z = M(r)
+    return while_loop(going, step, (x0, r, inner(r, z), z, np.int32(0)))[0]
+
+
+def bicgstab_steps(
+    A: Operator, b: PyTree, x0: PyTree, *, tol: Any, atol: Any, maxiter: int, M: Operator
+) -> PyTree:
+    """The solution of A x = b for any A. A breakdown (0 / 0) ends the iteration.
+
+    Source: van der Vorst (1992), “Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG”.
+    """
+    limit = bound(b, tol, atol)
+    first = minus(b, A(x0))
+
+    def going(state: Any) -> Array:
+        _, r, *_, k, broken = state
+        return (square(r) > limit) & (k < maxiter) & ~broken
+
+    def step(state: Any) -> Any:
+        x, r, alpha, omega, rho, p, q, k, _ = state
+        following = inner(first, r)
+        beta = following / rho * (alpha / omega)
+        p = plus(r, beta, plus(p, -omega, q))
+        p_hat = M(p)
+        q = A(p_hat)
+        alpha = following / inner(first, q)
+        s = plus(r, -alpha, q)
+        early = square(s) <= limit  # then the second half would divide 0 by 0
+        s_hat = M(s)
+        t = A(s_hat)
+        size = square(t)
+        omega = np.where(early, 0.0, inner(t, s) / np.where(size == 0, 1.0, size))
+        x = plus(plus(x, alpha, p_hat), omega, s_hat)
+        r = plus(s, -omega, t)
+        broken = ~early & ((omega == 0) | (following == 0)) | ~np.isfinite(alpha)
+        kept = tree_map(lambda new, old: np.where(np.isfinite(alpha), new, old), (x, r), state[:2])
+        scalars = [c.astype(rho.dtype) for c in (alpha, omega, following)]
+        return *kept, *scalars, p, q, k + 1, broken
+
+    one = inner(first, first) * 0 + 1
+    none = tree_map(np.zeros_like, first)
+    start = (x0, first, one, one, one, none, none, np.int32(0), np.asarray(False))
+    return while_loop(going, step, start)[0]

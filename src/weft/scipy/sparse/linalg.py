@@ -1,0 +1,230 @@
+"""Solutions of large linear systems by iteration: cg, gmres, bicgstab.
+
+The matrix may be a function, and the unknowns a pytree. Derivatives are those of the equation, with
+one more solution, whatever the iteration did: they are exact as far as both solutions converged.
+"""
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ... import dtypes, numpy as np
+from ...core.array import Array, as_value
+from ...core.source import function_line, located
+from ...errors import ShapeError
+from ...lax.solvers import custom_linear_solve
+from ...primitives.contraction import Precision
+from ...primitives.selection import stop_gradient
+from ...transforms.linear_maps import linear_transpose
+from ...transforms.tracing import eval_shape
+from ...tree_util import tree_flatten, tree_leaves, tree_map, tree_structure
+from ...typing import ArrayLike, PyTree
+from .arnoldi import minimal_residuals
+from .krylov import Operator, bicgstab_steps, conjugate_gradients
+
+__all__ = ["bicgstab", "cg", "gmres"]
+
+Linear: TypeAlias = ArrayLike | Callable[[Any], Any]
+"""A square matrix, or a linear function from a tree to one like it."""
+
+
+@located
+def cg(
+    A: Linear,
+    b: PyTree,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Linear | None = None,
+) -> tuple[PyTree, None]:
+    """The solution of A x = b by conjugate gradients, for a symmetric (Hermitian) positive A.
+
+    Args:
+      A: matrix [n,n], or a linear function from a tree to one like it.
+      b: array of any shape, or a tree of arrays, taken as one vector.
+      x0: where to begin, like b; zeros by default.
+      tol, atol: it ends when the residual's norm is at most max(tol · |b|, atol).
+      maxiter: the most steps; 10 times the number of unknowns by default.
+      M: a preconditioner: a matrix or a function that is nearly the inverse of A, and symmetric.
+    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter.
+    Example:
+      >>> from weft.scipy.sparse.linalg import cg
+      >>> x, _ = cg(np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0]))
+      >>> x
+      Array([1., 2.], dtype=float32)
+    Source: SciPy documentation, `scipy.sparse.linalg.cg`; JAX documentation, the same name.
+    """
+    method = functools.partial(conjugate_gradients, tol=tol, atol=atol)
+    return solution("cg", A, b, x0, maxiter, M, method, symmetric=True), None
+
+
+@located
+def bicgstab(
+    A: Linear,
+    b: PyTree,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Linear | None = None,
+) -> tuple[PyTree, None]:
+    """The solution of A x = b by stabilised biconjugate gradients, for any A.
+
+    Args: as in `cg`; A and M need no symmetry.
+    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter.
+    Example:
+      >>> from weft.scipy.sparse.linalg import bicgstab
+      >>> x, _ = bicgstab(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
+      >>> x
+      Array([1., 2.], dtype=float32)
+    Source: SciPy documentation, `scipy.sparse.linalg.bicgstab`; JAX documentation, the same name.
+    """
+    method = functools.partial(bicgstab_steps, tol=tol, atol=atol)
+    return solution("bicgstab", A, b, x0, maxiter, M, method), None
+
+
+@located
+def gmres(
+    A: Linear,
+    b: PyTree,
+    x0: PyTree | None = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: Linear | None = None,
+    solve_method: str = "batched",
+) -> tuple[PyTree, None]:
+    """The solution of A x = b by generalised minimal residuals, for any A.
+
+    Args:
+      A, b, x0, tol, atol: as in `cg`; A needs no symmetry.
+      restart: the size of the Krylov space that is built between restarts, at most the number of
+        unknowns.
+      maxiter: the most restarts; 10 times the number of unknowns by default.
+      M: a preconditioner, as in `cg`; it is applied on the right.
+      solve_method: "batched" takes all steps of a cycle; "incremental" ends a cycle when the
+        residual is small enough.
+    Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
+    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
+      restart or solve_method.
+    Example:
+      >>> from weft.scipy.sparse.linalg import gmres
+      >>> x, _ = gmres(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
+      >>> x
+      Array([1., 2.], dtype=float32)
+    Source: SciPy documentation, `scipy.sparse.linalg.gmres`; JAX documentation, the same name.
+    """
+    if solve_method not in ("batched", "incremental"):
+        raise ValueError(
+            f"gmres: solve_method must be 'batched' or 'incremental'; got {solve_method!r}"
+        )
+    unknowns = sum(as_value(x).size for x in tree_leaves(b))
+    steps = max(1, min(positive("gmres", "restart", restart), unknowns))
+    early = solve_method == "incremental"
+    method = functools.partial(minimal_residuals, tol=tol, atol=atol, restart=steps, early=early)
+    return solution("gmres", A, b, x0, maxiter, M, method), None
+
+
+def positive(name: str, argument: str, number: Any) -> int:
+    """A positive whole number."""
+    try:
+        found = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name}: {argument} must be an int; got {number!r}") from None
+    if found < 1 or isinstance(number, bool):
+        raise ValueError(f"{name}: {argument} must be a positive int; got {number!r}")
+    return found
+
+
+def linear(name: str, argument: str, given: Any) -> Operator:
+    """A matrix as a function; functions as they are."""
+    if callable(given):
+        return given  # type: ignore[no-any-return]
+    try:
+        matrix = as_value(given)
+    except TypeError:
+        raise TypeError(
+            f"{name}: {argument} must be a square matrix or a function; got a "
+            f"{type(given).__name__}"
+        ) from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ShapeError(
+            f"{name}: {argument} must be a square matrix or a function; got {matrix.aval}"
+        )
+    return functools.partial(np.dot, matrix, precision=Precision.HIGHEST)
+
+
+def like(name: str, argument: str, tree: PyTree, b: PyTree) -> PyTree:
+    """A tree of arrays, with the structure, the shapes and the dtypes of b.
+
+    Raises: TypeError: it has others.
+    """
+    leaves, structure = tree_flatten(tree)
+    values = [as_value(x) for x in leaves]
+    wanted = tree_leaves(b)
+    if structure != tree_structure(b) or [x.shape for x in values] != [x.shape for x in wanted]:
+        shown = [
+            f"{t}: {', '.join(str(x.aval) for x in v)}"
+            for t, v in ((tree_structure(b), wanted), (structure, values))
+        ]
+        raise ShapeError(f"{name}: {argument} must be like b, {shown[0]}; got {shown[1]}")
+    return structure.unflatten([x.astype(y.dtype) for x, y in zip(values, wanted, strict=True)])
+
+
+def solution(
+    name: str,
+    A: Any,
+    b: PyTree,
+    x0: PyTree | None,
+    maxiter: int | None,
+    M: Any,
+    method: Callable[..., PyTree],
+    symmetric: bool = False,
+) -> PyTree:
+    """The solution by a method, with the derivatives of the equation."""
+    multiply = linear(name, "A", A)
+    precondition = (lambda x: x) if M is None else linear(name, "M", M)
+    b = tree_map(inexact, b)
+    product = eval_shape(multiply, b)
+    if tree_structure(product) != tree_structure(b) or any(
+        p.shape != x.shape for p, x in zip(tree_leaves(product), tree_leaves(b), strict=True)
+    ):
+        about = function_line(A) if callable(A) else f"A, {as_value(A).aval}"
+        raise ShapeError(
+            f"{name}: A x must be like b, {shapes(b)}; got {shapes(product)} from {about}"
+        )
+    b = tree_map(lambda x, p: x.astype(np.promote_types(x.dtype, p.dtype)), b, product)
+    start = tree_map(np.zeros_like, b) if x0 is None else like(name, "x0", x0, b)
+    start = tree_map(stop_gradient, start)
+    unknowns = sum(x.size for x in tree_leaves(b))
+    steps = 10 * unknowns if maxiter is None else positive(name, "maxiter", maxiter)
+
+    def solve(matvec: Operator, right: PyTree) -> PyTree:
+        return method(matvec, right, start, maxiter=steps, M=precondition)
+
+    def transposed(vecmat: Operator, right: PyTree) -> PyTree:
+        none = tree_map(np.zeros_like, right)
+        backwards = linear_transpose(precondition, right)
+        return method(vecmat, right, none, maxiter=steps, M=lambda x: backwards(x)[0])
+
+    real = not any(dtypes.is_complex(x.dtype) for x in tree_leaves(b))
+    return custom_linear_solve(multiply, b, solve, transposed, symmetric=symmetric and real)
+
+
+def inexact(x: Any) -> Array:
+    """A value of a float or complex dtype, not weak."""
+    x = as_value(x)
+    return x.astype(x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float())
+
+
+def shapes(tree: PyTree) -> str:
+    """The types of the leaves of a tree, for messages."""
+    return ", ".join(f"{x.dtype}[{','.join(map(str, x.shape))}]" for x in tree_leaves(tree))

@@ -1,0 +1,238 @@
+"""Quaternions [..., 4], scalar last, of rotations: products, and to and from other forms.
+
+Every function has derivatives wherever its result is smooth, at the identity too. Knows arrays;
+knows nothing of the class of rotations. Eager calls run
+from plans.
+"""
+
+import math
+from typing import Any
+
+from ....lax.linalg import eigh
+from ....numpy.choosing import where
+from ....numpy.elementwise import absolute, sign, sqrt
+from ....numpy.joining import concatenate, stack
+from ....numpy.plans import composite
+from ....numpy.products import cross
+from ....numpy.running import argmax
+from ....numpy.taking import take_along_axis
+from ....numpy.transcendental import arctan2, cos, sin
+
+SMALL = 1e-6
+"""Squares of angles below which series are used: the next term is below rounding."""
+
+
+def parts(*xs: Any) -> Any:
+    """Numbers as the elements of a new last axis."""
+    return stack(xs, -1)
+
+
+def square_length(x: Any) -> Any:
+    """The square of the length, with an axis of length one."""
+    return (x * x).sum(-1, keepdims=True)
+
+
+@composite
+def normalized(q: Any) -> Any:
+    """Quaternions of length 1; NaN for zero."""
+    return q / sqrt(square_length(q))
+
+
+@composite
+def product(p: Any, q: Any) -> Any:
+    """The product of quaternions: the rotation q, then p."""
+    u, v, a, b = p[..., :3], q[..., :3], p[..., 3:], q[..., 3:]
+    vector = a * v + b * u + cross(u, v)
+    return concatenate([vector, a * b - (u * v).sum(-1, keepdims=True)], -1)
+
+
+def conjugate(q: Any) -> Any:
+    """The inverse rotation."""
+    return concatenate([-q[..., :3], q[..., 3:]], -1)
+
+
+@composite
+def rotated(q: Any, v: Any) -> Any:
+    """Vectors rotated."""
+    u, w = q[..., :3], q[..., 3:]
+    u, v = u + v * 0, v + u * 0
+    turned = cross(u, v)
+    return v + 2 * (w * turned + cross(u, turned))
+
+
+@composite
+def canonical(q: Any) -> Any:
+    """Of the two quaternions of a rotation, that whose last element that isn't 0 is positive, from
+    w on: w > 0, or w = 0 and x > 0, and so on."""
+    x, y, z, w = (q[..., i : i + 1] for i in range(4))
+    first = where(w != 0, w, where(x != 0, x, where(y != 0, y, z)))
+    return where(first < 0, -q, q)
+
+
+# --- vectors ---
+
+
+@composite
+def from_vector(v: Any) -> Any:
+    """Of vectors along the axis, as long as the angle."""
+    square = square_length(v)
+    tiny = square < SMALL
+    angle = sqrt(where(tiny, 1, square))
+    scale = where(tiny, 0.5 - square / 48 + square**2 / 3840, sin(angle / 2) / angle)
+    last = where(tiny, 1 - square / 8 + square**2 / 384, cos(angle / 2))
+    return concatenate([v * scale, last], -1)
+
+
+@composite
+def to_vector(q: Any) -> Any:
+    """Vectors along the axis, as long as the angle, which is from 0 to π."""
+    q = canonical(q)
+    u, w = q[..., :3], q[..., 3:]
+    square = square_length(u)
+    tiny = square < SMALL
+    length = sqrt(where(tiny, 1, square))
+    near = 2 + square / 3 + square**2 * (3 / 20)
+    return u * where(tiny, near, 2 * arctan2(length, where(tiny, 1, w)) / length)
+
+
+@composite
+def angle_of(q: Any) -> Any:
+    """The angle, from 0 to π."""
+    square = (q[..., :3] ** 2).sum(-1)
+    none = square == 0
+    length = where(none, 0, sqrt(where(none, 1, square)))
+    return 2 * arctan2(length, absolute(q[..., 3]))
+
+
+@composite
+def from_mrp(p: Any) -> Any:
+    """Of modified Rodrigues parameters: the axis times tan(angle / 4)."""
+    square = square_length(p)
+    return concatenate([2 * p, 1 - square], -1) / (1 + square)
+
+
+@composite
+def to_mrp(q: Any) -> Any:
+    """Modified Rodrigues parameters, of length 1 or less."""
+    q = where(q[..., 3:] < 0, -q, q)
+    return q[..., :3] / (1 + q[..., 3:])
+
+
+# --- matrices ---
+
+
+@composite
+def to_matrix(q: Any) -> Any:
+    """Matrices [..., 3, 3]."""
+    x, y, z, w = (q[..., i] for i in range(4))
+    rows = [
+        [x * x - y * y - z * z + w * w, 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), y * y - x * x - z * z + w * w, 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), z * z - x * x - y * y + w * w],
+    ]
+    return stack([parts(*row) for row in rows], -2)
+
+
+@composite
+def from_matrix(m: Any) -> Any:
+    """Of matrices [..., 3, 3] that are orthogonal, with determinant 1.
+
+    Each of four formulas gives a multiple of the quaternion; that of its largest element is taken.
+    Source: S. W. Shepperd, "Quaternion from rotation matrix", Journal of Guidance and Control 1
+    (1978).
+    """
+    (a, b, c), (d, e, f), (g, h, i) = (
+        tuple(m[..., row, column] for column in range(3)) for row in range(3)
+    )
+    trace = a + e + i
+    choices = stack(
+        [
+            parts(1 - trace + 2 * a, b + d, c + g, h - f),
+            parts(b + d, 1 - trace + 2 * e, f + h, c - g),
+            parts(c + g, f + h, 1 - trace + 2 * i, d - b),
+            parts(h - f, c - g, d - b, 1 + trace),
+        ],
+        -2,
+    )
+    largest = argmax(parts(a, e, i, trace), -1)[..., None, None]
+    return normalized(take_along_axis(choices, largest, -2)[..., 0, :])
+
+
+@composite
+def mean(q: Any, weights: Any) -> Any:
+    """The rotation [4] nearest to some [n, 4], in the mean of squares of distances of matrices.
+
+    Source: F. L. Markley et al., "Averaging quaternions", Journal of Guidance, Control, and
+    Dynamics 30 (2007): the vector of the largest eigenvalue of Σ w q qᵀ.
+    """
+    matrix = (weights[:, None, None] * q[:, :, None] * q[:, None, :]).sum(0)
+    vectors, _ = eigh(matrix)
+    return vectors[:, -1]
+
+
+# --- Euler angles ---
+
+
+def about(axis: int, angle: Any) -> Any:
+    """Rotations about an axis of space."""
+    zero = angle * 0
+    elements = [zero, zero, zero, cos(angle / 2)]
+    elements[axis] = sin(angle / 2)
+    return parts(*elements)
+
+
+@composite
+def from_angles(angles: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
+    """Of rotations one after the other, about axes of space, or about the rotated ones."""
+    q = about(axes[0], angles[..., 0])
+    for place, axis in enumerate(axes[1:], 1):
+        one = about(axis, angles[..., place])
+        q = product(q, one) if intrinsic else product(one, q)
+    return q
+
+
+@composite
+def to_angles(q: Any, *, axes: tuple[int, ...], intrinsic: bool) -> Any:
+    """Three angles about axes of space, or about the rotated ones. Where two axes come to lie on
+    each other, the last angle is 0.
+
+    Source: E. Bernardes, S. Viollet, "Quaternion to Euler angles conversion: a direct, general and
+    computationally efficient method", PLoS ONE 17 (2022).
+    """
+    i, j, k = axes[::-1] if intrinsic else axes
+    proper = i == k
+    if proper:
+        k = 3 - i - j
+    parity = (i - j) * (j - k) * (k - i) // 2
+    x, y, z, w = q[..., i], q[..., j], q[..., k] * parity, q[..., 3]
+    a, b, c, d = (w, x, y, z) if proper else (w - y, x + z, y + w, z - x)
+    upper, lower = c * c + d * d, a * a + b * b
+    near = 1e-14 if q.dtype.itemsize == 8 else 1e-12
+    at_zero, at_pi = upper <= near * lower, lower <= near * upper
+    singular = at_zero | at_pi
+    middle = 2 * arctan2(_root(upper), _root(lower))
+    total = arctan2(where(at_pi, 0, b), where(at_pi, 1, a))
+    difference = arctan2(where(at_zero, 0, d), where(at_zero, 1, c))
+    one, other = total - difference, total + difference
+    first, third = (other, one) if intrinsic else (one, other)
+    flip = 1 if intrinsic else -1
+    first = where(at_zero, 2 * total, where(at_pi, flip * 2 * difference, first))
+    third = where(singular, 0, third)
+    if not proper:
+        middle = middle - math.pi / 2
+        if intrinsic:
+            first = first * parity
+        else:
+            third = third * parity
+    return parts(_wrapped(first), _wrapped(middle), _wrapped(third))
+
+
+def _root(square: Any) -> Any:
+    """The square root, with a derivative of 0 at 0."""
+    none = square == 0
+    return where(none, 0, sqrt(where(none, 1, square)))
+
+
+def _wrapped(angle: Any) -> Any:
+    """The same angle between -π and π."""
+    return where(absolute(angle) > math.pi, angle - sign(angle) * (2 * math.pi), angle)

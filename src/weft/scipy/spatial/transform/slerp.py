@@ -1,0 +1,101 @@
+"""Rotations between rotations at given times."""
+
+from typing import Any
+
+import numpy as np
+
+from ....core.source import located
+from ....errors import ShapeError
+from ....numpy.functional import diff
+from ....numpy.rounding import clip
+from ....numpy.sorting import searchsorted
+from ....tree_registration import register_pytree_node_class
+from ....typing import ArrayLike
+from . import quaternions as q
+from .rotations import Rotation, numbers
+
+__all__ = ["Slerp"]
+
+
+@register_pytree_node_class
+class Slerp:
+    """Rotations at times between given ones, about one axis and at one speed in each interval.
+
+    A pytree, of the times and the rotations.
+
+    Args:
+      times: array [n], rising, n at least 2.
+      rotations: n rotations.
+    Raises: ShapeError: other numbers of times, or times that don't rise.
+    Example:
+      >>> from weft.scipy.spatial.transform import Rotation, Slerp
+      >>> turns = Rotation.from_euler("z", np.array([[0.0], [90.0]]), degrees=True)
+      >>> between = Slerp(np.array([0.0, 1.0]), turns)
+      >>> between(0.5).as_euler("zyx", degrees=True).round(3)
+      Array([45.,  0.,  0.], dtype=float32)
+    Source: scipy.spatial.transform.Slerp.
+    """
+
+    __slots__ = ("rotations", "rotvecs", "timedelta", "times")
+
+    times: Any
+    timedelta: Any
+    rotations: Rotation
+    rotvecs: Any
+
+    @located
+    def __init__(self, times: ArrayLike, rotations: Rotation) -> None:
+        if not isinstance(rotations, Rotation):
+            raise TypeError(f"Slerp: rotations must be a Rotation; got {type(rotations).__name__}")
+        moments = numbers("Slerp", "times", times, ())
+        if rotations.single or len(rotations) < 2 or rotations.quat.ndim != 2:
+            raise ShapeError(f"Slerp: expected at least 2 rotations in a row; got {rotations}")
+        if moments.shape != (len(rotations),):
+            raise ShapeError(
+                f"Slerp: expected a time for each of {len(rotations)} rotations; got {moments.aval}"
+            )
+        known = moments.concrete()
+        if known is not None and not (np.diff(np.asarray(known)) > 0).all():
+            raise ShapeError("Slerp: times must rise strictly")
+        quat = rotations.quat
+        self.times = moments
+        self.timedelta = diff(moments)
+        self.rotations = rotations
+        self.rotvecs = q.to_vector(q.product(q.conjugate(quat[:-1]), quat[1:]))
+
+    @classmethod
+    def init(cls, times: ArrayLike, rotations: Rotation) -> "Slerp":
+        """The same as the constructor."""
+        return cls(times, rotations)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
+        """The times, rotations and what is derived of them, for `weft.tree_util`."""
+        return (self.times, self.timedelta, self.rotations, self.rotvecs), None
+
+    @classmethod
+    def tree_unflatten(cls, data: None, children: tuple[Any, ...]) -> "Slerp":
+        """The same with what a transformation puts in the place of arrays."""
+        made = object.__new__(cls)
+        made.times, made.timedelta, made.rotations, made.rotvecs = children
+        return made
+
+    @located
+    def __call__(self, times: ArrayLike) -> Rotation:
+        """The rotations at times [...].
+
+        Raises: ValueError: a time is outside of those given. In compiled programs, the first or
+          last interval is continued instead.
+        """
+        moments = numbers("Slerp", "times", times, ())
+        known, given = moments.concrete(), self.times.concrete()
+        if known is not None and given is not None:
+            known, given = np.asarray(known), np.asarray(given)
+            if (known < given[0]).any() or (known > given[-1]).any():
+                raise ValueError(
+                    f"Slerp: times must be from {given[0]} to {given[-1]}; got {known.min()} to "
+                    f"{known.max()}"
+                )
+        place = clip(searchsorted(self.times, moments) - 1, 0, self.timedelta.shape[0] - 1)
+        share = (moments - self.times[place]) / self.timedelta[place]
+        turn = q.from_vector(self.rotvecs[place] * share[..., None])
+        return Rotation(q.product(self.rotations.quat[place], turn))

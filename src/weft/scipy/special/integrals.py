@@ -1,0 +1,145 @@
+"""Integrals of elementary functions."""
+
+from ...primitives import integral_functions as p
+from ...typing import Array, ArrayLike
+from .makers import elementwise
+
+__all__ = [
+    "dawsn",
+    "exp1",
+    "expi",
+    "expn",
+    "fresnel",
+    "sici",
+    "spence",
+]
+
+_exp1 = elementwise(p.exp1, "exp1", "x")
+
+
+def exp1(x: ArrayLike) -> Array:
+    """The exponential integral E₁(x) for x ≥ 0; NaN below.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> f'{exp1(1.0).item():.4f}'
+      '0.2194'
+    Source: DLMF 6.2.1.
+    """
+    return _exp1(x)
+
+
+_expi = elementwise(p.expi, "expi", "x")
+
+
+def expi(x: ArrayLike) -> Array:
+    """The exponential integral Ei(x).
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> f'{expi(1.0).item():.4f}'
+      '1.8951'
+    Source: DLMF 6.2.5.
+    """
+    return _expi(x)
+
+
+_expn = elementwise(p.expn, "expn", "n", "x")
+
+
+def expn(n: ArrayLike, x: ArrayLike) -> Array:
+    """The exponential integral of order n, for whole numbers n ≥ 0 and x ≥ 0; NaN elsewhere.
+
+    Args:
+      n, x: real arrays that broadcast together, promoted to one float dtype.
+    Returns: array of the shape to which they broadcast, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> f'{expn(2, 1.0).item():.4f}'
+      '0.1485'
+    Source: DLMF 8.19.1.
+    """
+    return _expn(n, x)
+
+
+_spence = elementwise(p.spence, "spence", "x")
+
+
+def spence(x: ArrayLike) -> Array:
+    """The dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x; NaN below 0.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> f'{spence(0.0).item():.4f}'
+      '1.6449'
+    Source: DLMF 25.12.2.
+    """
+    return _spence(x)
+
+
+_dawsn = elementwise(p.dawsn, "dawsn", "x")
+
+
+def dawsn(x: ArrayLike) -> Array:
+    """Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> f'{dawsn(1.0).item():.4f}'
+      '0.5381'
+    Source: DLMF 7.2.5.
+    """
+    return _dawsn(x)
+
+
+_sine = elementwise(p.sine_integral, "sici", "x")
+_cosine = elementwise(p.cosine_integral, "sici", "x")
+
+
+def sici(x: ArrayLike) -> tuple[Array, Array]:
+    """The sine integral and the cosine integral.
+
+    Args:
+      x: real array of any shape; integers become the default float. The cosine integral is that
+        of |x|.
+    Returns: (Si, Ci), arrays of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> sine, cosine = sici(1.0)
+      >>> f'{sine.item():.4f} {cosine.item():.4f}'
+      '0.9461 0.3374'
+    Source: DLMF 6.2.9 and 6.2.11.
+    """
+    return _sine(x), _cosine(x)
+
+
+_fresnel_sine = elementwise(p.fresnel_sine, "fresnel", "x")
+_fresnel_cosine = elementwise(p.fresnel_cosine, "fresnel", "x")
+
+
+def fresnel(x: ArrayLike) -> tuple[Array, Array]:
+    """Fresnel's integrals of sin(πt²/2) and cos(πt²/2) from 0 to x.
+
+    Args:
+      x: real array of any shape; integers become the default float.
+    Returns: (S, C), arrays of x's shape, of a float dtype.
+    Raises: TypeError: complex or other arguments that aren't real arrays.
+    Example:
+      >>> sine, cosine = fresnel(1.0)
+      >>> f'{sine.item():.4f} {cosine.item():.4f}'
+      '0.4383 0.7799'
+    Source: DLMF 7.2.7 and 7.2.8.
+    """
+    return _fresnel_sine(x), _fresnel_cosine(x)

@@ -1,0 +1,68 @@
+"""Makers of SciPy's elementwise functions from primitives. Knows no function by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.primitive import Primitive
+from ...core.source import note_user_line
+from ...core.value import Value
+from ...errors import ShapeError
+from ...numpy.makers import binary, unary
+from ...numpy.plans import composite
+from ...numpy.promotion import SCALARS, noted, promote_values, strong, value
+from ...typing import Array
+
+
+def floats(name: str, **arguments: Any) -> list[Any]:
+    """Real arguments as values of one float dtype; errors name the argument."""
+    xs = [
+        x if x.__class__ in SCALARS else value(name, x, argument)
+        for argument, x in arguments.items()
+    ]
+    values = promote_values(name, *xs, to_inexact=True)
+    for argument, x in zip(arguments, values, strict=True):
+        if x.aval.dtype.kind == "c":
+            raise noted(
+                ShapeError(
+                    f"{name}: expected real operands; {argument} is {x.aval}\n"
+                    "  fix: weft.numpy.real, if the imaginary parts are zero"
+                )
+            )
+    if len({x.aval.weak_type for x in values}) > 1:  # a number beside an array follows it
+        values = [strong(x) for x in values]
+    return values
+
+
+def elementwise(
+    primitive: Primitive | Callable[..., Value], name: str, *arguments: str
+) -> Callable[..., Array]:
+    """A function of real numbers, with promotion: `function(x, y, …)`.
+
+    Args:
+      primitive: a primitive, or a function of values of one float dtype.
+      arguments: their names, for messages.
+    """
+    call = composite(_applied(primitive, name))
+
+    def function(*xs: Any) -> Any:
+        try:
+            return call(*floats(name, **dict(zip(arguments, xs, strict=True))))
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    if not isinstance(primitive, Primitive):
+        return function
+    maker: Any = {1: unary, 2: binary}.get(len(arguments))
+    if maker is None:
+        return function
+    fast = maker(primitive, name, to_inexact=True)
+    return fast  # type: ignore[no-any-return]
+
+
+def _applied(primitive: Primitive | Callable[..., Value], name: str) -> Callable[..., Value]:
+    def apply(*xs: Any) -> Any:
+        return primitive(*xs)
+
+    apply.__name__ = apply.__qualname__ = name
+    return apply

@@ -1,0 +1,119 @@
+"""Public functions of distributions from formulas: arguments are bound, promoted, and planned.
+
+A distribution's signature stands once, as a function that returns its arguments as a tuple: it is
+what `help()` shows and what type checkers read of each function made here. Knows no distribution.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeAlias
+
+from ... import dtypes
+from ...core.array import Array
+from ...core.source import note_user_line, noted
+from ...errors import ShapeError
+from ...numpy.plans import composite
+from ...numpy.promotion import SCALARS, cast, check_ranks, promote_values, value
+from ...numpy.reductions import wide_of
+from ...transforms.jit.function import jit
+from ...typing import ArrayLike
+
+__all__: list[str] = []
+
+P = ParamSpec("P")
+
+Arguments: TypeAlias = tuple[ArrayLike, ...]
+"""A point or a probability, the shape parameters, the location, and for densities the scale."""
+
+Formula: TypeAlias = Callable[..., Any]
+"""(values of one real float dtype, flag: location and scale are 0 and 1) -> value."""
+
+
+def at(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    """The signature at a point, of a distribution without shape parameters."""
+    return x, loc, scale
+
+
+def of(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    """The signature at a probability, of a distribution without shape parameters."""
+    return q, loc, scale
+
+
+def public(
+    module: str,
+    name: str,
+    bind: Callable[P, Arguments],
+    formula: Formula,
+    doc: str,
+    compiled: bool = False,
+) -> Callable[P, Array]:
+    """The public function `name` of a distribution's module.
+
+    Args:
+      bind: has the signature, and returns the arguments.
+      formula: the values of one float dtype, and the option `standard`, to the result.
+      compiled: run eager calls as one compiled program from the first on (there are loops).
+    """
+    signature = inspect.signature(bind)
+    full = f"{module.rpartition('.')[2]}.{name}"
+    names = list(signature.parameters)
+    call = jit(formula, static_argnames="standard") if compiled else composite(formula)
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> Array:
+        try:
+            given = bind(*args, **kwargs)
+        except TypeError as error:
+            message = f"{full}: {str(error).partition('() ')[2]}"
+            raise noted(TypeError(f"{message}; its signature is {signature}")) from None
+        try:
+            return promoted(full, names, given, call)
+        except (TypeError, ValueError) as error:
+            note_user_line(error)
+            raise
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = module, doc
+    result: Any = function
+    result.__signature__ = signature.replace(return_annotation=Array)
+    result.__annotations__ = {**bind.__annotations__, "return": Array}
+    return function
+
+
+def promoted(full: str, names: Sequence[str], given: Arguments, call: Formula) -> Array:
+    """The result for arguments of any kind; floats of 16 bits are computed in float32."""
+    moving = given[names.index("loc") :]
+    standard = all(x.__class__ is int and x == i for i, x in enumerate(moving))
+    values = reals(full, names, given[: -len(moving)] if standard else given)
+    dtype = values[0].aval.dtype
+    wide = wide_of(dtype)
+    if wide != dtype:
+        return cast(call(*[cast(x, wide) for x in values], standard=standard), dtype)  # type: ignore
+    return call(*values, standard=standard)  # type: ignore[no-any-return]
+
+
+def reals(full: str, names: Sequence[str], given: Sequence[Any]) -> list[Any]:
+    """Arguments as values of one real float dtype.
+
+    Raises: TypeError: one of them isn't an array or a number, or is complex.
+    """
+    known = [
+        x if x.__class__ in SCALARS else value(full, x, n)
+        for n, x in zip(names, given, strict=False)
+    ]
+    for n, x in zip(names, known, strict=False):
+        if dtypes.is_complex(x.dtype) if hasattr(x, "dtype") else x.__class__ is complex:
+            shown = x.aval if hasattr(x, "aval") else x
+            raise ShapeError(
+                f"{full}: {n} must be real; got {shown}\n  fix: {n}.real drops the imaginary part"
+            )
+    check_ranks(full, *known)
+    return promote_values(full, *known, to_inexact=True)
+
+
+def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
+    """The result of a function of arguments as values of one real float dtype; those of 16 bits
+    are computed in float32."""
+    values = reals(full, list(given), list(given.values()))
+    dtype = values[0].aval.dtype
+    wide = wide_of(dtype)
+    return cast(function(*[cast(x, wide) for x in values]), dtype)  # type: ignore[no-any-return]

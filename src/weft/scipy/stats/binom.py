@@ -1,0 +1,74 @@
+"""The binomial distribution: the number of successes in n trials."""
+
+import math
+
+from ... import numpy as np
+from ...core.array import Array
+from ...typing import ArrayLike
+from ..special.logarithms import xlog1py, xlogy
+from .arguments import Arguments
+from .discrete import Discrete
+from .stirling import log_beta, log_beta_weight
+from .tails import beta_tail
+
+__all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
+
+
+def _at(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, n, p, loc
+
+
+def _of(q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return q, n, p, loc
+
+
+_TEXTS = {
+    "about": "the binomial distribution",
+    "parameters": "n: the number of trials.\np: the probability of success.",
+    "at": "2, 5, 0.3",
+    "of": "0.25, 5, 0.3",
+    "cdf": "0.8369",
+    "isf": "2.0000",
+    "logcdf": "-0.1780",
+    "logpmf": "-1.1754",
+    "logsf": "-1.8135",
+    "pmf": "0.3087",
+    "ppf": "1.0000",
+    "sf": "0.1631",
+}
+
+
+def _log_mass(k: Array, n: Array, p: Array) -> Array:
+    """For k and n - k both large in the form of a beta density, otherwise as it stands."""
+    large = (k >= 8) & (n - k >= 8) & (p > 0) & (p < 1)
+    a, b = np.where(large, k, 8.0), np.where(large, n - k, 8.0)
+    r = np.where(large, p, 0.5)
+    joined = log_beta_weight(a, b, r, 1 - r) + np.log((a + b) / a / b)
+    c, d = np.where(large, 1.0, k), np.where(large, 1.0, n - k)
+    choose = -np.log(c + d + 1) - log_beta(c + 1, d + 1)
+    return np.where(large, joined, choose + xlogy(c, p) + xlog1py(d, -p))
+
+
+def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
+    """P(K > k) is the lower tail of a beta distribution of shapes k + 1 and n - k, at p."""
+    sure = (p == 0) | (p == 1)
+    r = np.where(sure, 0.5, p)
+    log, upper = beta_tail(r, 1 - r, k + 1, np.maximum(n - k, 1.0))
+    return np.where(sure, -math.inf, log), np.where(sure, p == 1, ~upper)
+
+
+_made = Discrete(
+    __name__,
+    _at,
+    _of,
+    _TEXTS,
+    _log_mass,
+    _tail,
+    lambda n, p: (n >= 0) & (n == np.floor(n)) & (p >= 0) & (p <= 1),
+    high=lambda n, p: n,
+)
+
+pmf, logpmf = _made.pmf, _made.logpmf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

@@ -1,0 +1,165 @@
+"""Continuous distributions from a few formulas in their standard form: location 0 and scale 1.
+
+A distribution gives the logarithm of its density and its support, and either closed forms of the
+rest, or the logarithm of one tail: then the other functions follow, and quantiles are solved for.
+Outside the support, at its ends and for invalid parameters the results are the same for all.
+
+Knows no distribution by name.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, ParamSpec
+
+from ... import numpy as np
+from ...core.array import Array
+from .arguments import Arguments, public
+from .descriptions import described
+from .from_tail import End, Formula, Tail, follows
+
+__all__: list[str] = []
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+
+CLOSED = ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+
+
+def positive(*shapes: Array) -> Array:
+    """True where all shape parameters are positive."""
+    valid: Any = True
+    for s in shapes:
+        valid = (s > 0) & valid
+    return valid  # type: ignore[no-any-return]
+
+
+class Continuous(Generic[P, Q]):
+    """The public functions of a continuous distribution.
+
+    Args:
+      module: the name of the distribution's module.
+      at, of: the signatures at a point and at a probability; each returns its arguments.
+      texts: what docstrings say of the distribution: see `descriptions.described`.
+      logpdf: log of the density inside the support.
+      low, high: the ends of the support.
+      inside: a point inside of the support, which stands for those outside.
+      valid: (*shapes) -> True where the shape parameters are allowed.
+      tail: log of a tail, from which all in `closed` follows that isn't there.
+      symmetric: whether it is so about 0.
+      closed: formulas inside the support, by name: of `CLOSED`, and `pdf`.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        at: Callable[P, Arguments],
+        of: Callable[Q, Arguments],
+        texts: Mapping[str, str],
+        logpdf: Formula,
+        *,
+        low: End = -math.inf,
+        high: End = math.inf,
+        inside: End = 0.5,
+        valid: Callable[..., Array] = positive,
+        tail: Tail | None = None,
+        symmetric: bool = False,
+        **closed: Formula,
+    ) -> None:
+        self.module, self.at, self.of, self.texts = module, at, of, texts
+        self.low, self.high, self.inside, self.valid = low, high, inside, valid
+        self.closed = closed
+        self.log_density = logpdf
+        if tail is not None:
+            self.closed = {**follows(logpdf, tail, low, high, symmetric), **closed}
+        density = self.closed.get("pdf", lambda y, *shapes: np.exp(logpdf(y, *shapes)))
+        loops = tail is not None
+
+        def point(name: str, formula: Formula, below: float, above: float) -> Callable[P, Array]:
+            rule = self.at_points(formula, below, above)
+            return public(module, name, at, rule, described(name, module, texts, loops), loops)
+
+        self.logpdf: Callable[P, Array] = public(
+            module, "logpdf", at, self.densities(logpdf, True), described("logpdf", module, texts)
+        )
+        self.pdf: Callable[P, Array] = public(
+            module, "pdf", at, self.densities(density, False), described("pdf", module, texts)
+        )
+        self.cdf = point("cdf", self.closed["cdf"], 0, 1)
+        self.sf = point("sf", self.closed["sf"], 1, 0)
+        self.logcdf = point("logcdf", self.closed["logcdf"], -math.inf, 0)
+        self.logsf = point("logsf", self.closed["logsf"], 0, -math.inf)
+        self.ppf: Callable[Q, Array] = self.quantile("ppf", loops and "ppf" not in closed)
+        self.isf: Callable[Q, Array] = self.quantile("isf", loops and "isf" not in closed)
+
+    def quantile(self, name: str, solved: bool) -> Callable[Q, Array]:
+        """`ppf` or `isf`."""
+        rule, doc = self.at_probabilities(name), described(name, self.module, self.texts, solved)
+        return public(self.module, name, self.of, rule, doc, solved)
+
+    def parameters(self, rest: Any, standard: bool) -> tuple[list[Any], Any, Any, Any]:
+        """(shapes, location, scale, where they aren't allowed) of the values after the first."""
+        if standard:
+            bad = ~np.asarray(self.valid(*rest)) if rest else None
+            return list(rest), 0.0, 1.0, bad
+        *shapes, loc, scale = rest
+        right = scale > 0
+        return shapes, loc, np.where(right, scale, 1.0), ~(right & self.valid(*shapes))
+
+    def support(self, shapes: list[Any]) -> tuple[Any, Any, Any]:
+        """The ends of the support, and a point inside."""
+        low, high, inside = [
+            end(*shapes) if callable(end) else end for end in (self.low, self.high, self.inside)
+        ]
+        return low, high, inside
+
+    def densities(self, formula: Formula, logarithm: bool) -> Callable[..., Any]:
+        """The density, or its logarithm, from its formula inside the support."""
+
+        def rule(x: Any, *rest: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(rest, standard)
+            y = x if standard else (x - loc) / scale
+            low, high, inside = self.support(shapes)
+            outside = marked(low != -math.inf, y, np.less, low, high, np.greater)
+            out = formula(y if outside is None else np.where(outside, inside, y), *shapes)
+            if not standard:
+                out = out - np.log(scale) if logarithm else out / scale
+            if outside is not None:
+                out = np.where(outside, -math.inf if logarithm else 0.0, out)
+            return out if bad is None else np.where(bad, math.nan, out)
+
+        return rule
+
+    def at_points(self, formula: Formula, below: float, above: float) -> Callable[..., Any]:
+        """A function of points from its formula inside the support, and its values beyond."""
+
+        def rule(x: Any, *rest: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(rest, standard)
+            y = x if standard else (x - loc) / scale
+            low, high, inside = self.support(shapes)
+            under, over = y <= low, y >= high
+            out = formula(np.where(under | over, inside, y), *shapes)
+            out = np.where(under, below, np.where(over, above, out))
+            return out if bad is None else np.where(bad, math.nan, out)
+
+        return rule
+
+    def at_probabilities(self, name: str) -> Callable[..., Any]:
+        """A function of probabilities from its formula on [0, 1]."""
+        formula = self.closed[name]
+
+        def rule(q: Any, *rest: Any, standard: bool) -> Any:
+            shapes, loc, scale, bad = self.parameters(rest, standard)
+            none = (q < 0) | (q > 1)
+            out = formula(np.where(none, 0.5, q), *shapes)
+            if not standard:
+                out = out * scale + loc
+            return np.where(none if bad is None else none | bad, math.nan, out)
+
+        return rule
+
+
+def marked(bounded: bool, y: Any, before: Any, low: Any, high: Any, after: Any) -> Any:
+    """True outside the support; `None` if it is the whole line."""
+    if not isinstance(high, float) or high != math.inf:
+        return before(y, low) | after(y, high)
+    return before(y, low) if bounded else None

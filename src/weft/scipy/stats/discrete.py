@@ -1,0 +1,158 @@
+"""Discrete distributions from a few formulas at location 0, as `continuous` does it.
+
+A distribution gives the logarithm of its probabilities, its support, and the logarithm of one tail;
+quantiles are searched for. Knows no distribution by name.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, ParamSpec
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...lax.solvers import zero_tangent
+from ...transforms.custom_derivatives import custom_jvp
+from .arguments import Arguments, public
+from .descriptions import described
+from .from_tail import End, Formula, Tail
+from .solver import first_float
+from .stirling import log_of_complement
+
+__all__: list[str] = []
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+
+
+class Discrete(Generic[P, Q]):
+    """The public functions of a distribution of whole numbers.
+
+    Args:
+      module: the name of the distribution's module.
+      at, of: the signatures at a number and at a probability; each returns its arguments.
+      texts: what docstrings say of the distribution: see `descriptions.described`.
+      logpmf: log of the probability of a whole number of the support.
+      tail: log of a tail, for whole numbers of the support but the last one.
+      valid: (*shapes) -> True where the shape parameters are allowed.
+      low, high: the ends of the support.
+      pmf: the probabilities, if they aren't the exponentials of their logarithms.
+      loops: whether the tail is made of loops.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        at: Callable[P, Arguments],
+        of: Callable[Q, Arguments],
+        texts: Mapping[str, str],
+        logpmf: Formula,
+        tail: Tail,
+        valid: Callable[..., Array],
+        *,
+        low: float = 0.0,
+        high: End = math.inf,
+        pmf: Formula | None = None,
+        loops: bool = True,
+    ) -> None:
+        self.low, self.high, self.valid, self.tail = low, high, valid, tail
+        mass = pmf or (lambda k, *shapes: np.exp(logpmf(k, *shapes)))
+
+        def cdf(log: Array, lower: Array) -> Array:
+            return np.where(lower, np.exp(log), -np.expm1(log))
+
+        def logcdf(log: Array, lower: Array) -> Array:
+            return np.where(lower, log, log_of_complement(np.where(lower, -1.0, log)))
+
+        def at_numbers(name: str, rule: Callable[..., Any], slow: bool) -> Callable[P, Array]:
+            return public(module, name, at, rule, described(name, module, texts, slow), slow)
+
+        def at_probabilities(name: str, of_upper: bool) -> Callable[Q, Array]:
+            rule = self.quantiles(of_upper)
+            return public(module, name, of, rule, described(name, module, texts, True), True)
+
+        infinite = math.inf
+        self.pmf = at_numbers("pmf", self.masses(mass, 0.0), False)
+        self.logpmf = at_numbers("logpmf", self.masses(logpmf, -infinite), False)
+        self.cdf = at_numbers("cdf", self.sums(cdf, False, 0, 1), loops)
+        self.sf = at_numbers("sf", self.sums(cdf, True, 1, 0), loops)
+        self.logcdf = at_numbers("logcdf", self.sums(logcdf, False, -infinite, 0), loops)
+        self.logsf = at_numbers("logsf", self.sums(logcdf, True, 0, -infinite), loops)
+        self.ppf = at_probabilities("ppf", False)
+        self.isf = at_probabilities("isf", True)
+
+    def parts(self, x: Any, rest: Any, standard: bool) -> tuple[Any, Any, list[Any], Any, Any]:
+        """(x without the location, location, shapes, the last number, where they are wrong)."""
+        *shapes, loc = (*rest, 0.0) if standard else rest
+        high = self.high(*shapes) if callable(self.high) else self.high
+        return x - loc, loc, shapes, high, ~self.valid(*shapes)
+
+    def masses(self, formula: Formula, outside: float) -> Callable[..., Any]:
+        """Probabilities from their formula inside the support."""
+
+        def rule(x: Any, *rest: Any, standard: bool) -> Any:
+            k, _, shapes, high, bad = self.parts(x, rest, standard)
+            out = (k < self.low) | (k > high) | (k != np.floor(k)) | (k == math.inf)
+            nan = bad | np.isnan(k)
+            safe = np.where(out | bad, self.low, k)
+            return np.where(nan, math.nan, np.where(out, outside, formula(safe, *shapes)))
+
+        return rule
+
+    def sums(
+        self, formula: Callable[[Array, Array], Array], upper: bool, below: float, above: float
+    ) -> Callable[..., Any]:
+        """A function of a tail, from its formula for the lower one."""
+
+        def rule(x: Any, *rest: Any, standard: bool) -> Any:
+            k, _, shapes, high, bad = self.parts(x, rest, standard)
+            under, over = k < self.low, k >= high
+            safe = np.where(under | over | bad, self.low, np.floor(k))
+            log, lower = self.tail(safe, *shapes)
+            out = formula(np.minimum(log, 0.0), ~lower if upper else lower)
+            out = np.where(under, below, np.where(over, above, out))
+            return np.where(bad | np.isnan(k), math.nan, out)
+
+        return rule
+
+    def quantiles(self, of_upper: bool) -> Callable[..., Any]:
+        """`ppf` or `isf`: the first number whose lower tail is q, or whose upper tail is no more.
+
+        Tails are rounded, and so is q: what is within their rounding counts as equal.
+        """
+
+        @custom_jvp
+        def search(q: Array, high: Array, *shapes: Array) -> Array:
+            unit = float(dtypes.finfo(q.dtype).eps) / 2
+            small = q <= 0.5
+            target = np.where(small, q, 1 - q)
+            lower = ~small if of_upper else small
+
+            def holds(y: Array) -> Array:
+                k = np.floor(y)
+                under, over = k < self.low, k >= high
+                log, is_lower = self.tail(np.where(under | over, self.low, k), *shapes)
+                value, rest = np.exp(log), -np.expm1(log)
+                cdf, sf = np.where(is_lower, value, rest), np.where(is_lower, rest, value)
+                slack = unit * np.where(small, (4 - 2 * np.log(target)) * target, 1.0)
+                enough = np.where(lower, cdf >= target - slack, sf <= target + slack)
+                return ~under & (over | enough)
+
+            found = first_float(holds, np.full_like(q, self.low - 1), high)
+            return np.rint(found) + 0.0  # a processor may take the last denormal number for 0
+
+        search.defjvp(lambda primals, tangents: ((y := search(*primals)), zero_tangent(y)))
+
+        def rule(q: Any, *rest: Any, standard: bool) -> Any:
+            _, loc, shapes, high, bad = self.parts(q, rest, standard)
+            within = (q > 0) & (q < 1)
+            shape = np.broadcast_shapes(q.shape, *(s.shape for s in shapes))
+            safe = np.broadcast_to(np.where(within, q, 0.5), shape)
+            last = np.broadcast_to(np.asarray(high, q.dtype), shape)
+            found = search(safe, last, *shapes)
+            first = np.full_like(found, self.low - 1)
+            zero, one = (last, first) if of_upper else (first, last)
+            found = np.where(q == 0, zero, np.where(q == 1, one, found))
+            wrong = bad | (q < 0) | (q > 1) | np.isnan(q)
+            return np.where(wrong, math.nan, found + loc)
+
+        return rule

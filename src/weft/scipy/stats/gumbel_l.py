@@ -1,0 +1,43 @@
+"""The Gumbel distribution of smallest values: cdf 1 - exp(-exp(x))."""
+
+from ... import numpy as np
+from .arguments import at, of
+from .continuous import Continuous
+from .gumbel_r import log_complement, log_density, log_tail, quantile, upper_quantile
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+_TEXTS = {
+    "about": "the left-skewed Gumbel distribution",
+    "parameters": "",
+    "at": "-2.0",
+    "of": "0.25",
+    "cdf": "0.1266",
+    "isf": "0.3266",
+    "logcdf": "-2.0669",
+    "logpdf": "-2.1353",
+    "logsf": "-0.1353",
+    "pdf": "0.1182",
+    "ppf": "-1.2459",
+    "sf": "0.8734",
+}
+
+
+_made = Continuous(
+    __name__,
+    at,
+    of,
+    _TEXTS,
+    lambda y: log_density(-y),
+    cdf=lambda y: -np.expm1(log_tail(-y)),
+    sf=lambda y: np.exp(log_tail(-y)),
+    logcdf=lambda y: log_complement(-y),
+    logsf=lambda y: log_tail(-y),
+    ppf=lambda q: -upper_quantile(q),
+    isf=lambda q: -quantile(q),
+)
+
+pdf, logpdf = _made.pdf, _made.logpdf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

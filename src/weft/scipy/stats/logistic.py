@@ -1,0 +1,61 @@
+"""The logistic distribution: cdf 1 / (1 + exp(-x))."""
+
+from ... import numpy as np
+from ...core.array import Array
+from .arguments import at, of
+from .continuous import Continuous
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+_TEXTS = {
+    "about": "the logistic distribution",
+    "parameters": "",
+    "at": "2.0",
+    "of": "0.25",
+    "cdf": "0.8808",
+    "isf": "1.0986",
+    "logcdf": "-0.1269",
+    "logpdf": "-2.2539",
+    "logsf": "-2.1269",
+    "pdf": "0.1050",
+    "ppf": "-1.0986",
+    "sf": "0.1192",
+}
+
+
+def _log_density(y: Array) -> Array:
+    size = np.abs(y)
+    return -size - 2 * np.log1p(np.exp(-size))
+
+
+def _cdf(y: Array) -> Array:
+    small = np.exp(-np.abs(y))
+    return np.where(y < 0, small, 1.0) / (1 + small)
+
+
+def _log_cdf(y: Array) -> Array:
+    return np.where(y < 0, y, 0.0) - np.log1p(np.exp(-np.abs(y)))
+
+
+def _ppf(q: Array) -> Array:
+    return np.log(q) - np.log1p(-q)
+
+
+_made = Continuous(
+    __name__,
+    at,
+    of,
+    _TEXTS,
+    _log_density,
+    cdf=_cdf,
+    sf=lambda y: _cdf(-y),
+    logcdf=_log_cdf,
+    logsf=lambda y: _log_cdf(-y),
+    ppf=_ppf,
+    isf=lambda q: -_ppf(q),
+)
+
+pdf, logpdf = _made.pdf, _made.logpdf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

@@ -1,0 +1,80 @@
+"""The multinomial distribution: how often each of some categories comes in n trials."""
+
+import math
+from typing import Any
+
+from ... import numpy as np
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...numpy.plans import composite
+from ...typing import ArrayLike
+from ..special.gamma_functions import gammaln
+from ..special.logarithms import xlogy
+from .arguments import widely
+
+__all__ = ["logpmf", "pmf"]
+
+
+def _log_mass(x: Any, n: Any, p: Any) -> Any:
+    within = np.all((x >= 0) & (x == np.floor(x)), -1) & (np.sum(x, -1) == n)
+    safe = np.where(within[..., None], x, 0.0)
+    log = gammaln(n + 1) + np.sum(xlogy(safe, p) - gammaln(safe + 1), -1)
+    total = np.abs(np.sum(p, -1) - 1) < 1e-5
+    right = (n >= 0) & (n == np.floor(n)) & np.all((p >= 0) & (p <= 1), -1) & total
+    nan = np.any(np.isnan(x), -1) | ~right
+    return np.where(nan, math.nan, np.where(within, log, -math.inf))
+
+
+_log_masses = composite(_log_mass)
+_masses = composite(lambda x, n, p: np.exp(_log_mass(x, n, p)))
+
+
+def _of(name: str, function: Any, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """The result of a function, after checks of shapes."""
+
+    def checked(x: Any, n: Any, p: Any) -> Any:
+        if not x.ndim or not p.ndim or x.shape[-1] != p.shape[-1]:
+            raise ShapeError(
+                f"{name}: the last axes of x and p must be the categories; got x: {x.aval}, "
+                f"p: {p.aval}"
+            )
+        return function(x, n, p)
+
+    return widely(name, checked, x=x, n=n, p=p)
+
+
+@located
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """Log of the probability of counts under the multinomial distribution.
+
+    Args:
+      x: counts […,k], real numbers.
+      n: the number of trials, of a shape that broadcasts to that of the counts without the last
+        axis.
+      p: the probabilities of the categories […,k].
+    Returns: array […]; -inf for counts that aren't whole or don't sum to n; NaN for probabilities
+      that aren't any, or don't sum to 1.
+    Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
+    Example:
+      >>> from weft.scipy.stats import multinomial
+      >>> f"{multinomial.logpmf(np.array([1, 2]), 3, np.array([0.25, 0.75])).item():.4f}"
+      '-0.8630'
+    Source: SciPy documentation, `scipy.stats.multinomial`.
+    """
+    return _of("multinomial.logpmf", _log_masses, x, n, p)
+
+
+@located
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
+    """The probability of counts under the multinomial distribution.
+
+    Args: as in `logpmf`.
+    Returns: array […]; 0 for counts that aren't whole or don't sum to n.
+    Example:
+      >>> from weft.scipy.stats import multinomial
+      >>> f"{multinomial.pmf(np.array([1, 2]), 3, np.array([0.25, 0.75])).item():.4f}"
+      '0.4219'
+    Source: SciPy documentation, `scipy.stats.multinomial`.
+    """
+    return _of("multinomial.pmf", _masses, x, n, p)

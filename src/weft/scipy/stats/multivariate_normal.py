@@ -1,0 +1,127 @@
+"""The normal distribution of vectors."""
+
+import math
+from typing import Any
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...core.source import located
+from ...errors import ShapeError
+from ...lax.linalg.decompositions import cholesky, eigh
+from ...lax.linalg.solving import triangular_solve
+from ...typing import ArrayLike
+from .arguments import widely
+
+__all__ = ["logpdf", "pdf"]
+
+LOG_TWO_PI = math.log(2 * math.pi)
+
+
+def log_density(centred: Any, factor: Any) -> Any:
+    """Log of the density from x - mean […,n] and the lower Cholesky factor […,n,n] of cov."""
+    n = factor.shape[-1]
+    if factor.ndim == 2:  # one for all points
+        flat = centred.reshape(-1, n).T
+        y = triangular_solve(factor, flat, left_side=True, lower=True).T.reshape(centred.shape)
+    else:
+        shape = np.broadcast_shapes(centred.shape[:-1], factor.shape[:-2])
+        wide = np.broadcast_to(factor, (*shape, n, n))
+        right = np.broadcast_to(centred, (*shape, n))
+        y = triangular_solve(wide, right[..., None], left_side=True, lower=True)[..., 0]
+    diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+    return -0.5 * (np.sum(y * y, -1) + n * LOG_TWO_PI) - np.sum(np.log(diagonal), -1)
+
+
+def _singular(centred: Any, cov: Any) -> Any:
+    """Log of the density on the space that a singular matrix leaves; -inf elsewhere."""
+    vectors, values = eigh(cov)
+    size = np.max(np.abs(values), -1, keepdims=True)
+    eps = float(dtypes.finfo(cov.dtype).eps)
+    least = size * eps * (1e6 if cov.dtype == dtypes.float64 else 1e3)
+    kept = values > least
+    safe = np.where(kept, values, 1.0)
+    parts = np.squeeze(np.matmul(centred[..., None, :], vectors), -2)
+    off = np.sqrt(np.sum(np.where(kept, 0.0, parts * parts), -1))
+    square = np.sum(np.where(kept, parts * parts / safe, 0.0), -1)
+    rank = np.sum(kept, -1)
+    log = -0.5 * (square + rank * LOG_TWO_PI + np.sum(np.log(safe), -1))
+    log = np.where(off > least[..., 0] * 1e3, -math.inf, log)
+    return np.where(np.any(values < -least, -1), math.nan, log)
+
+
+def _of_values(name: str, x: Any, mean: Any, cov: Any, singular: bool) -> Any:
+    n = mean.shape[-1] if mean.ndim else cov.shape[-1] if cov.ndim else 1
+    if not mean.ndim and not cov.ndim:  # one variable, elementwise
+        return -0.5 * ((x - mean) ** 2 / cov + LOG_TWO_PI + np.log(cov))
+    if cov.ndim == 1:
+        cov = np.diag(cov)
+    elif not cov.ndim:
+        cov = cov * np.eye(n, dtype=cov.dtype)
+    fits = cov.shape[-2:] == (n, n) and all(not a.ndim or a.shape[-1] == n for a in (x, mean))
+    if not fits:
+        raise ShapeError(
+            f"{name}: expected x[…,n], mean[…,n] and cov[…,n,n]; got x: {x.aval}, "
+            f"mean: {mean.aval}, cov: {cov.aval}"
+        )
+    centred = x - mean
+    centred = centred if centred.ndim else np.broadcast_to(centred, (n,))
+    return _singular(centred, cov) if singular else log_density(centred, cholesky(cov))
+
+
+def _of(name: str, x: ArrayLike, mean: Any, cov: ArrayLike, allow_singular: bool | None) -> Array:
+    if allow_singular not in (None, False, True):
+        raise TypeError(f"{name}: allow_singular must be a bool; got {allow_singular!r}")
+    given = 0.0 if mean is None else mean
+
+    def function(x: Any, mean: Any, cov: Any) -> Any:
+        return _of_values(name, x, mean, cov, bool(allow_singular))
+
+    return widely(name, function, x=x, mean=given, cov=cov)
+
+
+@located
+def logpdf(
+    x: ArrayLike,
+    mean: ArrayLike | None = None,
+    cov: ArrayLike = 1,
+    allow_singular: bool | None = None,
+) -> Array:
+    """Log of the density of a normal distribution of vectors.
+
+    Args:
+      x: real array […,n], points; of any shape if mean and cov are scalars.
+      mean: array […,n], or a scalar; 0 by default.
+      cov: the covariance matrix […,n,n], its diagonal [n], or a scalar, all variables' variance.
+      allow_singular: take a singular matrix for a distribution on the space that it leaves.
+    Returns: array […]; NaN for a matrix that isn't positive, with `allow_singular` for one that has
+      a negative eigenvalue.
+    Raises: TypeError: an argument is complex, or no array. ValueError: shapes don't fit.
+    Example:
+      >>> from weft.scipy.stats import multivariate_normal
+      >>> x, cov = np.array([1.0, 2.0]), np.array([[2.0, 1.0], [1.0, 2.0]])
+      >>> f"{multivariate_normal.logpdf(x, np.zeros(2), cov).item():.4f}"
+      '-3.3872'
+    Source: SciPy documentation, `scipy.stats.multivariate_normal`.
+    """
+    return _of("multivariate_normal.logpdf", x, mean, cov, allow_singular)
+
+
+@located
+def pdf(
+    x: ArrayLike,
+    mean: ArrayLike | None = None,
+    cov: ArrayLike = 1,
+    allow_singular: bool | None = None,
+) -> Array:
+    """The density of a normal distribution of vectors.
+
+    Args: as in `logpdf`.
+    Returns: array […].
+    Example:
+      >>> from weft.scipy.stats import multivariate_normal
+      >>> x, cov = np.array([1.0, 2.0]), np.array([[2.0, 1.0], [1.0, 2.0]])
+      >>> f"{multivariate_normal.pdf(x, np.zeros(2), cov).item():.4f}"
+      '0.0338'
+    Source: SciPy documentation, `scipy.stats.multivariate_normal`.
+    """
+    return np.exp(_of("multivariate_normal.pdf", x, mean, cov, allow_singular))

@@ -1,0 +1,70 @@
+"""The negative binomial distribution: failures before the n-th success."""
+
+import math
+
+from ... import numpy as np
+from ...core.array import Array
+from ...typing import ArrayLike
+from ..special.logarithms import xlogy
+from .arguments import Arguments
+from .discrete import Discrete
+from .stirling import log_beta_weight
+from .tails import beta_tail
+
+__all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
+
+
+def _at(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, n, p, loc
+
+
+def _of(q: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return q, n, p, loc
+
+
+_TEXTS = {
+    "about": "the negative binomial distribution",
+    "parameters": "n: the number of successes, positive.\np: the probability of success.",
+    "at": "2, 5, 0.3",
+    "of": "0.25, 5, 0.3",
+    "cdf": "0.0288",
+    "isf": "15.0000",
+    "logcdf": "-3.5475",
+    "logpmf": "-4.0252",
+    "logsf": "-0.0292",
+    "pmf": "0.0179",
+    "ppf": "7.0000",
+    "sf": "0.9712",
+}
+
+
+def _log_mass(k: Array, n: Array, p: Array) -> Array:
+    """p**n (1 - p)**k / (k B(n, k)); p**n for k = 0."""
+    plain = (k == 0) | (p == 1)
+    number, r = np.where(plain, 1.0, k), np.where(p == 1, 0.5, p)
+    weight = log_beta_weight(n, number, r, 1 - r) - np.log(number)
+    return np.where(k == 0, xlogy(n, p), np.where(p == 1, -math.inf, weight))
+
+
+def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:
+    """P(K <= k) is the lower tail of a beta distribution of shapes n and k + 1, at p."""
+    sure = p == 1
+    r = np.where(sure, 0.5, p)
+    log, lower = beta_tail(r, 1 - r, n, k + 1)
+    return np.where(sure, -math.inf, log), np.where(sure, False, lower)
+
+
+_made = Discrete(
+    __name__,
+    _at,
+    _of,
+    _TEXTS,
+    _log_mass,
+    _tail,
+    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+)
+
+pmf, logpmf = _made.pmf, _made.logpmf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

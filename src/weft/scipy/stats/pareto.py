@@ -1,0 +1,55 @@
+"""The Pareto distribution: density b / x**(b + 1) for x >= 1."""
+
+from ... import numpy as np
+from ...typing import ArrayLike
+from .arguments import Arguments
+from .continuous import Continuous
+from .stirling import log_of_complement
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+def _at(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    return x, b, loc, scale
+
+
+def _of(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    return q, b, loc, scale
+
+
+_TEXTS = {
+    "about": "the Pareto distribution",
+    "parameters": "b: the shape parameter, positive.",
+    "at": "2.0, 3.0",
+    "of": "0.25, 3.0",
+    "cdf": "0.8750",
+    "isf": "1.5874",
+    "logcdf": "-0.1335",
+    "logpdf": "-1.6740",
+    "logsf": "-2.0794",
+    "pdf": "0.1875",
+    "ppf": "1.1006",
+    "sf": "0.1250",
+}
+
+
+_made = Continuous(
+    __name__,
+    _at,
+    _of,
+    _TEXTS,
+    lambda y, b: np.log(b) - (b + 1) * np.log(y),
+    low=1.0,
+    inside=2.0,
+    cdf=lambda y, b: -np.expm1(-b * np.log(y)),
+    sf=lambda y, b: np.exp(-b * np.log(y)),
+    logcdf=lambda y, b: log_of_complement(-b * np.log(y)),
+    logsf=lambda y, b: -b * np.log(y),
+    ppf=lambda q, b: np.exp(-np.log1p(-q) / b),
+    isf=lambda q, b: np.exp(-np.log(q) / b),
+)
+
+pdf, logpdf = _made.pdf, _made.logpdf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

@@ -1,0 +1,97 @@
+"""The Poisson distribution: the number of events where mu are expected."""
+
+import math
+from typing import Any
+
+from ... import numpy as np
+from ...core.array import Array
+from ...typing import ArrayLike
+from .arguments import Arguments, public
+from .descriptions import described
+from .discrete import Discrete
+from .stirling import log_poisson
+from .tails import gamma_tail
+
+__all__ = ["cdf", "entropy", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
+
+
+def _at(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, mu, loc
+
+
+def _of(q: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return q, mu, loc
+
+
+_TEXTS = {
+    "about": "the Poisson distribution",
+    "parameters": "mu: the mean, not negative.",
+    "at": "2, 3.0",
+    "of": "0.25, 3.0",
+    "entropy": "1.9315",
+    "cdf": "0.4232",
+    "isf": "4.0000",
+    "logcdf": "-0.8599",
+    "logpmf": "-1.4959",
+    "logsf": "-0.5502",
+    "pmf": "0.2240",
+    "ppf": "2.0000",
+    "sf": "0.5768",
+}
+
+
+def _tail(k: Array, mu: Array) -> tuple[Array, Array]:
+    """P(K > k) is the lower tail of a gamma distribution of shape k + 1, at mu."""
+    none = mu == 0
+    log, upper = gamma_tail(np.where(none, 1.0, mu), k + 1)
+    return np.where(none, -math.inf, log), np.where(none, False, ~upper)
+
+
+_made = Discrete(
+    __name__,
+    _at,
+    _of,
+    _TEXTS,
+    log_poisson,
+    _tail,
+    lambda mu: mu >= 0,
+)
+
+pmf, logpmf = _made.pmf, _made.logpmf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf
+
+
+_TERMS = 320.0  # beyond a mean of 100 the terms after these are 0 in float64
+
+
+def _direct(mu: Any) -> Any:
+    """The sum of -P log P over the numbers, for means up to 100."""
+    log = log_poisson(np.arange(_TERMS, dtype=mu.dtype), mu[..., None])
+    return -np.sum(np.exp(log) * np.where(log > -math.inf, log, 0.0), -1)
+
+
+def _asymptotic(mu: Any) -> Any:
+    """The expansion for large means. Source: Evans and Boersma (1988), “The entropy of a Poisson
+    distribution”, SIAM Review 30."""
+    inverse = 1 / mu
+    tail = inverse * (1 / 12 + inverse * (1 / 24 + inverse * (19 / 360 + inverse * (9 / 80))))
+    return 0.5 * (1 + math.log(2 * math.pi) + np.log(mu)) - tail
+
+
+def _entropy_of(mu: Any, *_: Any, standard: bool) -> Any:
+    large = mu > 100
+    some = (mu > 0) & ~large
+    few = _direct(np.where(some, mu, 1.0))
+    found = np.where(large, _asymptotic(np.where(large, mu, 1e3)), np.where(some, few, 0.0))
+    return np.where(mu >= 0, found, math.nan)
+
+
+def _parameters(mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return mu, loc
+
+
+entropy = public(
+    __name__, "entropy", _parameters, _entropy_of, described("entropy", __name__, _TEXTS)
+)

@@ -1,0 +1,104 @@
+"""Student's t distribution."""
+
+import math
+
+from ... import dtypes, numpy as np
+from ...core.array import Array
+from ...typing import ArrayLike
+from ..special.error_functions import log_ndtr
+from .arguments import Arguments
+from .continuous import Continuous
+from .stirling import log_beta, log_of_complement
+from .tails import beta_tail
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+def _at(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    return x, df, loc, scale
+
+
+def _of(q: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    return q, df, loc, scale
+
+
+_TEXTS = {
+    "about": "Student's t distribution",
+    "parameters": "df: the degrees of freedom, positive.",
+    "at": "0.5, 3.0",
+    "of": "0.25, 3.0",
+    "cdf": "0.6743",
+    "isf": "0.7649",
+    "logcdf": "-0.3941",
+    "logpdf": "-1.1610",
+    "logsf": "-1.1217",
+    "pdf": "0.3132",
+    "ppf": "-0.7649",
+    "sf": "0.3257",
+}
+
+
+def _log_parts(x: Array, df: Array) -> tuple[Array, Array]:
+    """log(x²/(df + x²)) and log(df/(df + x²)), where x² may be too large for the dtype."""
+    size = np.maximum(np.abs(x), float(dtypes.finfo(x.dtype).tiny) ** 0.5)
+    log_ratio = 2 * np.log(size) - np.log(df)
+    far = log_ratio > 0
+    square = np.where(far, 1.0, size) ** 2 / df
+    inverse = np.exp(np.where(far, -log_ratio, 0.0))
+    log_rest = np.where(far, -log_ratio - np.log1p(inverse), -np.log1p(square))
+    return np.where(far, -np.log1p(inverse), log_ratio + log_rest), log_rest
+
+
+def _bounded(df: Array) -> Array:
+    """Degrees of freedom up to where the distribution is the normal one."""
+    return np.minimum(df, float(dtypes.finfo(df.dtype).eps) ** -2)
+
+
+def _log_density(x: Array, df: Array) -> Array:
+    df = _bounded(df)
+    _, log_rest = _log_parts(x, df)
+    return (df + 1) / 2 * log_rest - log_beta(np.asarray(0.5, df.dtype), df / 2) - 0.5 * np.log(df)
+
+
+def _as_normal(log_rest: Array, df: Array) -> Array:
+    """The point of the normal distribution whose upper tail is that of |x|, for large df.
+
+    Source: G. W. Hill (1970), “Algorithm 395: Student's t-distribution”.
+    """
+    a = df - 0.5
+    b = 48 * a * a
+    square = np.maximum(-a * log_rest, float(dtypes.finfo(df.dtype).tiny))
+    y = np.minimum(square, 1e6)
+    ratio = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b)
+    return ((ratio + y + 3) / b + 1) * np.sqrt(square)
+
+
+def _tail(x: Array, df: Array) -> tuple[Array, Array]:
+    """log P(T > |x|) = log(1 - I(1/2, df/2, x²/(df + x²))) - log 2."""
+    df = _bounded(df)
+    large = df > (3000 if df.dtype == dtypes.float64 else 300)
+    few = np.where(large, 1.0, df)
+    log_x, log_rest = _log_parts(x, few)
+    half = np.full_like(df, 0.5)
+    log, lower = beta_tail(np.exp(log_x), np.exp(log_rest), half, few / 2, (log_x, log_rest))
+    within = log_of_complement(np.where(lower, np.minimum(log, -1e-30), -1.0))
+    many = np.where(large, df, 1e4)
+    nearly = log_ndtr(-_as_normal(_log_parts(x, many)[1], many))
+    tail = np.where(lower, within, log) - math.log(2)
+    return np.where(large, nearly, tail), x < 0
+
+
+_made = Continuous(
+    __name__,
+    _at,
+    _of,
+    _TEXTS,
+    _log_density,
+    tail=_tail,
+    symmetric=True,
+)
+
+pdf, logpdf = _made.pdf, _made.logpdf
+cdf, logcdf = _made.cdf, _made.logcdf
+sf, logsf = _made.sf, _made.logsf
+ppf, isf = _made.ppf, _made.isf

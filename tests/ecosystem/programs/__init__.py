@@ -1,0 +1,14 @@
+"""Programs of users of jax's libraries; none of them knows of weft."""
+
+from collections.abc import Callable
+from typing import Any
+
+from . import with_chex, with_equinox, with_flax, with_haiku, with_optax
+from .registry import PROGRAMS
+
+LIBRARIES = (with_chex, with_equinox, with_flax, with_haiku, with_optax)
+
+
+def gather() -> dict[str, Callable[[], Any]]:
+    """All of them, by name."""
+    return PROGRAMS

@@ -1,0 +1,465 @@
+"""Bugs in linear algebra, neural networks, images, SciPy's functions, and what came with them."""
+
+from planted.record import Mutant
+
+LAX = "tests/lax/linalg"
+NUMPY = "tests/numpy/linalg"
+SCIPY = "tests/scipy"
+STATS = "tests/scipy/stats"
+PORTABLE = "tests/primitives/portable/test_decompositions.py"
+CHANGES = f"{LAX}/test_derivatives.py -k those_of_the_oracle"
+
+MUTANTS = (
+    # --- decompositions and solvers ---
+    Mutant(
+        "L01", "derivative of cholesky: all of the diagonal", "primitives/linalg/definite.py",
+        "full(scalar, 0.5)",
+        "full(scalar, 1.0)",
+        CHANGES,
+    ),
+    Mutant(
+        "L02", "the transpose of a solution solves the same", "primitives/linalg/factored.py",
+        "ct, transposed=not transposed)",
+        "ct, transposed=transposed)",
+        f"{NUMPY}/test_derivatives.py -k both_modes",
+    ),
+    Mutant(
+        "L03", "three diagonals: the transpose has them where they were",
+        "primitives/linalg/condensed.py",
+        "below, above = moved_rows(du, 1, 1), moved_rows(dl, -1, 1)",
+        "below, above = moved_rows(dl, 1, 1), moved_rows(du, -1, 1)",
+        f"{LAX}/test_derivatives.py",
+    ),
+    Mutant(
+        "L04", "three diagonals without LAPACK: pivots stay zero", "primitives/linalg/condensed.py",
+        "out=[out], perturb_singular=perturb_singular)[0]",
+        "out=[out], perturb_singular=False)[0]",
+        f"{LAX}/test_decompositions.py -k test_singular_systems",
+    ),
+    Mutant(
+        "L05", "triangular_solve: conjugated only with the transpose",
+        "primitives/linalg/triangular.py",
+        "    if conjugate_a:\n        a = np.conjugate(a)",
+        "    if conjugate_a and transpose_a:\n        a = np.conjugate(a)",
+        f"{LAX}/test_solving.py -k test_triangular_solve",
+    ),
+    Mutant(
+        "L06", "triangular_solve: a unit diagonal has a derivative",
+        "primitives/linalg/triangular.py",
+        'f"strictly {part}" if params["unit_diagonal"] else part',
+        "part",
+        f"{LAX}/test_derivatives.py",
+    ),
+    Mutant(
+        "L07", "derivative of qr: the imaginary diagonal twice", "primitives/linalg/orthogonal.py",
+        "full(x.aval.update(shape=(), weak_type=False), 0.5)",
+        "full(x.aval.update(shape=(), weak_type=False), 1.0)",
+        f"{LAX}/test_derivatives.py -k phases_are_kept",
+    ),
+    Mutant(
+        "L08", "qr with pivoting on the host: no conjugate", "primitives/linalg/orthogonal.py",
+        "unit.conj() @ left[:, i + 1 :]",
+        "unit @ left[:, i + 1 :]",
+        f"{LAX}/test_decompositions.py -k on_the_host",
+    ),
+    Mutant(
+        "L09", "derivative of svd: completing vectors turn the wrong way",
+        "primitives/linalg/singular.py",
+        "neg(product_of(first, adjoint(turn)))",
+        "product_of(first, adjoint(turn))",
+        f"{LAX}/test_derivatives.py",
+    ),
+    Mutant(
+        "L10", "derivative of left eigenvectors: eigenvalues not conjugated",
+        "primitives/linalg/spectral.py",
+        "eigenvectors_tangent(adjoint(dx), conjugated(w), out[1])",
+        "eigenvectors_tangent(adjoint(dx), w, out[1])",
+        CHANGES,
+    ),
+    Mutant(
+        "L11", "permutations of pivots in a batch: one doubling too few",
+        "primitives/linalg/factors.py",
+        "while reach < k:",
+        "while 2 * reach < k:",
+        f"{LAX}/test_solving.py -k permutations",
+    ),
+    Mutant(
+        "L12", "svd without LAPACK: a phase is lost", "primitives/portable/jacobi.py",
+        "    across = [reshape(y, shape=(stack, 1, half)) for y in (c, s, conjugated(phase))]\n"
+        "    x1, x2",
+        "    across = [reshape(y, shape=(stack, 1, half)) for y in (c, s, phase)]\n    x1, x2",
+        f"{PORTABLE} -k singular_values",
+    ),
+    Mutant(
+        "L13", "eigh without LAPACK: as large as it was scaled to", "primitives/portable/jacobi.py",
+        "w = part(w, 1, 0, n) * reshape(factor, shape=(factor.shape[0], 1))",
+        "w = part(w, 1, 0, n)",
+        f"{PORTABLE} -k eigenvalues",
+    ),
+    Mutant(
+        "L14", "schur without LAPACK: no other shift after ten steps",
+        "primitives/portable/nonsymmetric.py",
+        "picked(count % 10 == 9, other, d + near)",
+        "d + near",
+        f"{PORTABLE} -k schur",
+    ),
+    Mutant(
+        "L15", "qr without LAPACK: reflections of one joint factor",
+        "primitives/portable/householder.py",
+        "times(adjoint(_joint_factor(v, tau)), times(adjoint(v), right))",
+        "times(_joint_factor(v, tau), times(adjoint(v), right))",
+        f"{PORTABLE} -k test_qr",
+    ),
+    Mutant(
+        "L16", "cholesky_update reads below the diagonal", "lax/linalg/updates.py",
+        '(part_of(r, "upper"), places)',
+        "(r, places)",
+        f"{LAX}/test_solving.py -k cholesky_update",
+    ),
+    Mutant(
+        "L17", "symmetric_product: the diagonal twice", "lax/linalg/updates.py",
+        'turned(part_of(found, "strictly lower"))',
+        'turned(part_of(found, "lower"))',
+        f"{LAX}/test_solving.py -k symmetric_product",
+    ),
+    Mutant(
+        "L18", "16-bit matrices: all results narrow, pivots too", "lax/linalg/widening.py",
+        "convert_element_type(x, dtype=dtype) if x.dtype == dtypes.float32 else x for x in results",
+        "convert_element_type(x, dtype=dtype) for x in results",
+        f"{LAX}/test_decompositions.py -k 16_bit",
+    ),
+    # --- numpy.linalg ---
+    Mutant(
+        "L19", "negative norms of infinite vectors", "numpy/linalg/norms.py",
+        "literal(0.0 if power > 0 else np.inf, dtype)",
+        "literal(0.0, dtype)",
+        f"{NUMPY}/test_arguments.py -k infinite",
+    ),
+    Mutant(
+        "L20", "cond: NaN counts as singular", "numpy/linalg/norms.py",
+        "singular = clean & ne(ratio, ratio)",
+        "singular = ne(ratio, ratio)",
+        f"{NUMPY}/test_arguments.py -k nan_stays",
+    ),
+    Mutant(
+        "L21", "derivative of pinv: as if it had full rank", "numpy/linalg/singular.py",
+        "return p, second + third - first",
+        "return p, second - first",
+        f"{NUMPY}/test_derivatives.py -k both_modes",
+    ),
+    Mutant(
+        "L22", "rank of Hermitian matrices: positive eigenvalues", "numpy/linalg/singular.py",
+        "arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian",
+        "lax_linalg.eigh(x)[1] if hermitian",
+        f"{NUMPY}/test_agreement_with_numpy.py -k at_once",
+    ),
+    Mutant(
+        "L23", "lstsq: residuals of square systems", "numpy/linalg/singular.py",
+        "numpy_resid and (m <= n or int(counted) < n)",
+        "numpy_resid and int(counted) < n",
+        f"{NUMPY}/test_arguments.py -k residuals",
+    ),
+    Mutant(
+        "L24", "roots: one NaN too few", "numpy/fitting.py",
+        "from_numpy(np.arange(n)) < n - missing",
+        "from_numpy(np.arange(n)) <= n - missing",
+        "tests/numpy/test_fitting.py -k roots",
+    ),
+    Mutant(
+        "L25", "polyfit: rcond without the number of points", "numpy/fitting.py",
+        "rcond = m * float(",
+        "rcond = float(",
+        "tests/numpy/test_fitting.py -k polyfit",
+    ),
+    Mutant(
+        "L26", "poly of a real matrix stays complex", "numpy/fitting.py",
+        "result.real if x.ndim == 2 and real else result",
+        "result.real if x.ndim == 2 and not line.size else result",
+        "tests/numpy/test_fitting.py -k test_poly",
+    ),
+    # --- plans, tiers, ufuncs ---
+    Mutant(
+        "L27", "plans: options by name only", "numpy/plans.py",
+        "key = (tuple(options.items()), *key)",
+        "key = (tuple(options), *key)",
+        f"{NUMPY}/test_agreement_with_numpy.py -k at_once",
+    ),
+    Mutant(
+        "L28", "plans: NumPy's kernel instead, whatever the tier", "numpy/plans.py",
+        "if instead is not None and numpy_may_compute():",
+        "if instead is not None:",
+        "tests/numpy/test_plans.py",
+    ),
+    Mutant(
+        "L29", "NumPy may compute though XLA is asked for", "interpreters/eager_tiers.py",
+        'return bool(tier == "host")',
+        "return True",
+        "tests/interpreters/test_tiers.py -k switch",
+    ),
+    Mutant(
+        "L30", "ufunc.reduce with `where` begins with an element", "numpy/ufuncs.py",
+        "if start is None and (where is not None or not count):",
+        "if start is None and not count:",
+        "tests/numpy/test_ufuncs.py",
+    ),
+    Mutant(
+        "L31", "ufunc.accumulate: sums in a dtype of their own", "numpy/ufuncs.py",
+        "(x, axis=axis, dtype=dtype)  # type",
+        "(x, axis=axis)  # type",
+        "tests/numpy/test_ufuncs.py",
+    ),
+    # --- nn, image ---
+    Mutant(
+        "L32", "squareplus overflows", "nn/activations.py",
+        "_between(1, size, float(dtypes.finfo(x.dtype).max))",
+        "like(x, 1)",
+        "tests/nn/test_activations.py -k far_out",
+    ),
+    Mutant(
+        "L33", "hard_tanh: no slope at its bounds", "nn/activations.py",
+        "comparison.le(arithmetic.abs_(x), like(x, 1))",
+        "comparison.lt(arithmetic.abs_(x), like(x, 1))",
+        "tests/nn/test_activations.py -k pieces_meet",
+    ),
+    Mutant(
+        "L34", "gelu: the cubic overflows far out", "nn/activations.py",
+        "near = _between(-_FLAT, x, _FLAT)",
+        "near = x",
+        "tests/nn/test_activations.py -k 'far_out or narrow'",
+    ),
+    Mutant(
+        "L35", "softmax: 0 / 0 where the mask leaves nothing", "nn/normalization.py",
+        "empty = arithmetic.max_(like(x, 1) - counts, nothing)",
+        "empty = nothing",
+        "tests/nn/test_normalization.py -k masks",
+    ),
+    Mutant(
+        "L36", "standardize with a given mean, fast: half of the change", "nn/normalization.py",
+        "variance = variance + 2 * mean * average(centred)",
+        "variance = variance + mean * average(centred)",
+        "tests/nn/test_normalization.py -k what_is_known",
+    ),
+    Mutant(
+        "L37", "logmeanexp: elements are counted in float16", "nn/normalization.py",
+        "v = cast(v, wide_of(dtype), v.aval.weak_type)  # a count",
+        "v = cast(v, dtype, v.aval.weak_type)  # a count",
+        "tests/nn/test_normalization.py -k narrow",
+    ),
+    Mutant(
+        "L38", "long causal attention: a block of one query is left out", "nn/attention_masks.py",
+        "conditions.append(comparison.le(block.column, last_row))",
+        "conditions.append(comparison.lt(block.column, last_row))",
+        "tests/nn/test_attention.py -k test_values",
+    ),
+    Mutant(
+        "L39", "attention: of the last block padding counts", "nn/attention_masks.py",
+        "if masking.keys % block.columns:",
+        "if not masking.extras and masking.keys % block.columns:",
+        "tests/nn/test_attention.py -k test_values",
+    ),
+    Mutant(
+        "L40", "delta_orthogonal: the other middle of an even window", "nn/initializers.py",
+        "(n - 1) // 2 for n in shape[:-2]",
+        "n // 2 for n in shape[:-2]",
+        "tests/nn/test_initializers.py -k orthogonal_values",
+    ),
+    Mutant(
+        "L41", "one_hot of int8: classes wrap around", "nn/encodings.py",
+        "if v.dtype.itemsize < 4:",
+        "if v.dtype.itemsize < 1:",
+        "tests/nn/test_encodings.py",
+    ),
+    Mutant(
+        "L42", "scaled_matmul: float64 computed in float32", "nn/scaled_products.py",
+        "dtypes.float64 if dtype == dtypes.float64 else dtypes.float32",
+        "dtypes.float32",
+        "tests/nn/test_scaled_products.py -k float64",
+    ),
+    Mutant(
+        "L43", "images: pixels far outside of the image", "image/resizing.py",
+        "inside = (centre >= -0.5) & (centre <= n - 0.5)",
+        "inside = (centre >= -1.0) & (centre <= n)",
+        "tests/image/test_resizing.py -k axes",
+    ),
+    # --- windows, groups ---
+    Mutant(
+        "L44", "selection with its operands exchanged is taken for that without",
+        "lax/select_windows.py",
+        " and [*e.inputs] == [*jaxpr.invars]:",
+        ":",
+        "tests/lax/test_select_windows.py",
+    ),
+    Mutant(
+        "L45", "ragged groups: batch axes in another order", "lax/ragged_products.py",
+        "kept = sorted(range(len(outer)), key=lambda i: outer[i])",
+        "kept = list(range(len(outer)))",
+        "tests/lax/test_ragged_products.py -k any_order",
+    ),
+    # --- random, keys ---
+    Mutant(
+        "L46", "binomial: Stirling's series with another first term", "random/counts.py",
+        "series = (1.0 / 12.0 - ",
+        "series = (1.0 / 6.0 - ",
+        "tests/random/test_samplers.py -k stirling",
+    ),
+    Mutant(
+        "L47", "binomial: failures of a fraction of a trial", "random/counts.py",
+        "where(rarely, count, whole - count)",
+        "where(rarely, count, n - count)",
+        "tests/random/test_samplers.py -k counts",
+    ),
+    Mutant(
+        "L48", "unsafe_rbg: fold_in takes the first of its keys", "random/generators.py",
+        "start=(_BURST - 1, 0), limit=(_BURST, 4)",
+        "start=(0, 0), limit=(1, 4)",
+        "tests/random/test_generators.py -k folded",
+    ),
+    Mutant(
+        "L49", "multivariate_normal by svd: squares of the deviations", "random/matrices.py",
+        "        vectors, squares, _ = linalg.svd(cov)",
+        "        vectors, squares, _ = linalg.svd(cov)\n        squares = squares * squares",
+        "tests/random/test_samplers.py -k covariance",
+    ),
+    Mutant(
+        "L50", "philox in a program: no carry into the upper half", "primitives/bit_generators.py",
+        '(key, block.convert(wrapped, _LONG)), many)',
+        '(key, block.full(0, many)), many)',
+        "tests/random/test_generators.py -k xlas",
+    ),
+    Mutant(
+        "L51", "uses of keys: only those of the last branch", "interpreters/debugging/key_uses.py",
+        "after = [m.used or a for m, a in zip(marks, after, strict=True)]",
+        "after = [m.used for m, a in zip(marks, after, strict=True)]",
+        "tests/interpreters/test_key_uses.py -k second_use",
+    ),
+    # --- profiler ---
+    Mutant(
+        "L52", "steps of training are plain events", "profiler/events.py",
+        "super().__init__(name, _r=1, **kwargs)",
+        "super().__init__(name, **kwargs)",
+        "tests/profiler/test_tracing.py -k events",
+    ),
+    Mutant(
+        "L53", "annotate_function: values are dropped", "profiler/events.py",
+        "with TraceAnnotation(shown, **decorator_kwargs):",
+        "with TraceAnnotation(shown):",
+        "tests/profiler/test_tracing.py -k events",
+    ),
+    # --- SciPy ---
+    Mutant(
+        "L54", "expm: max_squarings squarings, and no NaN", "scipy/linalg/exponentials.py",
+        "bad = (left > most) | ~np.all(",
+        "bad = ~np.all(",
+        f"{SCIPY}/test_linalg.py -k has_no_result",
+    ),
+    Mutant(
+        "L55", "cho_solve: the transpose for the adjoint", "scipy/linalg/systems.py",
+        '("N", "C") if lower else ("C", "N")',
+        '("N", "T") if lower else ("T", "N")',
+        f"{SCIPY}/test_linalg.py -k 'test_values and not compiled'",
+    ),
+    Mutant(
+        "L56", "sqrtm: matrices without a root", "scipy/linalg/triangles.py",
+        "bad = none & above & (abs(new) > small)",
+        "bad = none & ~above & (abs(new) > small)",
+        f"{SCIPY}/test_linalg.py -k has_no_result",
+    ),
+    Mutant(
+        "L57", "gmres: rotations of complex systems", "scipy/sparse/arnoldi.py",
+        ".at[i + 1].set(-np.conj(s) * a + c * b)",
+        ".at[i + 1].set(-s * a + c * b)",
+        f"{SCIPY}/sparse/test_linalg.py -k directions",
+    ),
+    Mutant(
+        "L58", "cg: atol is ignored", "scipy/sparse/krylov.py",
+        "return np.maximum(np.square(tol) * square(b), np.square(atol))",
+        "return np.square(tol) * square(b)",
+        f"{SCIPY}/sparse/test_linalg.py -k limits",
+    ),
+    Mutant(
+        "L59", "cg: complex Hermitian systems are their own transposes", "scipy/sparse/linalg.py",
+        "symmetric=symmetric and real)",
+        "symmetric=symmetric)",
+        f"{SCIPY}/sparse/test_linalg.py -k solutions",
+    ),
+    Mutant(
+        "L60", "splines: no edge of constants before the filter", "scipy/ndimage/coordinates.py",
+        'if kind in ("nearest", "constant"):',
+        'if kind == "nearest":',
+        f"{SCIPY}/test_interpolation.py -k far_outside",
+    ),
+    Mutant(
+        "L61", "l-bfgs: maxgrad in place of maxfun", "scipy/optimize/minimisation.py",
+        'min(merged["maxfun"], merged.pop("maxgrad"))',
+        'merged.pop("maxgrad")',
+        f"{SCIPY}/optimize/test_minimisation.py -k options",
+    ),
+    Mutant(
+        "L62", "l-bfgs: tol is no tolerance of values", "scipy/optimize/minimisation.py",
+        'for k in ("gtol", "ftol") if k in known',
+        'for k in ("gtol",) if k in known',
+        f"{SCIPY}/optimize/test_minimisation.py -k options",
+    ),
+    Mutant(
+        "L63", "grids: the last coordinate is outside", "scipy/interpolate/grids.py",
+        "(x > line[-1])",
+        "(x >= line[-1])",
+        f"{SCIPY}/test_interpolation.py -k grids",
+    ),
+    Mutant(
+        "L64", "convolution of even kernels: the other middle", "scipy/signal/convolution.py",
+        "[(m // 2, (m - 1) // 2) for m in kernel]",
+        "[((m - 1) // 2, m // 2) for m in kernel]",
+        f"{SCIPY}/test_signal.py -k number_of_axes",
+    ),
+    Mutant(
+        "L65", "logsumexp: infinite elements of weight 0", "numpy/log_sums.py",
+        "mask = counts if mask is None else mask & counts",
+        "mask = mask if mask is None else mask & counts",
+        f"{SCIPY}/test_special.py -k logsumexp",
+    ),
+    Mutant(
+        "L66", "spherical harmonics: the sign of negative orders", "scipy/special/harmonics.py",
+        "(m < 0) & (size % 2 == 1)",
+        "(m > 0) & (size % 2 == 1)",
+        f"{SCIPY}/test_special.py -k harmonics",
+    ),
+    Mutant(
+        "L67", "comb: no way to take nothing of nothing", "scipy/special/factorials.py",
+        "total = selection.select_n(empty, total, none)",
+        "total = selection.select_n(empty, total, total)",
+        f"{SCIPY}/test_special.py -k factorials",
+    ),
+    Mutant(
+        "L68", "sem: NaNs counted though left out", "scipy/stats/summaries.py",
+        "count = np.sum(~np.isnan(x), -1)",
+        "count = np.sum(np.ones_like(x), -1)",
+        f"{STATS}/test_samples.py -k standard_errors",
+    ),
+    Mutant(
+        "L69", "gaussian_kde: Silverman's factor without dimensions",
+        "scipy/stats/kernel_density.py",
+        "(self.neff * (self.d + 2) / 4.0)",
+        "(self.neff * 3 / 4.0)",
+        f"{STATS}/test_samples.py -k densit",
+    ),
+    Mutant(
+        "L70", "singular normal vectors: points beside the support",
+        "scipy/stats/multivariate_normal.py",
+        "log = np.where(off > least[..., 0] * 1e3, -math.inf, log)",
+        "log = np.where(off < 0, -math.inf, log)",
+        f"{STATS}/test_vectors.py -k normal",
+    ),
+    Mutant(
+        "L71", "quantiles: upper ones begin at the lower end", "scipy/stats/from_tail.py",
+        "found = np.where(q == 0, ends[of_upper], np.where(q == 1, ends[1 - of_upper], found))",
+        "found = np.where(q == 0, ends[0], np.where(q == 1, ends[1], found))",
+        f"{STATS}/test_distributions.py -k 'inverses and (t or beta or truncnorm)'",
+    ),
+    Mutant(
+        "L72", "rotation vectors in degrees", "scipy/spatial/transform/rotations.py",
+        "in_degrees(q.to_vector(self.quat), degrees)",
+        "in_degrees(q.to_vector(self.quat), False)",
+        f"{SCIPY}/test_transform.py -k 'forms or vectors'",
+    ),
+)  # fmt: skip

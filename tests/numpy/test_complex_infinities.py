@@ -1,0 +1,48 @@
+"""reciprocal and sign of infinite complex numbers: NumPy's values, eager and compiled."""
+
+import itertools
+
+import numpy as onp
+import pytest
+
+import weft
+import weft.numpy as np
+from weft.config import eager_tier
+
+inf, nan = onp.inf, onp.nan
+PARTS = (inf, -inf, 0.0, -0.0, nan, 1.5, -2.0)
+Z = onp.array([complex(a, b) for a, b in itertools.product(PARTS, PARTS)])
+
+
+def expected(name):
+    with onp.errstate(all="ignore"):
+        out = getattr(onp, name)(Z)
+    if name == "sign":  # the array API standard: NaN, if a part is
+        out[onp.isnan(Z.real) | onp.isnan(Z.imag)] = complex(nan, nan)
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_values_are_numpys(dtype):
+    with weft.enable_x64(dtype == "complex128"):
+        z = Z.astype(dtype)
+        compiled = weft.jit(lambda z: (np.reciprocal(z), np.sign(z)))(z)
+        with eager_tier("host"):
+            eager = np.reciprocal(np.array(z)), np.sign(np.array(z))
+    for found in (compiled, eager):
+        for name, out in zip(("reciprocal", "sign"), found, strict=True):
+            assert out.dtype == dtype
+            wanted = expected(name)
+            for part in ("real", "imag"):
+                got, exact = onp.real(getattr(onp.asarray(out), part)), getattr(wanted, part)
+                onp.testing.assert_allclose(got, exact, rtol=1e-6, err_msg=name)
+                if name == "reciprocal":
+                    zero = exact == 0
+                    onp.testing.assert_array_equal(onp.signbit(got[zero]), onp.signbit(exact[zero]))
+
+
+def test_derivative_of_a_reciprocal():
+    z = onp.complex64(0.4 - 1.5j)
+    for f in (np.reciprocal, weft.jit(np.reciprocal)):
+        slope = weft.grad(f, holomorphic=True)(z)
+        onp.testing.assert_allclose(slope, -1 / z**2, rtol=1e-6)

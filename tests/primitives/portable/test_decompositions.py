@@ -1,0 +1,209 @@
+"""The algorithms in plain operations against NumPy: computed step by step, and in one program as a
+device without a library of solvers gets it, run on the CPU."""
+
+import numpy as onp
+import pytest
+import scipy.linalg
+
+import weft
+from weft.compiler.disk_cache import compile_or_load
+from weft.compiler.placing import buffer_on
+from weft.compiler.program import Program
+from weft.core.array import Array, as_value, from_host
+from weft.interpreters.stage import stage
+from weft.primitives.linalg.condensed import hessenberg, schur
+from weft.primitives.linalg.definite import cholesky
+from weft.primitives.linalg.factored import factored_solve
+from weft.primitives.linalg.factors import lu
+from weft.primitives.linalg.orthogonal import qr
+from weft.primitives.linalg.singular import svd
+from weft.primitives.linalg.spectral import eig, eigh
+from weft.primitives.portable import householder, jacobi, nonsymmetric, triangular
+from weft.runtime import client
+
+RNG = onp.random.default_rng(3)
+SHAPES = [(5, 5), (40, 37), (3, 6), (6, 1), (1, 1), (0, 0), (3, 0), (0, 2)]
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with weft.config.temporarily(enable_x64=True):
+        yield
+
+
+def normal(m, n, dtype):
+    x = RNG.standard_normal((2, m, n))
+    return (x + 1j * RNG.standard_normal(x.shape) if dtype == "complex128" else x).astype(dtype)
+
+
+def adjoint(x):
+    return x.conj().swapaxes(-1, -2)
+
+
+def near(x, y, tolerance=1e-12):
+    onp.testing.assert_allclose(x, onp.broadcast_to(y, x.shape), rtol=tolerance, atol=tolerance)
+
+
+def orthonormal(x):
+    near(adjoint(x) @ x, onp.eye(x.shape[-1]))
+
+
+def run(algorithm, *hosts, **options):
+    return [onp.asarray(r) for r in algorithm(*map(as_value, hosts), **options)]
+
+
+@pytest.fixture(params=["float64", "complex128"])
+def dtype(request):
+    return request.param
+
+
+@pytest.mark.parametrize(("m", "n"), SHAPES)
+def test_lu(m, n, dtype):
+    a = normal(m, n, dtype)
+    factors, pivots, order = run(triangular.portable_lu, a)
+    k = min(m, n)
+    low, up = onp.tril(factors[..., :k], -1) + onp.eye(m, k), onp.triu(factors[:, :k])
+    near(low @ up, onp.take_along_axis(a, order[..., None], 1))
+    for i in range(2 if k else 0):
+        expected = scipy.linalg.lu_factor(a[i])
+        near(factors[i], expected[0], 1e-10)
+        onp.testing.assert_array_equal(pivots[i], expected[1])
+
+
+@pytest.mark.parametrize(("m", "n"), SHAPES)
+def test_qr(m, n, dtype):
+    a = normal(m, n, dtype)
+    packed, taus = run(householder.portable_geqrf, a)
+    k = min(m, n)
+    for width in (k, m) if n else (k,):
+        columns = onp.zeros((2, m, width), a.dtype)
+        columns[..., :k] = packed[..., :k]
+        (q,) = run(householder.portable_product, columns, taus)
+        orthonormal(q)
+        near(q[..., :k] @ onp.triu(packed)[:, :k], a)
+
+
+@pytest.mark.parametrize("n", [5, 37, 1, 0])
+def test_cholesky(n, dtype):
+    a = normal(n, n, dtype)
+    a = a @ adjoint(a) + onp.eye(n)
+    (low,) = run(triangular.portable_cholesky, onp.tril(a))
+    near(low, onp.linalg.cholesky(a))
+    if n == 5:
+        a[1] -= 100 * onp.eye(n)
+        (low,) = run(triangular.portable_cholesky, a)
+        assert onp.isfinite(low[0]).all()
+        assert onp.isnan(low[1]).all()
+
+
+@pytest.mark.parametrize("n", [5, 12, 1, 2, 0])
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_eigenvalues_of_hermitian_matrices(n, size, dtype):
+    a = normal(n, n, dtype)
+    a = a + adjoint(a)
+    v, w = run(jacobi.portable_eigh, a * size)
+    orthonormal(v)
+    near(w / size, onp.linalg.eigvalsh(a))
+    near((a @ v - v * (w / size)[:, None, :]), 0.0)
+
+
+def test_equal_eigenvalues_and_infinities():
+    a = onp.stack([onp.eye(4), onp.ones((4, 4)), onp.zeros((4, 4)), onp.full((4, 4), onp.inf)])
+    v, w = run(jacobi.portable_eigh, a)
+    near(w[:3], [[1, 1, 1, 1], [0, 0, 0, 4], [0, 0, 0, 0]])
+    orthonormal(v[:3])
+    assert onp.isnan(w[3]).all()
+
+
+@pytest.mark.parametrize(("m", "n"), [*SHAPES[2:], (12, 9), (9, 12)])
+@pytest.mark.parametrize("full", [True, False])
+def test_singular_values(m, n, full, dtype):
+    a = normal(m, n, dtype)
+    k = min(m, n)
+    a[1] *= onp.arange(n) % 2  # columns of zeros
+    s, u, vh = run(jacobi.portable_svd, a, full_matrices=full, compute_uv=True)
+    assert u.shape[1:] == (m, m if full else k)
+    assert vh.shape[1:] == (n if full else k, n)
+    orthonormal(u)
+    orthonormal(adjoint(vh))
+    near(s, onp.linalg.svd(a, compute_uv=False))
+    near(u[..., :k] * s[:, None, :] @ vh[:, :k], a)
+    near(run(jacobi.portable_svd, a, full_matrices=full, compute_uv=False)[0], s)
+
+
+@pytest.mark.parametrize("n", [6, 1, 2, 0])
+def test_hessenberg(n, dtype):
+    a = normal(n, n, dtype)
+    packed, taus = run(householder.portable_gehrd, a)
+    q = onp.zeros_like(a) + onp.eye(n)
+    if n > 1:
+        (q[:, 1:, 1:],) = run(householder.portable_product, packed[:, 1:, :-1], taus)
+    orthonormal(q)
+    near(q @ onp.triu(packed, -1) @ adjoint(q), a)
+
+
+@pytest.mark.parametrize("n", [6, 1, 2, 0])
+def test_schur_and_eigenvectors(n):
+    a = normal(n, n, "complex128")
+    t, z = run(nonsymmetric.portable_schur, a)
+    orthonormal(z)
+    near(onp.tril(t, -1), 0.0)
+    near(z @ t @ adjoint(z), a)
+    w, left, right = run(nonsymmetric.portable_eig, a)
+    near(onp.sort_complex(w), onp.sort_complex(onp.linalg.eigvals(a)))
+    near(a @ right - right * w[:, None, :], 0.0)
+    near(adjoint(left) @ a - w[..., None] * adjoint(left), 0.0)
+    for v in (left, right):
+        near(onp.linalg.norm(v, axis=1), 1.0)
+
+
+def test_schur_of_matrices_that_take_shifts():
+    a = onp.zeros((3, 4, 4), complex)
+    a[0] = onp.roll(onp.eye(4), 1, 0)  # the eigenvalues of a cycle have one size
+    a[1] = onp.eye(4, k=1)  # one vector for all
+    t, z = run(nonsymmetric.portable_schur, a)
+    near(z @ t @ adjoint(z), a)
+    near(onp.sort_complex(onp.round(onp.diagonal(t[0]), 8)), [-1, -1j, 1j, 1])
+
+
+def test_in_a_program_for_a_device_without_a_library(least_effort):
+    a = normal(5, 4, "complex128")
+    square = normal(4, 4, "complex128")
+    positive = square @ adjoint(square) + onp.eye(4)
+    args = [from_host(x) for x in (a, square, positive)]
+
+    def everything(a, square, positive):
+        factors, _, order = lu(square)
+        options = {"full_matrices": True}
+        return [
+            *qr(a, pivoting=False, **options),
+            *svd(a, compute_uv=True, algorithm="default", **options),
+            *eigh(positive, lower=True),
+            cholesky(positive),
+            *hessenberg(square),
+            *schur(square, vectors=True),
+            *eig(square, left=False, right=True),
+            factored_solve(factors, order, square, positive, transposed=False),
+            factored_solve(factors, order, square, positive, transposed=True),
+        ]
+
+    program = Program(stage(everything, [x.aval for x in args]))
+    device = client.default_device()
+    text, _ = program.text("tpu")
+    assert "lapack" not in text
+    executable = compile_or_load(text, program.result_types, device, least_effort)
+    results = executable.execute([buffer_on(args[i], device) for i in program.live])
+    found = [
+        onp.asarray(Array(None, v.aval, r))
+        for v, r in zip(program.stripped.outvars, results, strict=True)
+    ]
+    q, r, s, u, vh, v, w, low, packed, _, t, z, values, right, x, y = found
+    near(q @ r, a)
+    near(u[..., :4] * s[:, None, :] @ vh, a)
+    near(v * w[:, None, :] @ adjoint(v), positive, 1e-11)
+    near(low @ adjoint(low), positive, 1e-11)
+    near(onp.abs(onp.linalg.det(onp.triu(packed, -1))), onp.abs(onp.linalg.det(square)), 1e-10)
+    near(z @ t @ adjoint(z), square)
+    near(square @ right - right * values[:, None, :], 0.0)
+    near(square @ x, positive, 1e-10)
+    near(square.swapaxes(-1, -2) @ y, positive, 1e-10)
