@@ -235,9 +235,7 @@ class BlockAlgebra:
         """The mantissa and the exponent: see `Algebra.split`."""
         block, bits, places, bias = self.block, *self._format()
         whole = self.bits(x)
-        exponent = block.elementwise(
-            "shift_right_logical", (whole, block.full(places, bits)), bits
-        )
+        exponent = block.elementwise("shift_right_logical", (whole, block.full(places, bits)), bits)
         fraction = block.elementwise("and", (whole, block.full((1 << places) - 1, bits)), bits)
         one = block.elementwise("or", (fraction, block.full(bias << places, bits)), bits)
         mantissa = Term(self, block.op("bitcast_convert", one, out=self.aval))

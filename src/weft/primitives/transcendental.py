@@ -47,7 +47,7 @@ def _one_minus(x: Value) -> Value:
 
 exp: Primitive = unary(
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
-    stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "conjugate"),
+    stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, out), host_limit=_VECTORISED,
 )  # fmt: skip
 
@@ -111,7 +111,7 @@ expm1: Primitive = unary(
     "expm1", "exp(x) - 1, exact near 0.", evaluate=np.expm1, host_limit=_LARGE,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_expm1),
     stablehlo=cl.complex_rule(
-        lowering_by("exponential_minus_one"), cl.expm1_in_parts, "conjugate"
+        lowering_by("exponential_minus_one"), cl.expm1_in_parts, "kept"
     ),
     accepts="inexact",
     jvp=lambda dx, out, x: mul(dx, _one_plus(out)),
@@ -294,7 +294,7 @@ def _chlo(
 
 tanh: Primitive = unary(
     "tanh", "Hyperbolic tangent.", evaluate=np.tanh, accepts="inexact",
-    stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "odd"),
+    stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
     host_limit=_VECTORISED,
 )  # fmt: skip
@@ -335,14 +335,14 @@ def _lower_hyperbolic(name: str) -> Rule:
 sinh: Primitive = unary(
     "sinh", "Hyperbolic sine.", evaluate=np.sinh, accepts="inexact", host_limit=_LARGE,
     stablehlo=cl.complex_rule(
-        _lower_hyperbolic("sinh"), cl.sinh_in_parts(_hyperbolic), "odd"
+        _lower_hyperbolic("sinh"), cl.sinh_in_parts(_hyperbolic), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cosh(x)),
 )  # fmt: skip
 cosh: Primitive = unary(
     "cosh", "Hyperbolic cosine.", evaluate=np.cosh, accepts="inexact", host_limit=_LARGE,
     stablehlo=cl.complex_rule(
-        _lower_hyperbolic("cosh"), cl.cosh_in_parts(_hyperbolic), "even"
+        _lower_hyperbolic("cosh"), cl.cosh_in_parts(_hyperbolic), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, sinh(x)),
 )  # fmt: skip
@@ -380,18 +380,18 @@ atanh: Primitive = unary(
 sin: Primitive = unary(
     "sin", "Sine.", evaluate=np.sin, accepts="inexact", host_limit=None,
     stablehlo=cl.complex_rule(
-        lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "odd"
+        lowering_by("sine"), cl.with_parts_swapped(cl.sinh_in_parts(_hyperbolic)), "kept"
     ),
     jvp=lambda dx, out, x: mul(dx, cos(x)),
 )  # fmt: skip
 cos: Primitive = unary(
     "cos", "Cosine.", evaluate=np.cos, accepts="inexact", host_limit=None,
-    stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "even"),
+    stablehlo=cl.complex_rule(lowering_by("cosine"), cl.cos_in_parts(_hyperbolic), "kept"),
     jvp=lambda dx, out, x: neg(mul(dx, sin(x))),
 )  # fmt: skip
 tan: Primitive = unary(
     "tan", "Tangent.", evaluate=np.tan, accepts="inexact", host_limit=None,
-    stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "odd"),
+    stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
 )  # fmt: skip
 asin: Primitive = _chlo(
