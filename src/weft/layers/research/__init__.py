@@ -1,0 +1,1 @@
+"""Layers of research: position encodings, relative and rotary attention, resampling."""
