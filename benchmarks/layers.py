@@ -95,6 +95,6 @@ def decoding(peer: Any, model: Any, weights: Any, batch: int) -> Callable[[], An
         if next(count) % room == 0:
             at = copied(fresh), first
         at = compiled(weights, *at)
-        return peer.wait(at)
+        return peer.ready(at[1])
 
     return run

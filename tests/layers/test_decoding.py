@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import weft
 from weft import jit, layers as tl
 from weft.layers.research import modular_dense, rotary_positional_embedding
 
@@ -133,7 +134,8 @@ def test_cached_keys_and_values_are_those_of_the_first_call():
     plain = tl.AttentionQKV(8, n_heads=2, mode="eval")
     layer.init((q, k, v, mask))
     plain.init((q, k, v, mask))
-    plain.weights = layer.weights
+    leaves = weft.tree_util.tree_leaves(layer.weights)
+    plain.weights = weft.tree_util.tree_structure(plain.weights).unflatten(leaves)
     for query in (q, q + 1):
         found, _ = layer((query, k if query is q else 0 * k, v if query is q else 0 * v, mask))
         expected, _ = plain((query, k, v, mask))

@@ -18,13 +18,15 @@ from typing import Any
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..user_lines import noted
 from . import combinators as cb
 from .assert_shape import assert_shape
 from .attention_weights import attend, causal_mask, merge_heads, split_heads
 from .base import Fn, Layer
-from .checked_options import checked_mode, checked_rate, divided, whole
+from .checked_options import checked_mode, checked_rate, divided
 from .convolution import CausalDepthwiseConv
 from .core import Dense
+from .options import whole_number
 from .positional_encoding import PositionalEncoding
 from .research.modular_dense import FactoredDense, LocallyConvDense
 
@@ -114,7 +116,7 @@ def AttentionQKV(
             return Dense(d_feature)
         if sparsity == "noop":
             return cb.Serial()
-        modules = whole("AttentionQKV", f'{name} (None, "noop" or modules)', sparsity)
+        modules = whole_number("AttentionQKV", f'{name} (None, "noop" or modules)', sparsity)
         width = divided("AttentionQKV", "d_feature", d_feature, name, modules)
         return cb.Serial(
             FactoredDense(modules, d_feature, d_feature),
@@ -149,15 +151,16 @@ class PureAttention(Layer):
 
     def __init__(self, n_heads: int = 1, dropout: float = 0.0, mode: str = "train"):
         super().__init__(n_in=4, n_out=2)
-        self._n_heads = whole("PureAttention", "n_heads", n_heads)
+        self._n_heads = whole_number("PureAttention", "n_heads", n_heads)
         self._dropout = checked_rate("PureAttention", dropout)
         self._mode = checked_mode("PureAttention", mode)
+        self._needs_key = self._dropout > 0 and mode == "train"
 
     def forward(self, inputs: Any) -> Any:
         """(vectors, mask)."""
         *vectors, mask = inputs
         queries, keys, values = (split_heads(x, self._n_heads) for x in vectors)
-        rng = self.rng if self._dropout and self._mode == "train" else None
+        rng = self.rng if self._needs_key else None
         means, weights = attend(queries, keys, values, mask, self._dropout, self._mode, rng)
         if self._mode == "viz":
             self.state = weights
@@ -181,11 +184,12 @@ class DotProductAttention(Layer):
         super().__init__(n_in=4, n_out=1)
         self._dropout = checked_rate("DotProductAttention", dropout)
         self._mode = checked_mode("DotProductAttention", mode)
+        self._needs_key = self._dropout > 0 and mode == "train"
 
     def forward(self, inputs: Any) -> Any:
         """The weighted means of values."""
         queries, keys, values, mask = inputs
-        rng = self.rng if self._dropout and self._mode == "train" else None
+        rng = self.rng if self._needs_key else None
         means, weights = attend(queries, keys, values, mask, self._dropout, self._mode, rng)
         if self._mode == "viz":
             self.state = weights
@@ -203,7 +207,7 @@ def SplitIntoHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
       [batch, n_heads, length, d / n_heads].
     Source: Trax documentation, `layers.SplitIntoHeads`.
     """
-    whole("SplitIntoHeads", "n_heads", n_heads)
+    whole_number("SplitIntoHeads", "n_heads", n_heads)
 
     def split(x: Any) -> Any:
         heads = split_heads(x, n_heads)
@@ -223,13 +227,13 @@ def MergeHeads(n_heads: int, merged_batch_and_head: bool = True) -> Layer:
       length, n_heads * d].
     Source: Trax documentation, `layers.MergeHeads`.
     """
-    whole("MergeHeads", "n_heads", n_heads)
+    whole_number("MergeHeads", "n_heads", n_heads)
 
     def merge(x: Any) -> Any:
         if merged_batch_and_head:
             if x.shape[0] % n_heads:
                 raise ShapeError(
-                    f"MergeHeads: the first axis should hold {n_heads} heads for each element of "
+                    f"MergeHeads: the first axis must hold {n_heads} heads for each element of "
                     f"the batch; got shape {tuple(x.shape)}"
                 )
             x = jnp.reshape(x, (x.shape[0] // n_heads, n_heads, *x.shape[1:]))
@@ -263,7 +267,7 @@ def ConfigurableAttention(
     Returns: a layer from [batch, length, d] to the same shape.
     Source: Trax documentation, `layers.ConfigurableAttention`.
     """
-    whole("ConfigurableAttention", "n_heads", n_heads)
+    whole_number("ConfigurableAttention", "n_heads", n_heads)
     return cb.Serial(
         cb.Branch(*([layer, SplitIntoHeads(n_heads)] for layer in (q_layer, k_layer, v_layer))),
         qkv_attention_layer,
@@ -305,9 +309,11 @@ def CausalAttention(
     """
     divided("CausalAttention", "d_feature", d_feature, "n_heads", n_heads)
     if use_dconv and checked_mode("CausalAttention", mode) == "predict":
-        raise ValueError(
-            "CausalAttention: use_dconv keeps no history of the sequence, so that mode 'predict' "
-            "would give other values than mode 'eval'\n  fix: use_dconv=False"
+        raise noted(
+            ValueError(
+                "CausalAttention: use_dconv keeps no history of the sequence, so that mode "
+                "'predict' would give other values than mode 'eval'\n  fix: use_dconv=False"
+            )
         )
 
     def dense() -> Layer:
@@ -349,8 +355,9 @@ class DotProductCausalAttention(Layer):
         super().__init__(n_in=3, n_out=1)
         name = "DotProductCausalAttention"
         self._dropout = checked_rate(name, dropout)
-        self._max_len = whole(name, "max_inference_length", max_inference_length)
+        self._max_len = whole_number(name, "max_inference_length", max_inference_length)
         self._mode = checked_mode(name, mode)
+        self._needs_key = self._dropout > 0 and mode == "train"
         self._portal = self.monkey_patched_mask()
 
     def monkey_patched_mask(self) -> Any:
@@ -366,7 +373,7 @@ class DotProductCausalAttention(Layer):
         queries, keys, values = inputs
         if self._mode == "predict":
             return self._predict(queries, keys, values)
-        rng = self.rng if self._dropout and self._mode == "train" else None
+        rng = self.rng if self._needs_key else None
         mask = causal_mask(queries.shape[-2])
         means, weights = attend(queries, keys, values, mask, self._dropout, self._mode, rng)
         if self._mode == "viz":
@@ -429,7 +436,7 @@ def ShiftRight(n_positions: int = 1, mode: str = "train") -> Layer:
       Array([0, 1, 2], dtype=int32)
     Source: Trax documentation, `layers.ShiftRight`.
     """
-    shift = whole("ShiftRight", "n_positions", n_positions, least=0)
+    shift = whole_number("ShiftRight", "n_positions", n_positions, least=0)
     checked_mode("ShiftRight", mode)
 
     def shifted(x: Any) -> Any:

@@ -1,55 +1,37 @@
-"""Options of layers, checked where a layer is made. Knows numbers and names, no layers or arrays."""
+"""Checks of options that layers of sequences share: modes, rates of dropout, equal parts.
 
-from collections.abc import Sequence
+Each takes the layer's name, gives the value in one form, and raises errors that name the layer, the
+option, what came, and the user's line.
+"""
+
 from typing import Any
 
 from ..user_lines import noted
+from .options import choice, number, whole_number
 
 MODES = ("train", "eval", "predict", "viz")
 
 
-def checked_mode(layer: str, mode: str) -> str:
-    """A mode that layers know."""
-    if mode not in MODES:
-        raise noted(ValueError(f"{layer}: mode should be one of {', '.join(MODES)}; got {mode!r}"))
-    return mode
+def checked_mode(layer: str, mode: Any) -> str:
+    """One of the modes."""
+    return str(choice(layer, "mode", mode, MODES))
 
 
-def checked_rate(layer: str, rate: float, name: str = "dropout") -> float:
+def checked_rate(layer: str, rate: Any, option: str = "dropout") -> float:
     """A rate of dropout, 0 <= rate < 1."""
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)):
-        raise noted(TypeError(f"{layer}: {name} should be a number; got {rate!r}"))
-    if not 0.0 <= rate < 1.0:
-        raise noted(
-            ValueError(f"{layer}: {name} should be at least 0 and below 1; got {rate!r}")
-        )
-    return rate
+    if number(layer, option, rate, least=0.0) >= 1.0:
+        raise noted(ValueError(f"{layer}: {option} must be less than 1, or nothing stays; got {rate}"))
+    return float(rate)
 
 
-def whole(layer: str, name: str, number: Any, least: int = 1) -> int:
-    """A Python integer of at least `least`."""
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise noted(TypeError(f"{layer}: {name} should be an integer; got {number!r}"))
-    number = number.__index__()
-    if number < least:
-        raise noted(ValueError(f"{layer}: {name} should be at least {least}; got {number}"))
-    return int(number)
-
-
-def whole_numbers(layer: str, name: str, numbers: Sequence[int], least: int = 1) -> tuple[int, ...]:
-    """A tuple of such integers, made of any sequence of them."""
-    if not isinstance(numbers, (tuple, list)):
-        raise noted(TypeError(f"{layer}: {name} should be a tuple of integers; got {numbers!r}"))
-    return tuple(whole(layer, name, number, least) for number in numbers)
-
-
-def divided(layer: str, name: str, number: int, parts_name: str, parts: int) -> int:
-    """`number // parts`, which must come out even."""
-    number, parts = whole(layer, name, number), whole(layer, parts_name, parts)
-    if number % parts:
+def divided(layer: str, option: str, value: Any, parts_option: str, parts: Any) -> int:
+    """`value // parts`, which must come out even."""
+    value = whole_number(layer, option, value)
+    parts = whole_number(layer, parts_option, parts)
+    if value % parts:
         raise noted(
             ValueError(
-                f"{layer}: {name} should be a multiple of {parts_name}; got {number} and {parts}"
+                f"{layer}: {option} must be a multiple of {parts_option}; got {value} and {parts}"
             )
         )
-    return number // parts
+    return int(value // parts)

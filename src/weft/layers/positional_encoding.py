@@ -11,7 +11,8 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from .assert_shape import assert_shape
 from .base import Layer
-from .checked_options import checked_mode, checked_rate, whole
+from .checked_options import checked_mode, checked_rate
+from .options import number, whole_number
 from .initializers import GlorotUniformInitializer
 
 WAVELENGTHS = 10000.0  # the longest over the shortest
@@ -66,15 +67,19 @@ class PositionalEncoding(Layer):
     ):
         super().__init__()
         name = "PositionalEncoding"
-        self._max_len = whole(name, "max_len", max_len)
+        self._max_len = whole_number(name, "max_len", max_len)
         self._mode = checked_mode(name, mode)
-        self._dropout = checked_rate(name, dropout) if mode == "train" else 0.0
-        checked_rate(name, dropout)
+        rate = checked_rate(name, dropout)
+        self._dropout = rate if mode == "train" else 0.0
         self._broadcast_dims = tuple(dropout_broadcast_dims)
         self._use_bfloat16 = use_bfloat16
-        self._start_from_zero_prob = start_from_zero_prob
-        self._offsets = whole(name, "max_offset_to_add", max_offset_to_add, least=0)
-        self._d_feature = None if d_feature is None else whole(name, "d_feature", d_feature)
+        self._start_from_zero_prob = number(
+            name, "start_from_zero_prob", start_from_zero_prob, least=0.0, most=1.0
+        )
+        self._offsets = whole_number(name, "max_offset_to_add", max_offset_to_add, least=0)
+        self._d_feature = None if d_feature is None else whole_number(name, "d_feature", d_feature)
+        self._random_start = mode == "train" and start_from_zero_prob < 1.0 and self._offsets > 0
+        self._needs_key = self._dropout > 0 or self._random_start
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """The table, and in mode "predict" the position."""
@@ -93,8 +98,7 @@ class PositionalEncoding(Layer):
     def forward(self, inputs: Any) -> Any:
         """The vectors, with their positions added."""
         length, room = inputs.shape[1], self._max_len
-        random_start = self._mode == "train" and self._start_from_zero_prob < 1.0 and self._offsets
-        needed = length + (self._offsets - 1 if random_start else 0)
+        needed = length + (self._offsets - 1 if self._random_start else 0)
         if needed > room:
             raise ShapeError(
                 f"PositionalEncoding: {needed} positions do not fit the table of {room}\n"
@@ -106,8 +110,8 @@ class PositionalEncoding(Layer):
             start = self.state
             rows = within(fastmath.dynamic_slice_in_dim(table, start, length), start, length, room)
             self.state = start + length
-        elif random_start:
-            rows = fastmath.dynamic_slice_in_dim(table, self._random_start(), length)
+        elif self._random_start:
+            rows = fastmath.dynamic_slice_in_dim(table, self._start(), length)
         else:
             rows = table[:length]
         if matrix is not None:
@@ -117,7 +121,7 @@ class PositionalEncoding(Layer):
             encoding = dropped(encoding, self._dropout, self._broadcast_dims, self.rng)
         return inputs + encoding
 
-    def _random_start(self) -> Any:
+    def _start(self) -> Any:
         key1, key2 = fastmath.random.split(self.rng, 2)
         start = fastmath.random.randint(key1, (), 0, self._offsets)
         from_zero = fastmath.random.uniform(key2, (), jnp.float32) < self._start_from_zero_prob

@@ -13,10 +13,12 @@ from typing import Any
 from .. import fastmath
 from ..errors import ShapeError
 from ..fastmath import numpy as jnp
+from ..user_lines import noted
 from . import combinators as cb
 from .activation_fns import Sigmoid, Tanh
 from .base import Fn, Layer
-from .checked_options import checked_mode, checked_rate, whole, whole_numbers
+from .checked_options import checked_mode, checked_rate
+from .options import function, lengths, whole_number
 from .convolution import Conv
 from .core import Dense, Dropout
 from .initializers import (
@@ -65,6 +67,8 @@ class LSTMCell(Layer):
       `layers.LSTMCell`.
     """
 
+    _needs_key = False
+
     def __init__(
         self,
         n_units: int,
@@ -73,7 +77,7 @@ class LSTMCell(Layer):
         bias_initializer: Initializer = RandomNormalInitializer(1e-6),
     ):
         super().__init__(n_in=2, n_out=2)
-        self._n_units = whole("LSTMCell", "n_units", n_units)
+        self._n_units = whole_number("LSTMCell", "n_units", n_units)
         self._forget_bias = forget_bias
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
@@ -103,7 +107,7 @@ def MakeZeroState(depth_multiplier: int = 1) -> Layer:
 
     Source: Trax documentation, `layers.MakeZeroState`.
     """
-    whole("MakeZeroState", "depth_multiplier", depth_multiplier)
+    whole_number("MakeZeroState", "depth_multiplier", depth_multiplier)
 
     def zeros(x: Any) -> Any:
         return _zero_state(x, depth_multiplier * x.shape[-1])
@@ -124,7 +128,7 @@ def LSTM(
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
     Source: Trax documentation, `layers.LSTM`. There d has to be n_units.
     """
-    whole("LSTM", "n_units", n_units)
+    whole_number("LSTM", "n_units", n_units)
     return cb.Serial(
         [] if initial_state else _with_zero_state(2 * n_units),
         cb.Scan(LSTMCell(n_units=n_units), axis=1, mode=checked_mode("LSTM", mode)),
@@ -148,6 +152,8 @@ class GRUCell(Layer):
     Source: arXiv:1406.1078; Trax documentation, `layers.GRUCell`.
     """
 
+    _needs_key = False
+
     def __init__(
         self,
         n_units: int,
@@ -156,7 +162,7 @@ class GRUCell(Layer):
         bias_initializer: Initializer = RandomNormalInitializer(1e-6),
     ):
         super().__init__(n_in=2, n_out=2)
-        self._n_units = whole("GRUCell", "n_units", n_units)
+        self._n_units = whole_number("GRUCell", "n_units", n_units)
         self._forget_bias = forget_bias
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
@@ -202,7 +208,7 @@ def GRU(n_units: int, mode: str = "train") -> Layer:
       (2, 4, 3)
     Source: Trax documentation, `layers.GRU`. There d has to be n_units.
     """
-    whole("GRU", "n_units", n_units)
+    whole_number("GRU", "n_units", n_units)
     return cb.Serial(
         _with_zero_state(n_units),
         cb.Scan(GRUCell(n_units=n_units), axis=1, mode=checked_mode("GRU", mode)),
@@ -220,8 +226,8 @@ def ConvGRUCell(n_units: int, kernel_size: tuple[int, int] = (3, 3)) -> Layer:
     Returns: a layer from floats [batch, height, width, n_units] to the same shape.
     Source: arXiv:1511.06432; Trax documentation, `layers.ConvGRUCell`.
     """
-    whole("ConvGRUCell", "n_units", n_units)
-    size = whole_numbers("ConvGRUCell", "kernel_size", kernel_size)
+    whole_number("ConvGRUCell", "n_units", n_units)
+    size = lengths("ConvGRUCell", "kernel_size", kernel_size)
     return GeneralGRUCell(lambda: Conv(filters=n_units, kernel_size=size, padding="SAME"))
 
 
@@ -249,7 +255,21 @@ def GeneralGRUCell(
     Returns: a layer from a state to one of the same shape.
     Source: arXiv:1406.1078; dropout: arXiv:1603.05118; Trax documentation, `layers.GeneralGRUCell`.
     """
-    checked_rate("GeneralGRUCell", dropout_rate_c, "dropout_rate_c")
+    name = "GeneralGRUCell"
+    checked_rate(name, dropout_rate_c, "dropout_rate_c")
+    for option, value in (
+        ("candidate_transform", candidate_transform),
+        ("gate_nonlinearity", gate_nonlinearity),
+        ("candidate_nonlinearity", candidate_nonlinearity),
+    ):
+        if isinstance(value, Layer):
+            raise noted(
+                TypeError(
+                    f"{name}: {option} must make layers, and is one: {value}\n"
+                    "  fix: lambda: …, which makes a new layer each time"
+                )
+            )
+        function(name, option, value, "that makes a layer")
 
     def gate() -> list[Layer]:
         biased = Fn("AddBias", lambda x: x + sigmoid_bias)
@@ -261,7 +281,7 @@ def GeneralGRUCell(
         cb.Multiply(),
         candidate_transform(),
         candidate_nonlinearity(),
-        Dropout(rate=dropout_rate_c, mode=checked_mode("GeneralGRUCell", mode)),
+        Dropout(rate=dropout_rate_c, mode=checked_mode(name, mode)),
     ]
     memory = memory_transform_fn() if memory_transform_fn else None
     return cb.Serial(cb.Branch(memory, gate(), candidate), cb.Gate())
@@ -298,8 +318,10 @@ def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
     if monkey_patched_mask is None:
         return cb.Scan(InnerSRUCell(), axis=1, mode=mode)
     if mode != "predict":
-        raise ValueError(
-            f"ScanSRUCell: monkey_patched_mask is for mode 'predict' only; got mode {mode!r}"
+        raise noted(
+            ValueError(
+                f"ScanSRUCell: monkey_patched_mask is for mode 'predict' only; got mode {mode!r}"
+            )
         )
 
     def counted(mask: Any, rest: Any) -> Any:
@@ -338,7 +360,7 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
     Source: arXiv:1709.02755, with the scale √3 of its section 3.2 (the highway term's variance);
       Trax documentation, `layers.SRU`.
     """
-    whole("SRU", "n_units", n_units)
+    whole_number("SRU", "n_units", n_units)
 
     def gated(output: Any, forget: Any, rest: Any) -> Any:
         return rest * (1.0 - forget), forget, output
@@ -360,6 +382,7 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
         cb.Select([0], n_in=2),
         activation if activation is not None else [],
         Fn("Highway", highway),
+        name=f"SRU_{n_units}",
     )
 
 

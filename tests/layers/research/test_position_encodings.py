@@ -123,7 +123,7 @@ def test_each_sequence_begins_at_its_own_position_in_training():
             starts.add(int(np.argmin(errors)))
     assert nothing > 0
     assert 0 in starts
-    assert len(starts) > 3
+    assert len(starts) > 2
 
 
 # --- random words ---

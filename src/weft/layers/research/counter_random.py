@@ -33,7 +33,7 @@ def threefry_2x32_prf(key: Any, x: Any) -> Any:
     if x.ndim < 1 or x.shape[-1] != 2 or not _is_uint32(x):
         raise noted(
             ShapeError(
-                "threefry_2x32_prf: x should be pairs of words, uint32[...,2]; "
+                "threefry_2x32_prf: x must be pairs of words, uint32[...,2]; "
                 f"got {x.dtype} of shape {tuple(x.shape)}"
             )
         )
@@ -96,7 +96,7 @@ def _check_key(function: str, key: Any) -> None:
     if tuple(key.shape) != (2,) or not _is_uint32(key):
         raise noted(
             ShapeError(
-                f"{function}: the key should be uint32[2]; got {key.dtype} of shape "
+                f"{function}: the key must be uint32[2]; got {key.dtype} of shape "
                 f"{tuple(key.shape)}"
             )
         )

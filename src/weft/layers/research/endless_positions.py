@@ -8,9 +8,9 @@ import numpy as onp
 from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
-from ...user_lines import noted
 from ..base import Layer
-from ..checked_options import checked_mode, whole
+from ..checked_options import checked_mode
+from ..options import choice, flag, number, whole_number
 from ..initializers import OrthogonalInitializer
 from .counter_random import counters, threefry
 
@@ -49,23 +49,23 @@ class InfinitePositionalEncoding(Layer):
     ):
         super().__init__()
         name = "InfinitePositionalEncoding"
-        if transform not in ("any", "diag", "none"):
-            raise noted(
-                ValueError(f"{name}: transform should be any, diag or none; got {transform!r}")
-            )
-        if not drift > 0:
-            raise noted(ValueError(f"{name}: drift should be positive; got {drift!r}"))
-        self._drift = float(drift)
-        self._affine = affine
-        self._transform = transform
+        self._drift = float(number(name, "drift", drift, above=0.0))
+        self._affine = flag(name, "affine", affine)
+        self._transform = choice(name, "transform", transform, ("any", "diag", "none"))
         self._bin_length = (
-            None if time_bin_length is None else whole(name, "time_bin_length", time_bin_length)
+            None if time_bin_length is None else whole_number(name, "time_bin_length", time_bin_length)
         )
         self._mode = checked_mode(name, mode)
+        self._needs_key = affine and mode != "predict"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """What is trained, and in mode "predict" the positions and the key."""
         depth = input_signature.shape[-1]
+        if self._bin_length is not None and depth < 3:
+            raise ShapeError(
+                "InfinitePositionalEncoding: the three features of bins do not fit vectors of "
+                f"{depth} features"
+            )
         if self._transform == "diag":
             self.weights = jnp.full((depth,), 1e-4, jnp.float32)
         elif self._transform == "any":
@@ -80,7 +80,8 @@ class InfinitePositionalEncoding(Layer):
         if self._mode != "predict":
             cycles = jnp.asarray(fixed_cycles(inputs.shape[1], depth, self._drift))
             times = jnp.arange(inputs.shape[1], dtype=jnp.int32)
-            return inputs + self._transformed(self._waves(cycles, times, self.rng)[None])
+            rng = self.rng if self._needs_key else None
+            return inputs + self._transformed(self._waves(cycles, times, rng)[None])
         if inputs.shape[1] != 1:
             raise ShapeError(
                 "InfinitePositionalEncoding: in mode 'predict' a call takes one position, "
@@ -132,11 +133,12 @@ class TimeBinPositionalEncoding(Layer):
     """
 
     num_features = 3
+    _needs_key = False
 
     def __init__(self, time_bin_length: int, mode: str = "train"):
         super().__init__()
         name = "TimeBinPositionalEncoding"
-        self._bin_length = whole(name, "time_bin_length", time_bin_length)
+        self._bin_length = whole_number(name, "time_bin_length", time_bin_length)
         self._mode = checked_mode(name, mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:

@@ -8,7 +8,8 @@ from ...user_lines import noted
 from .. import combinators as cb
 from ..assert_shape import assert_shape
 from ..base import Fn, Layer
-from ..checked_options import checked_mode, divided, whole
+from ..checked_options import checked_mode, divided
+from ..options import whole_number
 from ..convolution import Conv
 from ..core import Dense, Weights
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
@@ -19,12 +20,12 @@ __all__ = ["FactoredDense", "LocallyConvDense", "MergeLastTwoAxes", "SplitLastAx
 @assert_shape("...a->...bc")
 def SplitLastAxis(num_splits: int) -> Layer:
     """A layer from [..., num_splits * d] to [..., num_splits, d]."""
-    whole("SplitLastAxis", "num_splits", num_splits)
+    whole_number("SplitLastAxis", "num_splits", num_splits)
 
     def split(x: Any) -> Any:
         if x.shape[-1] % num_splits:
             raise ShapeError(
-                f"SplitLastAxis: the last axis should be a multiple of {num_splits}; "
+                f"SplitLastAxis: the last axis must be a multiple of {num_splits}; "
                 f"got shape {tuple(x.shape)}"
             )
         return jnp.reshape(x, (*x.shape[:-1], num_splits, x.shape[-1] // num_splits))
@@ -61,7 +62,7 @@ def FactoredDense(
     Source: arXiv:2111.12763, "multiplicative dense".
     """
     width = divided("FactoredDense", "d_out", d_out, "n_modules", n_modules)
-    whole("FactoredDense", "d_in", d_in)
+    whole_number("FactoredDense", "d_in", d_in)
 
     def product(projection: Any, gate: Any, x: Any) -> Any:
         return jnp.matmul(x[..., None, :] * gate, projection)
@@ -98,11 +99,11 @@ def LocallyConvDense(
     Source: arXiv:2111.12763.
     """
     name = "LocallyConvDense"
-    whole(name, "n_units", n_units)
-    whole(name, "length_kernel_size", length_kernel_size)
-    if whole(name, "kernel_size", kernel_size) % 2 == 0:
-        raise noted(ValueError(f"{name}: kernel_size should be odd; got {kernel_size}"))
-    if whole(name, "n_modules", n_modules) == 1:
+    whole_number(name, "n_units", n_units)
+    whole_number(name, "length_kernel_size", length_kernel_size)
+    if whole_number(name, "kernel_size", kernel_size) % 2 == 0:
+        raise noted(ValueError(f"{name}: kernel_size must be odd; got {kernel_size}"))
+    if whole_number(name, "n_modules", n_modules) == 1:
         return Dense(n_units)
     margin = kernel_size // 2
 
@@ -133,9 +134,11 @@ class RememberPad(Layer):
     Outputs: [batch, n_items + length, ...].
     """
 
+    _needs_key = False
+
     def __init__(self, n_items: int, mode: str = "train"):
         super().__init__(name="RememberPad")
-        self._n_items = whole("RememberPad", "n_items", n_items, least=0)
+        self._n_items = whole_number("RememberPad", "n_items", n_items, least=0)
         self._mode = checked_mode("RememberPad", mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:

@@ -15,8 +15,9 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from ..base import Layer
-from ..checked_options import checked_mode, checked_rate, whole, whole_numbers
+from ..checked_options import checked_mode, checked_rate
 from ..initializers import RandomNormalInitializer, RandomUniformInitializer
+from ..options import lengths, whole_number
 from ..positional_encoding import dropped, frequencies, within
 from .counter_random import threefry_2x32_prange, threefry_2x32_prf
 from .endless_positions import InfinitePositionalEncoding, TimeBinPositionalEncoding
@@ -63,18 +64,19 @@ class AxialPositionalEncoding(Layer):
     ):
         super().__init__()
         name = "AxialPositionalEncoding"
-        self._shape = whole_numbers(name, "shape", shape)
-        self._d_embs = whole_numbers(name, "d_embs", d_embs)
+        self._shape = lengths(name, "shape", shape)
+        self._d_embs = lengths(name, "d_embs", d_embs)
         if len(self._shape) != len(self._d_embs):
             raise noted(
                 ValueError(
-                    f"{name}: shape and d_embs should name as many axes; got {shape} and {d_embs}"
+                    f"{name}: shape and d_embs must name as many axes; got {shape} and {d_embs}"
                 )
             )
         self._kernel_initializer = kernel_initializer
         self._mode = checked_mode(name, mode)
         rate = checked_rate(name, dropout)
         self._dropout = rate if mode == "train" else 0.0
+        self._needs_key = self._dropout > 0
         self._broadcast_dims = tuple(dropout_broadcast_dims)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
@@ -82,7 +84,7 @@ class AxialPositionalEncoding(Layer):
         depth = input_signature.shape[-1]
         if sum(self._d_embs) != depth:
             raise ShapeError(
-                f"AxialPositionalEncoding: d_embs {self._d_embs} should add up to the {depth} "
+                f"AxialPositionalEncoding: d_embs {self._d_embs} must add up to the {depth} "
                 "features of the input"
             )
         keys = fastmath.random.split(self.rng, len(self._d_embs))
@@ -157,12 +159,13 @@ class SinCosPositionalEncoding(Layer):
     ):
         super().__init__()
         name = "SinCosPositionalEncoding"
-        self._add_offset = whole(name, "add_offset", add_offset)
+        self._add_offset = whole_number(name, "add_offset", add_offset)
         self._mode = checked_mode(name, mode)
         rate = checked_rate(name, dropout)
         self._dropout = rate if mode == "train" else 0.0
         self._broadcast_dims = tuple(dropout_broadcast_dims)
-        self._from_zero = whole(name, "start_from_zero_one_in", start_from_zero_one_in)
+        self._from_zero = whole_number(name, "start_from_zero_one_in", start_from_zero_one_in)
+        self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """No weights; in mode "predict" the position."""
@@ -174,7 +177,7 @@ class SinCosPositionalEncoding(Layer):
         length, depth = inputs.shape[1], inputs.shape[-1]
         if depth % 2:
             raise ShapeError(
-                f"SinCosPositionalEncoding: the number of features should be even; got {depth}"
+                f"SinCosPositionalEncoding: the number of features must be even; got {depth}"
             )
         positions = jnp.arange(length, dtype=jnp.int32)
         if self._mode == "predict":
@@ -226,8 +229,8 @@ class FixedBasePositionalEncoding(Layer):
     ):
         super().__init__()
         name = "FixedBasePositionalEncoding"
-        self._bases = whole_numbers(name, "bases", bases, least=2)
-        self._n_digits = whole(name, "n_digits", n_digits)
+        self._bases = lengths(name, "bases", bases, least=2)
+        self._n_digits = whole_number(name, "n_digits", n_digits)
         if not self._bases or max(self._bases) ** self._n_digits >= 2**32:
             raise noted(
                 ValueError(
@@ -236,17 +239,18 @@ class FixedBasePositionalEncoding(Layer):
                 )
             )
         self._room = min(min(self._bases) ** self._n_digits, 2**31 - 1)
-        self._from_zero = whole(name, "start_from_zero_one_in", start_from_zero_one_in)
-        self._left_out = whole(name, "base_dropout_one_in", base_dropout_one_in)
+        self._from_zero = whole_number(name, "start_from_zero_one_in", start_from_zero_one_in)
+        self._left_out = whole_number(name, "base_dropout_one_in", base_dropout_one_in)
         self._mode = checked_mode(name, mode)
         self._initializer = initializer
+        self._needs_key = mode == "train"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """The vectors of digits, that of the first position, and in mode "predict" the position."""
         depth = input_signature.shape[-1]
         if depth % self._n_digits:
             raise ShapeError(
-                f"FixedBasePositionalEncoding: the {depth} features of the input should be a "
+                f"FixedBasePositionalEncoding: the {depth} features of the input must be a "
                 f"multiple of n_digits, {self._n_digits}"
             )
         key1, key2 = fastmath.random.split(self.rng, 2)

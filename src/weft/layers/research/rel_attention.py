@@ -19,7 +19,8 @@ from .. import combinators as cb
 from ..assert_shape import assert_shape
 from ..attention_weights import masked, merge_heads, softmax, split_heads
 from ..base import Fn, Layer
-from ..checked_options import checked_mode, checked_rate, divided, whole
+from ..checked_options import checked_mode, checked_rate, divided
+from ..options import whole_number
 from ..core import Dense, Weights
 from ..initializers import RandomNormalInitializer
 
@@ -120,7 +121,7 @@ def RelativeAttentionLayer(
         if not isinstance(layer, Layer):
             raise noted(
                 TypeError(
-                    f"{name}: {option} should be a layer; got {layer!r}\n"
+                    f"{name}: {option} must be a layer; got {layer!r}\n"
                     "  fix: get_rel_att_inputs(d_model, n_heads) gives both"
                 )
             )
@@ -191,9 +192,10 @@ class RelativeAttention(Layer):
     ):
         super().__init__(n_in=7, n_out=2)
         self._separate_cls = separate_cls
-        self._n_heads = whole("RelativeAttention", "n_heads", n_heads)
+        self._n_heads = whole_number("RelativeAttention", "n_heads", n_heads)
         self._dropout = checked_rate("RelativeAttention", dropout)
         self._mode = checked_mode("RelativeAttention", mode)
+        self._needs_key = self._dropout > 0 and mode == "train"
 
     def forward(self, inputs: Any) -> Any:
         """(vectors, mask)."""
@@ -211,7 +213,7 @@ class RelativeAttention(Layer):
             self._separate_cls,
             self._dropout,
             self._mode,
-            self.rng if self._dropout and self._mode == "train" else None,
+            self.rng if self._needs_key else None,
         )
         if self._mode == "viz":
             self.state = weights
@@ -291,7 +293,7 @@ def PositionalEmbeddings(
         raise noted(
             ValueError(f"{name}: separate_cls has no embedding of positions\n  fix: False")
         )
-    pooling = whole(name, "total_kv_pooling", total_kv_pooling)
+    pooling = whole_number(name, "total_kv_pooling", total_kv_pooling)
 
     def embeddings(queries: Any, keys: Any) -> Any:
         distances = _distances(keys.shape[1], queries.shape[1], pooling)
@@ -324,7 +326,7 @@ def calc_funnel_ratio(keys_len: int, queries_len: int) -> tuple[int, bool]:
     if shorter == 0 or longer % shorter:
         raise noted(
             ShapeError(
-                "calc_funnel_ratio: one of the numbers of keys and queries should be a multiple of "
+                "calc_funnel_ratio: one of the numbers of keys and queries must be a multiple of "
                 f"the other; got {keys_len} keys and {queries_len} queries"
             )
         )

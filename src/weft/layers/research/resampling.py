@@ -7,9 +7,10 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from .. import combinators as cb
 from ..base import Fn, Layer
-from ..checked_options import checked_mode, whole
+from ..checked_options import checked_mode
 from ..core import Dense, Dropout
 from ..normalization import LayerNorm
+from ..options import whole_number
 from ..pooling import AvgPool
 from .rel_attention import RelativeAttentionLMLayer
 
@@ -37,7 +38,7 @@ def AveragePooling(
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d].
     Source: arXiv:2110.13711.
     """
-    factor = whole("AveragePooling", "shorten_factor", shorten_factor)
+    factor = whole_number("AveragePooling", "shorten_factor", shorten_factor)
     return AvgPool(pool_size=(factor,), strides=(factor,))
 
 
@@ -53,13 +54,13 @@ def LinearPooling(
     Returns: a layer from floats [batch, length, d] to [batch, length / shorten_factor, d_model].
     Source: arXiv:2110.13711.
     """
-    factor = whole("LinearPooling", "shorten_factor", shorten_factor)
+    factor = whole_number("LinearPooling", "shorten_factor", shorten_factor)
 
     def shorten(x: Any) -> Any:
         batch, length, depth = x.shape
         if length % factor:
             raise ShapeError(
-                f"LinearPooling: the length should be a multiple of shorten_factor, {factor}; "
+                f"LinearPooling: the length must be a multiple of shorten_factor, {factor}; "
                 f"got shape {tuple(x.shape)}"
             )
         return jnp.reshape(x, (batch, length // factor, factor * depth))
@@ -79,14 +80,14 @@ def LinearUpsampling(
     Returns: a layer from floats [batch, length, d] to [batch, length * shorten_factor, d_model].
     Source: arXiv:2110.13711.
     """
-    factor = whole("LinearUpsampling", "shorten_factor", shorten_factor)
+    factor = whole_number("LinearUpsampling", "shorten_factor", shorten_factor)
 
     def prolong(x: Any) -> Any:
         batch, length, _ = x.shape
         return jnp.reshape(x, (batch, length * factor, d_model))
 
     return cb.Serial(
-        Dense(factor * whole("LinearUpsampling", "d_model", d_model)),
+        Dense(factor * whole_number("LinearUpsampling", "d_model", d_model)),
         Dropout(rate=dropout, mode=mode),
         Fn("ProlongBack", prolong),
     )
@@ -103,7 +104,7 @@ def NaiveUpsampling(
     Returns: a layer from [batch, length, d] to [batch, length * shorten_factor, d].
     Source: arXiv:2110.13711.
     """
-    factor = whole("NaiveUpsampling", "shorten_factor", shorten_factor)
+    factor = whole_number("NaiveUpsampling", "shorten_factor", shorten_factor)
     return Fn("NaiveUpsampling", lambda x: jnp.repeat(x, factor, axis=1))
 
 
@@ -118,7 +119,7 @@ def NoUpsampling(
     Returns: a layer from [batch, length, d] to zeros [batch, length * shorten_factor, d].
     Source: arXiv:2110.13711.
     """
-    factor = whole("NoUpsampling", "shorten_factor", shorten_factor)
+    factor = whole_number("NoUpsampling", "shorten_factor", shorten_factor)
 
     def zeros(x: Any) -> Any:
         return jnp.zeros((x.shape[0], x.shape[1] * factor, *x.shape[2:]), x.dtype)

@@ -4,6 +4,7 @@ from typing import Any
 
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
+from ...user_lines import noted
 from ..base import Fn, Layer
 from ..checked_options import checked_mode
 from ..positional_encoding import frequencies
@@ -31,9 +32,11 @@ def rotate(x: Any, start: Any = 0) -> Any:
     Source: arXiv:2104.09864.
     """
     if x.ndim < 2 or x.shape[-1] % 2:
-        raise ShapeError(
-            "rotate: expected [..., length, d] with an even number d of features; "
-            f"got shape {tuple(x.shape)}"
+        raise noted(
+            ShapeError(
+                "rotate: expected [..., length, d] with an even number d of features; "
+                f"got shape {tuple(x.shape)}"
+            )
         )
     positions = (jnp.arange(x.shape[-2], dtype=jnp.int32) + start).astype(jnp.float32)
     angles = positions[:, None] * frequencies(x.shape[-1]).astype("float32")
@@ -56,6 +59,8 @@ def Rotate(mode: str = "train") -> Layer:
 
 
 class _RotateInPieces(Layer):
+    _needs_key = False
+
     def init_weights_and_state(self, input_signature: Any) -> None:
         self.state = jnp.zeros((), jnp.int32)
 
