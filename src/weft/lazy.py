@@ -34,7 +34,7 @@ def exports(
     """
     owner = into or package
     home = {name: module for module, names in where.items() for name in names}
-    modules = {*modules, *(where if with_modules else ())}
+    inner = {*modules, *(where if with_modules else ())}
 
     waiting = [*together]
 
@@ -45,12 +45,12 @@ def exports(
             value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
             setattr(sys.modules[owner], name, value)
             return value
-        if name in modules:
+        if name in inner:
             return importlib.import_module(f"{package}.{name}")
         raise absent(owner, name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[owner]), *home, *modules})
+        return sorted({*vars(sys.modules[owner]), *home, *inner})
 
     return find, names
 
