@@ -152,8 +152,8 @@ def bcoo_sum_duplicates(mat: M, nse: int | None = None, remove_zeros: bool = Tru
         place = np.concatenate([np.zeros(1, new.dtype), new]).astype(np.int32)
         place = np.cumsum(place, dtype=np.int32)
         unique = np.broadcast_to(sizes, indices.shape).at[place].set(indices)
-        total = np.zeros_like(data).at[place]
-        total = total.max(data) if data.dtype == bool else total.add(data)
+        sums = np.zeros_like(data).at[place]
+        total = sums.max(data) if data.dtype == bool else sums.add(data)
         count = np.sum(np.all(unique < sizes, axis=-1)) if shape else np.ones((), np.int32)
         return total, unique, count
 

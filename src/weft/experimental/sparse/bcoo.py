@@ -87,7 +87,7 @@ class BCOO(Coordinates):
 
     @classmethod
     def from_scipy_sparse(
-        cls, mat: Any, *, index_dtype: DTypeLike = None, n_dense: int = 0, n_batch: int = 0
+        cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
     ) -> Self:
         """The sparse form of a matrix of `scipy.sparse`, of any format.
 
@@ -110,7 +110,7 @@ class BCOO(Coordinates):
         cls,
         shape: Sequence[int],
         *,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         index_dtype: DTypeLike = "int32",
         n_dense: int = 0,
         n_batch: int = 0,
@@ -127,7 +127,13 @@ class BCOO(Coordinates):
 
     @classmethod
     def _eye(
-        cls, N: int, M: int, k: int, *, dtype: DTypeLike = None, index_dtype: DTypeLike = "int32"
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
     ) -> Self:
         first, count = (max(-k, 0), max(k, 0)), max(min(N + min(k, 0), M - max(k, 0)), 0)
         along = np.arange(count, dtype=index_dtype)
@@ -199,7 +205,11 @@ class BCOO(Coordinates):
 
     @located
     def sum(
-        self, axis: Any = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False
+        self,
+        axis: Any = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
     ) -> Any:
         """The sum over axes: a sparse matrix, or an array without axes for all of them.
 

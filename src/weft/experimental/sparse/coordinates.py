@@ -49,6 +49,10 @@ class SparseArray:
         """The number of specified elements that are stored (of each batch)."""
         raise NotImplementedError
 
+    def todense(self) -> Array:
+        """The dense array."""
+        raise NotImplementedError
+
     @property
     def ndim(self) -> int:
         """The number of axes."""

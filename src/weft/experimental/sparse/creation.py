@@ -46,7 +46,7 @@ def format_of(function: str, name: str) -> Any:
 @located
 def empty(
     shape: Sequence[int],
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     index_dtype: DTypeLike = "int32",
     sparse_format: str = "bcoo",
     **kwds: Any,
@@ -73,7 +73,7 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     index_dtype: DTypeLike = "int32",
     sparse_format: str = "bcoo",
 ) -> Any:

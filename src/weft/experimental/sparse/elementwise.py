@@ -94,7 +94,7 @@ def multiplied(lhs: Any, rhs: Any) -> Any:
 
 
 def divided(lhs: Coordinates, rhs: Any) -> Any:
-    """lhs / rhs for an array; where both are 0, the result is 0."""
+    """lhs / rhs for an array; what isn't stored stays 0, whatever it is divided by."""
     if isinstance(rhs, Coordinates) or not isinstance(lhs, Coordinates):
         raise refuse_dense("divide", lhs, rhs)
     return by_dense(lhs, rhs, quotients)

@@ -91,19 +91,29 @@ class OtherFormat(SparseArray):
         return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
 
     @classmethod
-    def from_scipy_sparse(cls, mat: Any, *, index_dtype: DTypeLike = None) -> Self:
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: DTypeLike | None = None) -> Self:
         """The form of a matrix of `scipy.sparse`."""
         return cls.from_bcoo(BCOO.from_scipy_sparse(mat, index_dtype=index_dtype))
 
     @classmethod
     def _empty(
-        cls, shape: Sequence[int], *, dtype: DTypeLike = None, index_dtype: DTypeLike = "int32"
+        cls,
+        shape: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
     ) -> Self:
         return cls.from_bcoo(BCOO._empty(shape, dtype=dtype, index_dtype=index_dtype))
 
     @classmethod
     def _eye(
-        cls, N: int, M: int, k: int, *, dtype: DTypeLike = None, index_dtype: DTypeLike = "int32"
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
     ) -> Self:
         return cls.from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
 
@@ -135,6 +145,8 @@ class COO(OtherFormat):
 
     __slots__ = ("col", "row")
     parts = ("data", "row", "col")
+    row: Array
+    col: Array
 
     def to_bcoo(self) -> BCOO:
         return BCOO((self.data, np.stack([self.row, self.col], axis=-1)), shape=self.shape)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ... import numpy as np
-from ...core.value import Value
 from ...errors import IndexingError
 from ...transforms.vmap import vmap
 from ...typing import Array
@@ -48,7 +47,7 @@ def item(mat: M, index: Any) -> M:
         limit_indices=[w.limit for w in windows],
         strides=[w.stride for w in windows],
     )
-    if any(isinstance(w.at, Value) for w in windows):
+    if any(isinstance(w.at, Array) for w in windows):
         mat = bcoo_dynamic_slice(mat, [w.at for w in windows], [w.size for w in windows])
     if backwards := [axis for axis, w in enumerate(windows) if w.backwards]:
         mat = bcoo_rev(mat, dimensions=backwards)
@@ -70,7 +69,7 @@ def expanded(mat: Coordinates, index: Any) -> list[Any]:
     given = sum(i is not None and i is not Ellipsis for i in full)
     if given > mat.ndim or len(dots) > 1:
         raise IndexingError(
-            f"getitem: too many indices for {mat!r}: {given}, {len(dots)} times ..."
+            f"getitem: too many indices for {mat!r}: {given}, and {len(dots)} times ..."
         )
     at = dots[0] if dots else len(full)
     full[at : at + len(dots)] = [slice(None)] * (mat.ndim - given)
@@ -92,7 +91,7 @@ def window_of(i: Any, n: int, axis: int, mat: Coordinates) -> Window:
         first = start if step > 0 else start + (size - 1) * step
         limit = first + (size - 1) * abs(step) + 1
         return Window(first, limit, abs(step), 0, size, step < 0)
-    if isinstance(i, Value):
+    if isinstance(i, Array):
         if i.dtype.kind not in "iu":
             raise wrong_index(i, mat)
         return Window(0, n, 1, np.where(i < 0, i + n, i), 1, gone=True)

@@ -53,7 +53,7 @@ class SparseTrace(Trace):
     def __init__(self, outside: Trace, function: Callable[..., Any] | None = None) -> None:
         self.outside, self.function, self.closed = outside, function, False
 
-    def matrix(self, x: Any) -> Matrix:
+    def matrix(self, x: Any) -> Any:
         """The sparse matrix that a tracer stands for; other values are themselves."""
         return x.matrix if x.__class__ is SparseTracer and x._trace is self else x
 

@@ -1,8 +1,9 @@
 """sparsify, and derivatives in the elements of sparse matrices: functions of trees."""
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, SupportsIndex
 
 from ... import numpy as np
 from ...core.source import located
@@ -132,7 +133,8 @@ def differentiated(
 ) -> Callable[..., Any]:
     """A derivative, as `transform` takes it of functions of arrays, in sparse arrays' elements."""
     check_callable(fun, f"sparse.{transform.__name__}")
-    numbers = [argnums] if hasattr(argnums, "__index__") else list(argnums)  # type: ignore[arg-type]
+    single = isinstance(argnums, SupportsIndex)
+    numbers = [operator.index(argnums)] if isinstance(argnums, SupportsIndex) else list(argnums)
 
     @wraps(fun)
     @located
@@ -146,7 +148,7 @@ def differentiated(
 
         data = [elements(a) if i in chosen else None for i, a in enumerate(args)]
         wanted = [args[i] for i in chosen if i < len(args)]
-        template = wanted[0] if hasattr(argnums, "__index__") else tuple(wanted)
+        template = wanted[0] if single and wanted else tuple(wanted)
         found = transform(of_elements, argnums, has_aux, **options)(*data, **kwargs)
         structure = tree_structure(elements(template))
 
