@@ -190,9 +190,10 @@ def test_reshape_that_mixes_kinds_is_refused():
         spread(X, 1).reshape(12, 2)
 
 
-@pytest.mark.parametrize(
-    ("shape", "dims"), [((5, 3, 4, 2), (1, 2, 3)), ((3, 5, 4, 6, 2), (0, 2, 4)), ((3, 4, 2, 2), (0, 1, 2))]
-)  # fmt: skip
+WIDER = [((5, 3, 4, 2), (1, 2, 3)), ((3, 5, 4, 6, 2), (0, 2, 4)), ((3, 4, 2, 2), (0, 1, 2))]
+
+
+@pytest.mark.parametrize(("shape", "dims"), WIDER)
 def test_broadcast_in_dim(mat, shape, dims):
     new = sparse.bcoo_broadcast_in_dim(mat, shape=shape, broadcast_dimensions=dims)
     assert_array_equal(new.todense(), lax.broadcast_in_dim(X, shape, dims))
