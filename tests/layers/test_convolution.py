@@ -30,7 +30,9 @@ def by_sums(x, w, strides, pads):
     lengths = [(n - k) // s + 1 for n, k, s in zip(x.shape[1:-1], size, strides, strict=True)]
     y = onp.zeros((len(x), *lengths, w.shape[-1]))
     for place in itertools.product(*map(range, lengths)):
-        window = tuple(slice(p * s, p * s + k) for p, s, k in zip(place, strides, size, strict=True))
+        window = tuple(
+            slice(p * s, p * s + k) for p, s, k in zip(place, strides, size, strict=True)
+        )
         axes = range(1, x.ndim)
         y[:, *place] = onp.tensordot(x[:, *window], w, (axes, range(w.ndim - 1)))
     return y
@@ -85,9 +87,7 @@ def test_channels_first_is_the_same_transposed():
     assert (w.shape, b.shape) == ((4, 3, 3, 2), (4, 1, 1))
     w, b = last.weights
     first.weights = (w.transpose(3, 2, 0, 1), b.reshape(4, 1, 1))
-    onp.testing.assert_allclose(
-        first(x), last(IMAGES).transpose(0, 3, 1, 2), rtol=1e-5, atol=1e-5
-    )
+    onp.testing.assert_allclose(first(x), last(IMAGES).transpose(0, 3, 1, 2), rtol=1e-5, atol=1e-5)
 
 
 def test_more_batch_axes_are_one_for_the_convolution():

@@ -77,9 +77,7 @@ def test_values_are_sums_over_the_spread_input(case):
     expected = by_sums(IMAGES, w.astype("float64"), strides, dilation, lows, lengths) + b
     onp.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
     if padding != "VALID" or max(options["kernel_size"]) > 1:  # the same as the engine's own
-        own = lax.conv_transpose(
-            IMAGES, w, strides, padding, dilation, ("NHWC", "HWIO", "NHWC")
-        )
+        own = lax.conv_transpose(IMAGES, w, strides, padding, dilation, ("NHWC", "HWIO", "NHWC"))
         onp.testing.assert_allclose(y, own + b, rtol=1e-5, atol=1e-5)
 
 

@@ -56,26 +56,30 @@ def traced(svg):
 
 # layer, what is written
 LAYERS = {
-    "one": (tl.Dense(4), ["Dense_4"]),
-    "series": (tl.Serial(tl.Dense(4), tl.Relu(), tl.Dense(2)), ["Dense_4", "Relu", "Dense_2"]),
-    "residual": (tl.Residual(tl.Dense(4), tl.Relu()), ["Branch", "Dense_4", "Relu", "Add"]),
-    "metric": (tl.Accuracy(), ["Accuracy"]),
-    "scan": (tl.Scan(tl.GRUCell(4)) if hasattr(tl, "GRUCell") else tl.Scan(tl.Add()), None),
-    "empty": (tl.Serial(), []),
-    "name": (tl.Fn("a<b & c", lambda x: x), ["a<b & c"]),
+    "one": (lambda: tl.Dense(4), ["Dense_4"]),
+    "series": (
+        lambda: tl.Serial(tl.Dense(4), tl.Relu(), tl.Dense(2)),
+        ["Dense_4", "Relu", "Dense_2"],
+    ),
+    "residual": (lambda: tl.Residual(tl.Dense(4), tl.Relu()), ["Branch", "Dense_4", "Relu", "Add"]),
+    "metric": (lambda: tl.Accuracy(), ["Accuracy"]),
+    "scan": (lambda: tl.Scan(tl.Add()), ["Scan", "Add"]),
+    "empty": (lambda: tl.Serial(), []),
+    "name": (lambda: tl.Fn("a<b & c", lambda x: x), ["a<b & c"]),
 }
 
 
 @pytest.mark.parametrize("case", LAYERS)
 def test_every_layer_is_written(case):
-    layer, expected = LAYERS[case]
-    found = texts(layer)
-    assert expected is None or found == expected
+    make, expected = LAYERS[case]
+    assert texts(make()) == expected
 
 
 def test_conditions_are_frames_without_wires_inside():
     positive = tl.Fn("Positive", lambda x: x[0] > 0)
-    assert texts(tl.Cond(positive, tl.Dense(4))) == ["Cond", "Positive", "Dense_4"] or True
+    assert texts(tl.Cond(positive, tl.Dense(4))) == [
+        "Cond", "Positive", "Dense_4"
+    ]  # fmt: skip
 
 
 def test_shapes_are_written_if_the_signature_is_known():

@@ -57,7 +57,7 @@ def test_batch_norm(axis, axes, mode):
 def test_batch_norm_without_parts(center, scale):
     layer = started(tl.BatchNorm(center=center, scale=scale), IMAGES)
     beta, gamma = layer.weights
-    assert (beta == (), gamma == ()) == (not center, not scale)
+    assert [isinstance(w, tuple) for w in (beta, gamma)] == [not center, not scale]
     weights = (jnp.full(2, 7.0) if center else (), jnp.full(2, 3.0) if scale else ())
     y = onp.asarray(layer(IMAGES, weights=weights))
     close(y.mean((0, 1, 2)), 7.0 * center, 1e-4)

@@ -71,7 +71,7 @@ class Accelerate(Layer):
         super().__init__(n_in=layer.n_in, n_out=layer.n_out)
         available = fastmath.local_device_count()
         self._n_devices = _device_count("Accelerate", n_devices or available)
-        self._sublayers = [layer]
+        self._sublayers, self._needs_key = [layer], layer._needs_key
         self._weights, self._state = None, None
         if self._n_devices == 1:
             self._run_parts = fastmath.jit(layer.pure_fn)
@@ -394,8 +394,8 @@ def _device_count(name: str, n_devices: Any, least: int = 1) -> int:
 
 def _batch_size(x: Any) -> int:
     """The length of the inputs' first axes."""
-    sizes = {leaf.shape[0] if len(leaf.shape) else None for leaf in tree_leaves(x)}
-    if len(sizes) > 1 or None in sizes:
+    sizes = {leaf.shape[0] if len(leaf.shape) else -1 for leaf in tree_leaves(x)}
+    if len(sizes) > 1 or -1 in sizes:
         shapes = ", ".join(str(tuple(leaf.shape)) for leaf in tree_leaves(x))
         raise ShapeError(
             "Accelerate: inputs must have one batch axis, the first, of one length; got shapes "
@@ -415,5 +415,5 @@ def _joined(y: Any) -> Any:
 
 
 def _keys(rng: Any, n: int) -> Any:
-    """A random key for each device."""
-    return jnp.stack(list(fastmath.random.split(rng, n)))
+    """A random key for each device; None where none is needed."""
+    return None if rng is None else jnp.stack(list(fastmath.random.split(rng, n)))

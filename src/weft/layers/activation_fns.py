@@ -276,6 +276,8 @@ class ThresholdedLinearUnit(Layer):
       `layers.ThresholdedLinearUnit`.
     """
 
+    _needs_key = False
+
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Sets the threshold to 0."""
         self.weights = jnp.zeros((), dtype=jnp.float32)

@@ -40,7 +40,8 @@ class Conv(Layer):
       use_bias: whether there is a bias.
     Raises:
       TypeError, ValueError: an option has another form.
-      ShapeError (when called): the array has another number of axes.
+      ShapeError (when called): the array has another number of axes, or is smaller than the
+        window.
     Example:
       >>> from weft import layers as tl, shapes
       >>> from weft.fastmath import numpy as jnp
@@ -51,6 +52,8 @@ class Conv(Layer):
       ((3, 3, 3, 8), (8,), (1, 2, 2, 8))
     Source: Trax documentation, `layers.Conv`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class Conv(Layer):
         return self._window.over_batches(self._convolve, x)
 
     def _convolve(self, x: Any) -> Any:
+        self._window.check_fits(x)
         w, b = self.weights if self._use_bias else (self.weights, None)
         window = self._window
         ones = (1,) * len(window.size)
@@ -111,6 +115,8 @@ class CausalConv(Conv):
       ShapeError (when called): the array hasn't three axes.
     Source: van den Oord et al., WaveNet (2016); Trax documentation, `layers.CausalConv`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,
@@ -184,6 +190,8 @@ class CausalDepthwiseConv(Layer):
       ShapeError (when called): the array hasn't three axes.
     Source: So et al., Primer (2021); Trax's documented names, `layers.CausalDepthwiseConv`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,

@@ -90,6 +90,22 @@ class Window:
                 f"shape {shape} with axes {source}"
             )
 
+    def check_fits(self, x: Any) -> None:
+        """Raises a ShapeError if an array is smaller than the window."""
+        source, kernel, _ = self.specs
+        if self.padding == "SAME":
+            return
+        spatial = [letter for letter in kernel if letter not in "OI"]
+        lengths = tuple(x.shape[source.index(letter) - len(source)] for letter in spatial)
+        pads = [(0, 0)] * len(lengths) if self.padding == "VALID" else self.padding
+        whole = [n + low + high for n, (low, high) in zip(lengths, pads, strict=True)]
+        if any(n < k for n, k in zip(whole, self.size, strict=True)):
+            raise ShapeError(
+                f"{self.layer}: the window {self.size} is larger than the input's lengths "
+                f"{lengths}, with padding {self.padding!r}\n  fix: padding='SAME', or a smaller "
+                "kernel_size"
+            )
+
     def over_batches(self, convolve: Callable[[Any], Any], x: Any) -> Any:
         """A convolution of an array, whose first axes, if it has more, become one for it."""
         self.check(x)

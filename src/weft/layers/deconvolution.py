@@ -54,6 +54,8 @@ class ConvTranspose(Layer):
       `layers.ConvTranspose`.
     """
 
+    _needs_key = False
+
     def __init__(
         self,
         filters: int,

@@ -51,6 +51,8 @@ class BatchNorm(Layer):
     Source: Ioffe and Szegedy, Batch normalization (2015); Trax documentation, `layers.BatchNorm`.
     """
 
+    _needs_key = False
+
     def __init__(
         self,
         axis: int | Sequence[int] = (0, 1, 2),
@@ -156,6 +158,8 @@ class LayerNorm(Layer):
     Source: Ba et al., Layer normalization (2016); Trax documentation, `layers.LayerNorm`.
     """
 
+    _needs_key = False
+
     def __init__(self, center: bool = True, epsilon: float = 1e-6) -> None:
         super().__init__()
         self._center = options.flag(self.name, "center", center)
@@ -199,6 +203,8 @@ class FilterResponseNorm(Layer):
     Source: Singh and Krishnan, Filter response normalization layer (2020); Trax documentation,
       `layers.FilterResponseNorm`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ def _of_equation(equation: Equation) -> int:
     if name in _MOVES or not any(a.dtype.kind in "fcV" for a in (*avals, out)):
         return 0
     if name == "dot_general":
-        return 2 * contraction.flops(*avals, params["dims"])
+        return 2 * contraction.flops(avals[0], avals[1], params["dims"])
     if name == "conv_general_dilated":
         kernel, out_features = avals[1], params["numbers"].rhs_spec[0]
         return int(2 * out.size * (kernel.size // kernel.shape[out_features]))

@@ -30,7 +30,8 @@ def MaxPool(
       spatial lengths are ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
     Raises:
       TypeError, ValueError: an option has another form.
-      ShapeError (when called): the array has another number of axes.
+      ShapeError (when called): the array has another number of axes, or is smaller than the
+        window.
     Example:
       >>> from weft import layers as tl
       >>> from weft.fastmath import numpy as jnp
@@ -91,6 +92,12 @@ def _pool(
             raise ShapeError(
                 f"{name}: pool_size {size} is for arrays with {len(size) + 2} axes, batch and "
                 f"features included; got shape {tuple(x.shape)}"
+            )
+        lengths = tuple(x.shape[1:-1])
+        if padding == "VALID" and any(n < k for n, k in zip(lengths, size, strict=True)):
+            raise ShapeError(
+                f"{name}: the window {size} is larger than the input's lengths {lengths}\n"
+                "  fix: padding='SAME', or a smaller pool_size"
             )
         return getattr(fastmath, operation)(x, pool_size=size, strides=steps, padding=padding)
 

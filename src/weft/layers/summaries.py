@@ -15,6 +15,7 @@ from ..fastmath import Backend, tree_leaves, use_backend
 from ..transforms.tracing import make_jaxpr
 from . import options
 from .base import Layer
+from .layer_calls import kept
 from .operation_counts import flops
 from .weight_trees import signature_tree
 
@@ -70,15 +71,15 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
         Relu     float32[4,8]        0      0     64
         Dense_2  float32[4,2]       18     72    136
     """
-    lines = [("layer", "output", "weights", "bytes", "FLOPs")]
+    lines = [["layer", "output", "weights", "bytes", "FLOPs"]]
     for row in summary_rows(layer, input_signature):
         name = "  " * row.depth + row.layer.name + " (shared)" * row.is_shared
-        counts = (f"{n:,}" for n in (row.n_weights, row.n_bytes, row.flops))
-        lines.append((name, told(row.outputs), *counts))
+        counts = row.n_weights, row.n_bytes, row.flops
+        lines.append([name, told(row.outputs), *(f"{n:,}" for n in counts)])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for name, output, *counts in lines:
-        cells = [name.ljust(widths[0]), output.ljust(widths[1])]
-        cells += [text.rjust(width) for text, width in zip(counts, widths[2:], strict=True)]
+    for line in lines:
+        cells = [text.ljust(width) for text, width in zip(line[:2], widths[:2], strict=True)]
+        cells += [text.rjust(width) for text, width in zip(line[2:], widths[2:], strict=True)]
         print("  ".join(cells).rstrip(), file=sys.stdout if file is None else file)
 
 
@@ -118,12 +119,12 @@ def _measured(layer: Layer, input_signature: Any) -> list[SummaryRow]:
         weights, state = layer.init(inputs, rng=rng)
         seen: set[Layer] = set()
         for depth, part in _parts(layer):
-            if part.init_signature is not None:
+            if part._init_signature is not None:
                 rows.append(_row(depth, part, rng, part in seen))
             seen.add(part)
         return weights, state
 
-    with layer.kept():
+    with kept(layer):
         fastmath.abstract_eval(trace)(
             signature_tree(input_signature), signature_tree(fastmath.random.get_prng(0))
         )
@@ -136,7 +137,7 @@ def _row(depth: int, layer: Layer, rng: Any, is_shared: bool) -> SummaryRow:
     def run(inputs: Any) -> Any:
         return layer.pure_fn(inputs, layer.weights, layer.state, rng)[0]
 
-    inputs = layer.init_signature
+    inputs = layer._init_signature
     jaxpr, outputs = make_jaxpr(run, return_shape=True)(inputs)
     arrays = [] if is_shared else tree_leaves(signature_tree(layer.weights))
     sizes = [int(onp.prod(a.shape, dtype=int)) for a in arrays]
