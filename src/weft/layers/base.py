@@ -103,10 +103,13 @@ class Layer:
     _state: Any
     _site: tuple[str, int]
     _is_plain: ClassVar[bool] = True  # weights and state are kept as here, not in other ways
+    _needs_key: bool = True  # `forward` uses `rng`; a class for which it doesn't says so
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls._is_plain = cls.weights is Layer.weights and cls.state is Layer.state
+        if "forward" in vars(cls) and "_needs_key" not in vars(cls):
+            cls._needs_key = True
 
     def __init__(
         self,
@@ -482,9 +485,12 @@ class Layer:
     def _forward_abstract(self, input_signature: Any) -> tuple[Any, Any]:
         """The signatures of outputs and new state, for the weights that the layer has."""
         try:
-            return forward_abstract(self, input_signature)
+            return self._abstract(input_signature)
         except Exception as error:
             raise self._error("_forward_abstract", input_signature, error, False) from None
+
+    def _abstract(self, input_signature: Any) -> tuple[Any, Any]:
+        return forward_abstract(self, input_signature)
 
     def _error(self, function: str, inputs: Any, error: Exception, outermost: bool) -> LayerError:
         """The error of this layer that tells another one."""
@@ -518,6 +524,8 @@ class PureLayer(Layer):
 
     Source: Trax documentation, `layers.base.PureLayer`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,
