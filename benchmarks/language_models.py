@@ -109,9 +109,7 @@ def _flax(peer: Any, blocks: int) -> SimpleNamespace:
         cache = one.init(key, tokens(batch))["cache"]
 
         def step(weights: Any, cache: Any, token: Any) -> Any:
-            logits, state = one.apply(
-                {"params": weights, "cache": cache}, token, mutable=["cache"]
-            )
+            logits, state = one.apply({"params": weights, "cache": cache}, token, mutable=["cache"])
             return logits, state["cache"]
 
         return cache, step

@@ -52,11 +52,15 @@ def leaves(weights):
 
 def test_attention_without_weights():
     for dtype in (bool, np.float32, np.int32):
-        found, mask = tl.PureAttention(n_heads=H, mode="eval")((Q, KEYS, VALUES, MASK.astype(dtype)))
+        found, mask = tl.PureAttention(n_heads=H, mode="eval")(
+            (Q, KEYS, VALUES, MASK.astype(dtype))
+        )
         np.testing.assert_allclose(found, attention(Q, KEYS, VALUES, MASK), rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(mask, MASK.astype(dtype))
     found = tl.DotProductAttention(mode="eval")((Q, KEYS, VALUES, MASK[:, 0]))
-    np.testing.assert_allclose(found, attention(Q, KEYS, VALUES, MASK, heads=1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        found, attention(Q, KEYS, VALUES, MASK, heads=1), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_attention_of_dense_layers():
@@ -64,7 +68,9 @@ def test_attention_of_dense_layers():
     layer.init((Q, KEYS, VALUES, MASK))
     q, k, v, out = leaves(layer.weights)
     expected = attention(dense(Q, q), dense(KEYS, k), dense(VALUES, v), MASK)
-    np.testing.assert_allclose(layer((Q, KEYS, VALUES, MASK))[0], dense(expected, out), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        layer((Q, KEYS, VALUES, MASK))[0], dense(expected, out), rtol=1e-4, atol=1e-5
+    )
 
     layer = tl.Attention(D, n_heads=H, mode="train")
     layer.init((KEYS, MASK))

@@ -1,4 +1,4 @@
-"""Layers that take a sequence in pieces: mode "predict" gives, piece by piece, what "eval" gives."""
+"""Sequences in pieces: mode "predict" gives, piece by piece, what "eval" gives."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,6 @@ def language_model(mode):
     )
 
 
-# fmt: off
 LAYERS = {
     "CausalAttention": lambda mode: tl.CausalAttention(8, 2, max_inference_length=6, mode=mode),
     "GRU": lambda mode: tl.GRU(8, mode=mode),
@@ -41,20 +40,27 @@ LAYERS = {
     "SRU": lambda mode: tl.SRU(8, mode=mode),
     "SRU with tanh": lambda mode: tl.SRU(8, activation=tl.Tanh(), mode=mode),
     "PositionalEncoding": lambda mode: tl.PositionalEncoding(max_len=6, mode=mode),
-    "PositionalEncoding of d_feature": lambda mode: tl.PositionalEncoding(max_len=9, d_feature=4, mode=mode),
+    "PositionalEncoding of d_feature": lambda mode: tl.PositionalEncoding(
+        max_len=9, d_feature=4, mode=mode
+    ),
     "AxialPositionalEncoding": lambda mode: tl.AxialPositionalEncoding((2, 3), (5, 3), mode=mode),
     "SinCosPositionalEncoding": lambda mode: tl.SinCosPositionalEncoding(mode=mode),
-    "FixedBasePositionalEncoding": lambda mode: tl.FixedBasePositionalEncoding([3, 5], 4, mode=mode),
+    "FixedBasePositionalEncoding": lambda mode: tl.FixedBasePositionalEncoding(
+        [3, 5], 4, mode=mode
+    ),
     "LocallyConvDense": lambda mode: modular_dense.LocallyConvDense(4, 2, mode, 3, 3),
     "Rotate": lambda mode: rotary_positional_embedding.Rotate(mode=mode),
     "language model": language_model,
 }
 ONE_AT_A_TIME = {
-    "InfinitePositionalEncoding": lambda mode: tl.InfinitePositionalEncoding(affine=False, transform="diag", time_bin_length=2, mode=mode),
-    "InfinitePositionalEncoding, any": lambda mode: tl.InfinitePositionalEncoding(affine=False, mode=mode),
+    "InfinitePositionalEncoding": lambda mode: tl.InfinitePositionalEncoding(
+        affine=False, transform="diag", time_bin_length=2, mode=mode
+    ),
+    "InfinitePositionalEncoding, any": lambda mode: tl.InfinitePositionalEncoding(
+        affine=False, mode=mode
+    ),
     "TimeBinPositionalEncoding": lambda mode: tl.TimeBinPositionalEncoding(3, mode=mode),
 }
-# fmt: on
 
 
 def pair(make, x):

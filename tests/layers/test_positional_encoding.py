@@ -72,7 +72,9 @@ def test_first_positions_are_random_in_training(d_feature):
     assert (made(mode="train")(X, rng=random.PRNGKey(0)) == made(mode="eval")(X)).all()
 
 
-@pytest.mark.parametrize(("dims", "shape"), [((-2,), (1, 1, 6)), ((2,), (1, 5, 1)), ((), (1, 5, 6))])
+@pytest.mark.parametrize(
+    ("dims", "shape"), [((-2,), (1, 1, 6)), ((2,), (1, 5, 1)), ((), (1, 5, 6))]
+)
 def test_dropout_leaves_encodings_out(dims, shape):
     layer = made(dropout=0.5, dropout_broadcast_dims=dims, mode="train")
     key = random.PRNGKey(7)

@@ -48,9 +48,7 @@ __all__ = [
 
 
 @assert_shape("bld,b11l->bld,b11l")
-def Attention(
-    d_feature: int, n_heads: int = 1, dropout: float = 0.0, mode: str = "train"
-) -> Layer:
+def Attention(d_feature: int, n_heads: int = 1, dropout: float = 0.0, mode: str = "train") -> Layer:
     """A layer of self-attention that maps (vectors, mask) to (new vectors, the same mask).
 
     Queries, keys and values are three `Dense` layers of the vectors; for each head, a query gets
@@ -65,11 +63,9 @@ def Attention(
       length], nonzero where a vector counts, and two outputs of the same shapes.
     Raises: ValueError: d_feature is no multiple of n_heads; a bad rate or mode.
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl, shapes
-      >>> layer = tl.Attention(8, n_heads=2, mode="eval")
-      >>> x, mask = numpy.ones((1, 3, 8), "float32"), numpy.ones((1, 1, 1, 3), bool)
-      >>> _ = layer.init(shapes.signature((x, mask)))
+      >>> layer = Attention(8, n_heads=2, mode="eval")
+      >>> x, mask = np.ones((1, 3, 8)), np.ones((1, 1, 1, 3), bool)
+      >>> _ = layer.init((x, mask))
       >>> layer((x, mask))[0].shape
       (1, 3, 8)
     Source: arXiv:1706.03762; Trax documentation, `layers.Attention`.
@@ -298,11 +294,9 @@ def CausalAttention(
     Returns: a layer from floats [batch, length, d_feature] to the same shape.
     Raises: ValueError: d_feature is no multiple of n_heads; a bad rate, length or mode.
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl, shapes
-      >>> layer = tl.CausalAttention(4, n_heads=2, mode="predict", max_inference_length=5)
-      >>> token = numpy.ones((1, 1, 4), "float32")
-      >>> _ = layer.init(shapes.signature(token))
+      >>> layer = CausalAttention(4, n_heads=2, mode="predict", max_inference_length=5)
+      >>> token = np.ones((1, 1, 4))
+      >>> _ = layer.init(token)
       >>> layer(token).shape
       (1, 1, 4)
     Source: arXiv:1706.03762; Trax documentation, `layers.CausalAttention`.
@@ -349,9 +343,7 @@ class DotProductCausalAttention(Layer):
     Source: arXiv:1706.03762; Trax documentation, `layers.DotProductCausalAttention`.
     """
 
-    def __init__(
-        self, dropout: float = 0.0, max_inference_length: int = 2048, mode: str = "train"
-    ):
+    def __init__(self, dropout: float = 0.0, max_inference_length: int = 2048, mode: str = "train"):
         super().__init__(n_in=3, n_out=1)
         name = "DotProductCausalAttention"
         self._dropout = checked_rate(name, dropout)
@@ -430,9 +422,7 @@ def ShiftRight(n_positions: int = 1, mode: str = "train") -> Layer:
       mode: in "predict" nothing is shifted, since tokens come one at a time.
     Returns: a layer from [batch, length, ...] to the same shape and dtype.
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl
-      >>> tl.ShiftRight()(numpy.array([[[1], [2], [3]]]))[0, :, 0]
+      >>> ShiftRight()(np.array([[[1], [2], [3]]]))[0, :, 0]
       Array([0, 1, 2], dtype=int32)
     Source: Trax documentation, `layers.ShiftRight`.
     """
@@ -460,9 +450,7 @@ def PaddingMask(pad: int = 0) -> Layer:
     Returns: a layer from integers [batch, length] to booleans [batch, 1, 1, length], which
       broadcast over heads and queries.
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl
-      >>> tl.PaddingMask()(numpy.array([[7, 3, 0]]))
+      >>> PaddingMask()(np.array([[7, 3, 0]]))
       Array([[[[ True,  True, False]]]], dtype=bool)
     Source: Trax documentation, `layers.PaddingMask`.
     """

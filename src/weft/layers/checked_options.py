@@ -20,7 +20,7 @@ def checked_mode(layer: str, mode: Any) -> str:
 def checked_rate(layer: str, rate: Any, option: str = "dropout") -> float:
     """A rate of dropout, 0 <= rate < 1."""
     if number(layer, option, rate, least=0.0) >= 1.0:
-        raise noted(ValueError(f"{layer}: {option} must be less than 1, or nothing stays; got {rate}"))
+        raise noted(ValueError(f"{layer}: {option} must be less than 1; got {rate}"))
     return float(rate)
 
 

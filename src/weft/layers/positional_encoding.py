@@ -12,8 +12,8 @@ from ..fastmath import numpy as jnp
 from .assert_shape import assert_shape
 from .base import Layer
 from .checked_options import checked_mode, checked_rate
-from .options import number, whole_number
 from .initializers import GlorotUniformInitializer
+from .options import number, whole_number
 
 WAVELENGTHS = 10000.0  # the longest over the shortest
 
@@ -44,10 +44,8 @@ class PositionalEncoding(Layer):
     Outputs: the same shape.
     Weights: the table [max_len, d]; or (table [max_len, d_feature], matrix [d_feature, d]).
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl, shapes
-      >>> layer, x = tl.PositionalEncoding(max_len=4, mode="eval"), numpy.zeros((1, 2, 2), "float32")
-      >>> _ = layer.init(shapes.signature(x))
+      >>> layer, x = PositionalEncoding(max_len=4, mode="eval"), np.zeros((1, 2, 2))
+      >>> _ = layer.init(x)
       >>> layer(x)
       Array([[[0.       , 1.       ],
               [0.841471 , 0.5403023]]], dtype=float32)
@@ -135,7 +133,9 @@ def wave_table(length: int, depth: int) -> onp.ndarray:
             f"sines and cosines of positions need an even number of features; got {depth}"
         )
     angles = onp.arange(length)[:, None] * frequencies(depth)
-    return onp.stack([onp.sin(angles), onp.cos(angles)], -1).reshape(length, depth).astype("float32")
+    return (
+        onp.stack([onp.sin(angles), onp.cos(angles)], -1).reshape(length, depth).astype("float32")
+    )
 
 
 def frequencies(depth: int) -> onp.ndarray:

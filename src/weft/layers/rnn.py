@@ -18,7 +18,6 @@ from . import combinators as cb
 from .activation_fns import Sigmoid, Tanh
 from .base import Fn, Layer
 from .checked_options import checked_mode, checked_rate
-from .options import function, lengths, whole_number
 from .convolution import Conv
 from .core import Dense, Dropout
 from .initializers import (
@@ -26,6 +25,7 @@ from .initializers import (
     RandomNormalInitializer,
     RandomUniformInitializer,
 )
+from .options import function, lengths, whole_number
 
 __all__ = [
     "GRU",
@@ -42,6 +42,9 @@ __all__ = [
 
 Initializer = Callable[[Any, Any], Any]
 
+GLOROT, SMALL = GlorotUniformInitializer(), RandomUniformInitializer(0.01)
+NEAR_ZERO = RandomNormalInitializer(1e-6)
+
 
 class LSTMCell(Layer):
     """One step of an LSTM: maps (x, state) to (output, next state).
@@ -57,10 +60,8 @@ class LSTMCell(Layer):
     Outputs: [batch, n_units] and [batch, 2 n_units].
     Weights: w [d + n_units, 4 n_units], b [4 n_units].
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl, shapes
-      >>> cell, x = tl.LSTMCell(3), (numpy.ones((2, 5), "float32"), numpy.zeros((2, 6), "float32"))
-      >>> _ = cell.init(shapes.signature(x))
+      >>> cell, x = LSTMCell(3), (np.ones((2, 5)), np.zeros((2, 6)))
+      >>> _ = cell.init(x)
       >>> [y.shape for y in cell(x)]
       [(2, 3), (2, 6)]
     Source: Hochreiter and Schmidhuber 1997; gates: arXiv:1503.04069; Trax documentation,
@@ -73,8 +74,8 @@ class LSTMCell(Layer):
         self,
         n_units: int,
         forget_bias: float = 1.0,
-        kernel_initializer: Initializer = GlorotUniformInitializer(),
-        bias_initializer: Initializer = RandomNormalInitializer(1e-6),
+        kernel_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = NEAR_ZERO,
     ):
         super().__init__(n_in=2, n_out=2)
         self._n_units = whole_number("LSTMCell", "n_units", n_units)
@@ -158,8 +159,8 @@ class GRUCell(Layer):
         self,
         n_units: int,
         forget_bias: float = 0.0,
-        kernel_initializer: Initializer = RandomUniformInitializer(0.01),
-        bias_initializer: Initializer = RandomNormalInitializer(1e-6),
+        kernel_initializer: Initializer = SMALL,
+        bias_initializer: Initializer = NEAR_ZERO,
     ):
         super().__init__(n_in=2, n_out=2)
         self._n_units = whole_number("GRUCell", "n_units", n_units)
@@ -200,10 +201,8 @@ def GRU(n_units: int, mode: str = "train") -> Layer:
       mode: in "predict" the state is kept from call to call.
     Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
     Example:
-      >>> import numpy
-      >>> from weft import layers as tl, shapes
-      >>> layer, x = tl.GRU(3), numpy.ones((2, 4, 5), "float32")
-      >>> _ = layer.init(shapes.signature(x))
+      >>> layer, x = GRU(3), np.ones((2, 4, 5))
+      >>> _ = layer.init(x)
       >>> layer(x).shape
       (2, 4, 3)
     Source: Trax documentation, `layers.GRU`. There d has to be n_units.

@@ -176,7 +176,13 @@ def cycles(t, depth, drift):
 def test_endless_waves(depth, bins):
     x = X[..., :depth]
     layer = made(
-        "InfinitePositionalEncoding", x, affine=False, transform="none", time_bin_length=bins, drift=0.1, mode="eval"
+        "InfinitePositionalEncoding",
+        x,
+        affine=False,
+        transform="none",
+        time_bin_length=bins,
+        drift=0.1,
+        mode="eval",
     )
     expected = np.cos(2 * np.pi * np.array([cycles(t, depth, 0.1) for t in range(6)]))
     if bins:

@@ -89,7 +89,12 @@ def test_layers_of_relative_attention_share_biases():
     biases = rel_attention.get_rel_att_inputs(8, H)
     layer = tl.Serial(
         rel_attention.RelativeAttentionWrapper(
-            8, H, context_bias_layer=biases[0], location_bias_layer=biases[1], total_pooling=1, mode="eval"
+            8,
+            H,
+            context_bias_layer=biases[0],
+            location_bias_layer=biases[1],
+            total_pooling=1,
+            mode="eval",
         ),
         tl.Select([0, 0, 0]),
         rel_attention.RelativeAttentionLMLayer(8, *biases, 1, n_heads=H, mode="eval"),
@@ -137,7 +142,9 @@ def test_rotations_are_those_of_complex_numbers():
     planes = X[..., :4] + 1j * X[..., 4:]
     angles = np.arange(6)[:, None] / 10000 ** (np.arange(4) / 4)
     expected = planes * np.exp(1j * angles)
-    np.testing.assert_allclose(turned, np.concatenate([expected.real, expected.imag], -1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        turned, np.concatenate([expected.real, expected.imag], -1), rtol=1e-4, atol=1e-5
+    )
     np.testing.assert_array_equal(Rotate()(X), turned)
 
 
@@ -146,7 +153,9 @@ def test_products_of_rotated_vectors_depend_on_the_distance_only():
     scores = np.asarray(rotate(q)) @ np.asarray(rotate(k)).swapaxes(1, 2)
     for distance in range(-3, 4):
         diagonal = np.diagonal(scores, distance, 1, 2)
-        np.testing.assert_allclose(diagonal, diagonal[:, :1].repeat(diagonal.shape[1], 1), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            diagonal, diagonal[:, :1].repeat(diagonal.shape[1], 1), rtol=1e-4, atol=1e-4
+        )
 
 
 # --- pooling and upsampling ---
@@ -187,7 +196,9 @@ def test_an_hourglass(pooling, upsampling):
             getattr(resampling, function),
         )  # fmt: skip
 
-    layer = tl.Serial(tl.Dup(), block(False, 1, pooling), block(True, 2, upsampling), tl.Select([0], n_in=2))
+    layer = tl.Serial(
+        tl.Dup(), block(False, 1, pooling), block(True, 2, upsampling), tl.Select([0], n_in=2)
+    )
     layer.init(X)
     assert layer(X).shape == X.shape
     changed = X.copy()

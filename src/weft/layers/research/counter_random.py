@@ -8,8 +8,6 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 
-__all__ = ["threefry_2x32_prange", "threefry_2x32_prf"]
-
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 
@@ -23,8 +21,7 @@ def threefry_2x32_prf(key: Any, x: Any) -> Any:
     Returns: uint32 of the shape of `x`.
     Raises: TypeError: the key or `x` is of another dtype or shape.
     Example:
-      >>> import numpy
-      >>> threefry_2x32_prf(numpy.zeros(2, "uint32"), numpy.zeros(2, "uint32"))
+      >>> threefry_2x32_prf(np.zeros(2, "uint32"), np.zeros(2, "uint32"))
       Array([1797259609, 2579123966], dtype=uint32)
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; Trax documentation,
       `layers.research.position_encodings`.
@@ -50,8 +47,7 @@ def threefry_2x32_prange(key: Any, lo: int = 0, hi: int = 2) -> Any:
     Returns: uint32 [hi - lo, 2].
     Raises: TypeError: not such a key. ValueError: not such a range.
     Example:
-      >>> import numpy
-      >>> threefry_2x32_prange(numpy.zeros(2, "uint32"), 1, 3)
+      >>> threefry_2x32_prange(np.zeros(2, "uint32"), 1, 3)
       Array([[1351547692, 3235790642],
              [1688610540, 4229293427]], dtype=uint32)
     Source: Trax documentation, `layers.research.position_encodings`.

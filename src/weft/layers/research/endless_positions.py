@@ -10,8 +10,8 @@ from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ..base import Layer
 from ..checked_options import checked_mode
-from ..options import choice, flag, number, whole_number
 from ..initializers import OrthogonalInitializer
+from ..options import choice, flag, number, whole_number
 from .counter_random import counters, threefry
 
 NOISE_KEY = (onp.uint32(4174489716), onp.uint32(303878026))
@@ -53,7 +53,9 @@ class InfinitePositionalEncoding(Layer):
         self._affine = flag(name, "affine", affine)
         self._transform = choice(name, "transform", transform, ("any", "diag", "none"))
         self._bin_length = (
-            None if time_bin_length is None else whole_number(name, "time_bin_length", time_bin_length)
+            None
+            if time_bin_length is None
+            else whole_number(name, "time_bin_length", time_bin_length)
         )
         self._mode = checked_mode(name, mode)
         self._needs_key = affine and mode != "predict"
@@ -124,8 +126,7 @@ class TimeBinPositionalEncoding(Layer):
     Inputs: floats [batch, length, d].
     Outputs: the same shape.
     Example:
-      >>> import numpy
-      >>> TimeBinPositionalEncoding(2, mode="eval")(numpy.zeros((1, 3, 3), "float32"))
+      >>> TimeBinPositionalEncoding(2, mode="eval")(np.zeros((1, 3, 3)))
       Array([[[1. , 0. , 0. ],
               [1. , 0.5, 0. ],
               [0.5, 0. , 1. ]]], dtype=float32)

@@ -9,10 +9,10 @@ from .. import combinators as cb
 from ..assert_shape import assert_shape
 from ..base import Fn, Layer
 from ..checked_options import checked_mode, divided
-from ..options import whole_number
 from ..convolution import Conv
 from ..core import Dense, Weights
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
+from ..options import whole_number
 
 __all__ = ["FactoredDense", "LocallyConvDense", "MergeLastTwoAxes", "SplitLastAxis"]
 

@@ -8,8 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as onp
-
 from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
@@ -31,6 +29,9 @@ __all__ = [
     "threefry_2x32_prange",
     "threefry_2x32_prf",
 ]
+
+
+NORMAL, SMALL = RandomNormalInitializer(1.0), RandomUniformInitializer(1e-4)
 
 
 class AxialPositionalEncoding(Layer):
@@ -57,7 +58,7 @@ class AxialPositionalEncoding(Layer):
         self,
         shape: Sequence[int] = (64, 64, 3),
         d_embs: Sequence[int] = (384, 384, 256),
-        kernel_initializer: Callable[[Any, Any], Any] = RandomNormalInitializer(1.0),
+        kernel_initializer: Callable[[Any, Any], Any] = NORMAL,
         dropout: float = 0.0,
         dropout_broadcast_dims: Sequence[int] = (),
         mode: str = "train",
@@ -141,9 +142,8 @@ class SinCosPositionalEncoding(Layer):
     Inputs: floats [batch, length, d], d even.
     Outputs: the same shape.
     Example:
-      >>> import numpy
       >>> layer = SinCosPositionalEncoding(mode="eval")
-      >>> layer(numpy.zeros((1, 2, 2), "float32"))
+      >>> layer(np.zeros((1, 2, 2)))
       Array([[[0.       , 1.       ],
               [0.841471 , 0.5403023]]], dtype=float32)
     Source: arXiv:1706.03762; Trax documentation, `SinCosPositionalEncoding`.
@@ -225,7 +225,7 @@ class FixedBasePositionalEncoding(Layer):
         start_from_zero_one_in: int = 2,
         base_dropout_one_in: int = 100,
         mode: str = "train",
-        initializer: Callable[[Any, Any], Any] = RandomUniformInitializer(1e-4),
+        initializer: Callable[[Any, Any], Any] = SMALL,
     ):
         super().__init__()
         name = "FixedBasePositionalEncoding"

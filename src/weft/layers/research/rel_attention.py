@@ -20,9 +20,9 @@ from ..assert_shape import assert_shape
 from ..attention_weights import masked, merge_heads, softmax, split_heads
 from ..base import Fn, Layer
 from ..checked_options import checked_mode, checked_rate, divided
-from ..options import whole_number
 from ..core import Dense, Weights
 from ..initializers import RandomNormalInitializer
+from ..options import whole_number
 
 __all__ = [
     "CreateAttentionMaskLayer",
@@ -127,7 +127,9 @@ def RelativeAttentionLayer(
             )
     return cb.Serial(
         cb.Branch(
-            PositionalEmbeddings(d_feature, separate_cls, total_kv_pooling), cb.Select([0]), cb.Select([1])
+            PositionalEmbeddings(d_feature, separate_cls, total_kv_pooling),
+            cb.Select([0]),
+            cb.Select([1]),
         ),
         cb.Parallel(Dense(d_feature), Dense(d_feature), Dense(d_feature), Dense(d_feature)),
         context_bias_layer,
@@ -271,9 +273,7 @@ def DotProductAttention(
     return jnp.matmul(weights, values).astype(jnp.float32), weights.astype(jnp.float32)
 
 
-def PositionalEmbeddings(
-    d_feature: int, separate_cls: bool, total_kv_pooling: int | None
-) -> Layer:
+def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:
     """A layer that gives embeddings of all distances between queries and keys.
 
     Where there are as many queries as keys, distances run from -(keys - 1) to 0, since no later key
@@ -290,9 +290,7 @@ def PositionalEmbeddings(
     name = "PositionalEmbeddings"
     divided(name, "d_feature", d_feature, "2", 2)
     if separate_cls:
-        raise noted(
-            ValueError(f"{name}: separate_cls has no embedding of positions\n  fix: False")
-        )
+        raise noted(ValueError(f"{name}: separate_cls has no embedding of positions\n  fix: False"))
     pooling = whole_number(name, "total_kv_pooling", total_kv_pooling)
 
     def embeddings(queries: Any, keys: Any) -> Any:
@@ -383,8 +381,7 @@ def ShiftRightCls(cls_id: int) -> Layer:
       cls_id: the token.
     Returns: a layer from [batch, length] to the same shape and dtype, in every mode.
     Example:
-      >>> import numpy
-      >>> ShiftRightCls(9)(numpy.array([[1, 2, 3]]))
+      >>> ShiftRightCls(9)(np.array([[1, 2, 3]]))
       Array([[9, 1, 2]], dtype=int32)
     """
 

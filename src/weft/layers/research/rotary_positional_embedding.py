@@ -25,8 +25,7 @@ def rotate(x: Any, start: Any = 0) -> Any:
     Returns: the same shape.
     Raises: ShapeError: an odd number of features, or no axis of positions.
     Example:
-      >>> import numpy
-      >>> rotate(numpy.array([[[1.0, 0.0], [1.0, 0.0]]], "float32"))
+      >>> rotate(np.array([[[1.0, 0.0], [1.0, 0.0]]]))
       Array([[[1.       , 0.       ],
               [0.5403023, 0.841471 ]]], dtype=float32)
     Source: arXiv:2104.09864.
