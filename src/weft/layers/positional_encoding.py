@@ -47,8 +47,8 @@ class PositionalEncoding(Layer):
       >>> layer, x = PositionalEncoding(max_len=4, mode="eval"), np.zeros((1, 2, 2))
       >>> _ = layer.init(x)
       >>> layer(x)
-      Array([[[0.       , 1.       ],
-              [0.841471 , 0.5403023]]], dtype=float32)
+      Array([[[0.        , 1.        ],
+              [0.84147096, 0.5403023 ]]], dtype=float32)
     Source: arXiv:1706.03762; Trax documentation, `layers.PositionalEncoding`.
     """
 

@@ -202,10 +202,11 @@ def AttentionResampling(
         d_model, d_ff, dropout, dropout_shared_axes, mode, ff_activation
     )
     resampled = resampling_fn(shorten_factor, d_model, mode=mode)
+    add_skipped = [cb.Serial(cb.Select([0, 2, 1, 2]), cb.Add())] if is_upsampling else []
     return [
         LayerNorm(),
         cb.Branch(cb.Serial(resampled, LayerNorm()), None),
-        cb.Serial(cb.Select([0, 2, 1, 2]), cb.Add()) if is_upsampling else [],
+        *add_skipped,
         cb.Residual(cb.Select([0, 1, 1]), attention, dropped()),
         cb.Residual(LayerNorm(), feed_forward, dropped()),
     ]
