@@ -1,0 +1,80 @@
+"""Calls of a layer that leave it as it was: abstract ones, and those with gradients of its own.
+
+Knows what a layer object holds; nothing of what layers compute.
+"""
+
+from typing import Any
+
+from .. import fastmath
+from .weight_trees import signature_tree
+
+Held = tuple[dict[str, Any], Any, Any]
+
+
+def tree(layer: Any) -> list[Any]:
+    """A layer and all those inside; one that is shared, as often as it occurs."""
+    sublayers = layer._sublayers
+    if not sublayers:
+        return [layer]
+    return [layer, *[inner for sublayer in sublayers for inner in tree(sublayer)]]
+
+
+def held(layer: Any) -> Held:
+    """What a layer itself holds of weights and state, and the dict that it is to go back to."""
+    own = layer.__dict__
+    return own, own["_weights"], own["_state"]
+
+
+def put_back(before: list[Held]) -> None:
+    """Gives layers the weights and the state that they held."""
+    for own, weights, state in before:
+        own["_weights"], own["_state"] = weights, state
+
+
+def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, Any]:
+    """The signatures of the weights and the state that `init` would make."""
+    layers = tree(layer)
+    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    try:
+        return fastmath.abstract_eval(layer.init)(input_signature)  # type: ignore[no-any-return]
+    finally:
+        for inner, key in zip(layers, keys, strict=True):
+            inner.__dict__["_rng"] = key
+        if not unsafe:
+            put_back(before)
+
+
+def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
+    """The signatures of outputs and new state, for the weights that the layer has."""
+    weights, state = signature_tree(layer.weights), signature_tree(layer.state)
+    rng = signature_tree(fastmath.random.get_prng(0))
+    found = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
+    return found  # type: ignore[no-any-return]
+
+
+def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
+    """(outputs, new state) of a layer, whose `backward` is their derivative."""
+
+    def run(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
+        before, key = [held(inner) for inner in tree(layer)], layer._rng
+        layer.weights, layer.state, layer._rng = weights, state, rng
+        try:
+            outputs = layer.forward(inputs)
+            return outputs, layer.state
+        finally:
+            layer._rng = key
+            put_back(before)
+
+    def run_forward(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
+        outputs, new_state = run(state, rng, inputs, weights)
+        residual = state, rng, inputs, outputs, weights, new_state
+        return (outputs, new_state), residual
+
+    def run_backward(residual: Any, grads: Any) -> tuple[Any, ...]:
+        state, rng, inputs, outputs, weights, new_state = residual
+        grad, _ = grads  # the state is no result that is trained
+        gradients = layer.backward(inputs, outputs, grad, weights, state, new_state, rng)
+        return None, None, *gradients
+
+    whole = fastmath.custom_vjp(run, run_forward, run_backward, nondiff_argnums=(0, 1))
+    return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
