@@ -87,11 +87,9 @@ class AssertShape(Layer):
         if len(given) != len(wanted):
             raise self._mismatch(given)
         for x, tensor in zip(given, wanted, strict=True):
-            _fits(tensor, tuple(x.shape), self._sizes) or self._fail(given)
+            if not _fits(tensor, tuple(x.shape), self._sizes):
+                raise self._mismatch(given)
         return xs
-
-    def _fail(self, given: Any) -> None:
-        raise self._mismatch(given)
 
     def _mismatch(self, given: Any) -> ShapeError:
         shapes = [tuple(x.shape) for x in given]

@@ -114,8 +114,9 @@ class Split(Layer):
 
     def __init__(self, n_items: int = 2, axis: int = -1) -> None:
         n_items = options.whole_number("Split", "n_items", n_items)
-        self.__dict__["_axis"] = options.whole_number("Split", "axis", axis, least=-64)
+        axis = options.whole_number("Split", "axis", axis, least=-64)
         super().__init__(n_out=n_items)
+        self._axis = axis
 
     def forward(self, inputs: Any) -> Any:
         """The parts; the only one alone."""

@@ -3,6 +3,7 @@
 Knows one sublayer (`Cond`: three) and the functions of `fastmath` for control flow.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ def _loop(f: Callable[..., Any], carry: Any, xs: Any) -> tuple[Any, Any]:
         return fastmath.scan(f, carry, xs)
     outputs = []
     for i in range(len(fastmath.tree_leaves(xs)[0])):
-        carry, y = f(carry, nested_map(lambda x, i=i: x[i], xs))
+        carry, y = f(carry, nested_map(operator.itemgetter(i), xs))
         outputs.append(y)
     return carry, fastmath.nested_stack(outputs)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from .. import fastmath
 from ..user_lines import noted
 from .base import Layer
+from .layer_calls import checked_items
 from .stack_drawing import arity, drawn
 from .weight_trees import is_state_marker, is_weights_marker
 
@@ -129,11 +130,11 @@ class Combinator(Layer):
         if is_repeated or is_weights_marker(weights):
             weights = self.weights
         else:
-            own["_weights"] = tuple([_mark(w) for w in self._each(weights, "weight")])
+            own["_weights"] = tuple([_mark(w) for w in checked_items(self, weights, "weight")])
         if is_repeated or is_state_marker(state):
             state = self.state
         else:
-            own["_state"] = tuple([_mark(s) for s in self._each(state, "state")])
+            own["_state"] = tuple([_mark(s) for s in checked_items(self, state, "state")])
         return weights, state
 
     def _keys(self) -> Any:
@@ -259,7 +260,7 @@ class Serial(Combinator):
             )
         return outputs + stack[layer.n_in :]
 
-    def _stack(self, xs: Any) -> tuple[Any, ...] | list[Any]:
+    def _stack(self, xs: Any) -> tuple[Any, ...]:
         """The inputs as a stack, at least as deep as the layers need it."""
         is_stack = isinstance(xs, list | tuple)
         if not is_stack and self._n_in != 1:
@@ -273,7 +274,7 @@ class Serial(Combinator):
                 f"{self._name}: number of inputs ({len(inputs)}) is less than n_in "
                 f"({self._n_in})\n{drawn(self._sublayers, len(inputs))}"
             )
-        return inputs
+        return tuple(inputs)
 
 
 class Parallel(Combinator):
