@@ -4,7 +4,6 @@ Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
 """
 
 import copy
-import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -212,18 +211,15 @@ def flattened(jaxpr: Jaxpr) -> Jaxpr:
     XLA's loop over one axis takes half the time of one over two: 0.1 ms instead of 0.2 for x * x
     of 1000 × 1000 numbers on two cores (benchmarks/company.py).
     """
-    if len(jaxpr.equations) != 1:
+    if len(jaxpr.equations) != 1 or not jaxpr.equations[0].primitive.elementwise:
         return jaxpr
     (equation,) = jaxpr.equations
-    avals = [v.aval for v in (*equation.inputs, *equation.outvars)]
-    shape = avals[-1].shape
-    if (
-        not equation.primitive.elementwise
-        or len(shape) < 2
-        or any([type(v) is not Var or v.aval.shape not in (shape, ()) for v in equation.inputs])
+    (out,) = equation.outvars
+    shape, size = out.aval.shape, out.aval.size
+    if len(shape) < 2 or any(
+        [type(v) is not Var or v.aval.shape not in (shape, ()) for v in equation.inputs]
     ):
         return jaxpr
-    size = math.prod(shape)
     equations, inputs = [], []
     for v in equation.inputs:
         if v.aval.shape:
@@ -231,7 +227,6 @@ def flattened(jaxpr: Jaxpr) -> Jaxpr:
             equations.append(Equation(reshape, [v], (("shape", (size,)),), [vector]))
             v = vector
         inputs.append(v)
-    (out,) = equation.outvars
     result = Var(out.aval.update(shape=(size,)))
     equations.append(Equation(equation.primitive, inputs, equation.params, [result]))
     equations.append(Equation(reshape, [result], (("shape", shape),), [out]))

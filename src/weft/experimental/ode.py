@@ -150,7 +150,7 @@ def tried(slope: Slope, p: Progress, h: Any) -> tuple[Any, Any, Any, Any]:
     # one after the other, for a loop over them would take half of the time of a step
     rows, y = [p.f], p.y
     for node, weights in zip(NODES, STAGES, strict=True):
-        y = p.y + width * sum(w * k for w, k in zip(weights, rows) if w)
+        y = p.y + width * sum(w * k for w, k in zip(weights, rows, strict=False) if w)
         rows.append(slope(y, p.t + node * h))
     slopes = wnp.stack(rows)
     change = y - p.y

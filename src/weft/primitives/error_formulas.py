@@ -29,7 +29,7 @@ def erfcx_positive(m: Algebra, x: Number) -> Number:
     return chebyshev(m, ERFCX, 1 - 7.5 / (x + 3.75)) / (1 + 2 * x)
 
 
-# exp(x²) erfc(x) for x ≥ 0 as a ratio of polynomials, to 1.1e-9: computed for weft, lowest power first
+# exp(x²) erfc(x) for x ≥ 0, lowest power first, computed for weft: to 1.1e-9
 _ERFCX_7: Ratio = (
     (0.9999999989393856, 1.5528948092518475, 1.1564242271336733, 0.49904210866620324,
      0.12496094430924745, 0.015053300841557779),
