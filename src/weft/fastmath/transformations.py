@@ -220,7 +220,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def remat(f: Function) -> Function:
-    """The function, whose backward pass computes intermediate values again in place of keeping them.
+    """The function, whose backward pass computes what is inside again in place of keeping it.
+
+    On `tensorflow-numpy` that holds for functions that close over no tensors; others stay as they
+    are. On `numpy` there is no backward pass.
 
     Source: Trax documentation, `fastmath.ops.remat`.
     """
