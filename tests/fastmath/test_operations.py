@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as onp
 import pytest
-from cases.fastmath import NUMPY, OPERATIONS
+from operation_cases import NUMPY, OPERATIONS
 
 from weft import fastmath
 from weft.fastmath import numpy as np

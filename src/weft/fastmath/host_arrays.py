@@ -46,7 +46,8 @@ def conv(
     sizes = [(k - 1) * d + 1 for k, d in zip(kernel.shape, dilation, strict=False)]
     pads = pads_of("conv", padding, x.shape[1:-1], sizes, strides)
     windows = _windows(_padded(x, pads, 0), sizes, strides)  # [batch, out..., channels, window...]
-    windows = windows[(..., *(slice(None, None, d) for d in dilation))]
+    places: tuple[Any, ...] = (..., *(slice(None, None, d) for d in dilation))
+    windows = windows[places]
     n = axes.spatial
     contracted = [n + 1, *range(n + 2, 2 * n + 2)], [n, *range(n)]
     out = onp.tensordot(windows, kernel, contracted)

@@ -124,7 +124,7 @@ def _with_rule(forward: Function, backward: Function) -> Function:
     def call(*args: Any) -> Any:
         leaves, tree = tree_flatten(args)
         places = [i for i, x in enumerate(leaves) if is_array(x)]
-        out_tree = None
+        out_tree: Any = None
 
         @tf.custom_gradient
         def flat(*tensors: Any) -> tuple[list[Any], Function]:

@@ -95,7 +95,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return onp.issubdtype(arg1, _dtype(arg2))
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """An array with more elements around."""
     array = tensor(array)
     widths = onp.broadcast_to(onp.asarray(pad_width), (len(array.shape), 2))
