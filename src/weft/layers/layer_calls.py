@@ -52,13 +52,29 @@ def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, 
     """The signatures of the weights and the state that `init` would make."""
     layers = tree(layer)
     before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    made: list[Any] = []
+
+    def init(sig: Any) -> Any:
+        made.append(layer.init(sig))
+        return made[-1]
+
     try:
-        return fastmath.abstract_eval(layer.init)(input_signature)  # type: ignore[no-any-return]
+        found = fastmath.abstract_eval(init)(input_signature)
+        return _ordered(found, made[-1])  # type: ignore[no-any-return]
     finally:
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
         if not unsafe:
             put_back(before)
+
+
+def _ordered(sig: Any, like: Any) -> Any:
+    """A tree with the keys of its dicts in the order of another one's: tracing sorts them."""
+    if isinstance(like, dict):
+        return {key: _ordered(sig[key], like[key]) for key in like}
+    if type(like) in (list, tuple):
+        return type(like)(map(_ordered, sig, like))
+    return sig
 
 
 def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
