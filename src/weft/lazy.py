@@ -19,6 +19,7 @@ def exports(
     modules: Sequence[str] = (),
     into: str | None = None,
     together: Sequence[str] = (),
+    with_modules: bool = False,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` for a package's `__init__` (or another module of it).
 
@@ -29,10 +30,11 @@ def exports(
       into: the module that gets the names, if it isn't the package.
       together: modules that are loaded with the first name: what nearly every program uses, so that
         the time it takes isn't scattered over first calls.
+      with_modules: whether the modules in `where` are names of the package as well.
     """
     owner = into or package
     home = {name: module for module, names in where.items() for name in names}
-
+    loadable = {*modules, *(where if with_modules else ())}
     waiting = [*together]
 
     def find(name: str) -> Any:
@@ -42,12 +44,12 @@ def exports(
             value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
             setattr(sys.modules[owner], name, value)
             return value
-        if name in modules:
+        if name in loadable:
             return importlib.import_module(f"{package}.{name}")
         raise absent(owner, name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[owner]), *home, *modules})
+        return sorted({*vars(sys.modules[owner]), *home, *loadable})
 
     return find, names
 

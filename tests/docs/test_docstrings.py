@@ -18,6 +18,7 @@ NAMES = {
     "np": "weft.numpy",
     "lax": "weft.lax",
     "random": "weft.random",
+    "tl": "weft.layers",
     "tree_util": "weft.tree_util",
 }
 FUNCTIONS = ("grad", "jit", "jvp", "make_jaxpr", "value_and_grad", "vjp", "vmap")

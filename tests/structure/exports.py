@@ -10,10 +10,13 @@ holds that what is there is what would be written. Knows the text of modules onl
 import ast
 import re
 from pathlib import Path
+from textwrap import dedent
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft"
 NAMESPACES = (
     "image",
+    "layers",
+    "layers/research",
     "lax",
     "lax/linalg",
     "nn",
@@ -97,13 +100,18 @@ def written(package: str) -> str:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
     )
     options = [f"    {option(k)}," for k in call.keywords]
-    inner = {k.arg: list(ast.literal_eval(k.value)) for k in call.keywords}.get("modules", [])
+    given = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+    inner = list(given.get("modules", []))
     modules = {
         path.stem: sorted(names, key=by_kind)
         for path in sorted(folder.glob("*.py"))
         if path.stem not in ("__init__", *inner) and (names := public_names(path))
     }
-    names = sorted([*inner, *(n for found in modules.values() for n in found)], key=by_kind)
+    # A module with the name of its function is loaded at once: loading it binds the name to it.
+    at_once = {stem: modules.pop(stem) for stem in [*modules] if stem in modules[stem]}
+    inner += modules if given.get("with_modules") else []
+    held_names = [n for found in [*modules.values(), *at_once.values()] for n in found]
+    names = sorted([*inner, *held_names], key=by_kind)
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise SystemExit(f"{package}: two modules have {', '.join(twice)} in their __all__")
@@ -112,7 +120,8 @@ def written(package: str) -> str:
     known += [imported(module, found) for module, found in modules.items()]
     lines = [f'"""{ast.get_docstring(tree, clean=False)}"""\n']
     lines += ["from typing import TYPE_CHECKING\n"] if known else []
-    lines += [f"from ..{'.' * package.count('/')}lazy import exports\n"]
+    lines += [f"from ..{'.' * package.count('/')}lazy import exports"]
+    lines += [dedent(imported(module, found)) for module, found in at_once.items()] + [""]
     lines += ["if TYPE_CHECKING:", *known, ""] if known else []
     lines += [block("__all__ = [", [f'"{n}"' for n in names], "]") if names else NOTHING, ""]
     if not names:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         pjit,
         prefetch,
         shard_map,
+        sparse,
         stax,
     )
     from .callbacks import io_callback
@@ -39,6 +40,7 @@ __all__ = [
     "pjit",
     "prefetch",
     "shard_map",
+    "sparse",
     "stax",
 ]
 
@@ -58,6 +60,7 @@ __getattr__, __dir__ = exports(
         "pjit",
         "prefetch",
         "shard_map",
+        "sparse",
         "stax",
     ),
 )

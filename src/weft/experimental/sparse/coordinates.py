@@ -1,0 +1,278 @@
+"""Matrices of coordinates: how a sparse array is stored. Knows no operation on it.
+
+A matrix of `shape` with `n_batch` + `n_sparse` + `n_dense` axes, in this order, is stored as
+`data` [batch…, nse, dense…] and `indices` [batch…, nse, n_sparse]: element e of a batch stands at
+`indices[e]` of the sparse axes. Elements at one place add up. An index beyond the shape marks
+padding, whose data don't count.
+
+Operations take such a matrix and return one of the same class (`like`), so that they can lie below
+the class that has them as methods. The axes of a batch are those of the arrays alone, so that
+`vmap` over a matrix takes off the first of them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from ... import numpy as np
+from ...core.value import Value
+from ...errors import ShapeError
+from ...transforms.vmap import vmap
+from ...typing import Array, DType, Shape
+
+__all__ = ["Coordinates", "SparseArray", "SparseEfficiencyError", "SparseEfficiencyWarning"]
+
+
+class SparseEfficiencyError(ValueError):
+    """A layout would take more memory than the present one."""
+
+
+class SparseEfficiencyWarning(UserWarning):
+    """A layout takes more memory than the one before."""
+
+
+class SparseArray:
+    """What the sparse formats have in common: a shape, and elements stored as `data`."""
+
+    __slots__ = ("data",)
+    data: Array
+    __array_ufunc__ = None  # NumPy's and weft's arrays leave operators to the sparse one
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        raise NotImplementedError
+
+    @property
+    def nse(self) -> int:
+        """The number of specified elements that are stored (of each batch)."""
+        raise NotImplementedError
+
+    def todense(self) -> Array:
+        """The dense array."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, zeros included."""
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.data.dtype  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len: a sparse array of no axes has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if not isinstance(self.data, Value):  # a tree of other things than arrays
+            return f"{name}(…)"
+        layout = "".join(f", {k}={v}" for k in ("n_batch", "n_dense") if (v := getattr(self, k, 0)))
+        shape = ", ".join(map(str, self.shape))
+        return f"{name}({self.dtype}[{shape}], nse={self.nse}{layout})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(
+            f"numpy.asarray: {self!r} is sparse\n  fix: x.todense(), if it fits into memory"
+        )
+
+
+class Coordinates(SparseArray):
+    """A matrix of coordinates: see the module's text."""
+
+    __slots__ = ("indices", "indices_sorted", "inner", "unique_indices")
+    indices: Array
+    inner: Shape
+    """The lengths of the sparse and dense axes."""
+    indices_sorted: bool
+    """Whether the indices of each batch are known to be in lexicographic order."""
+    unique_indices: bool
+    """Whether no two elements of a batch are known to stand at one place (padding excepted)."""
+
+    def __init__(
+        self,
+        args: tuple[Any, Any],
+        *,
+        shape: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> None:
+        """
+        Args:
+          args: (data, indices), as the module's text says.
+          shape: the lengths of all axes.
+          indices_sorted, unique_indices: promises about the indices, which aren't checked.
+        """
+        data, indices = map(np.asarray, args)
+        name = type(self).__name__
+        shape = tuple(shape)
+        check_parts(name, data, indices, shape)
+        n_batch = indices.ndim - 2
+        batch = shape[:n_batch]
+        if data.shape[:n_batch] != batch:
+            data = np.broadcast_to(data, (*batch, *data.shape[n_batch:]))
+        if indices.shape[:n_batch] != batch:
+            indices = np.broadcast_to(indices, (*batch, *indices.shape[n_batch:]))
+        self.data, self.indices, self.inner = data, indices, shape[n_batch:]
+        self.indices_sorted, self.unique_indices = bool(indices_sorted), bool(unique_indices)
+
+    def like(
+        self,
+        data: Array,
+        indices: Array,
+        inner: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> Self:
+        """A matrix of the same class made of other parts, which are not checked.
+
+        Args:
+          inner: the lengths of its sparse and dense axes.
+        """
+        x = object.__new__(type(self))
+        x.data, x.indices, x.inner = data, indices, tuple(inner)
+        x.indices_sorted, x.unique_indices = indices_sorted, unique_indices
+        return x
+
+    def with_data(self, data: Array) -> Self:
+        """Other elements at the same places."""
+        return self.like(data, self.indices, self.inner, self.indices_sorted, self.unique_indices)
+
+    @property
+    def n_batch(self) -> int:
+        """The number of leading axes that the arrays have too."""
+        return self.indices.ndim - 2
+
+    @property
+    def n_sparse(self) -> int:
+        """The number of axes that are indexed."""
+        return self.indices.shape[-1]
+
+    @property
+    def n_dense(self) -> int:
+        """The number of trailing axes whose elements are all stored."""
+        return self.data.ndim - 1 - self.n_batch
+
+    @property
+    def nse(self) -> int:
+        """The number of specified elements that are stored (of each batch), padding included."""
+        return self.indices.shape[-2]
+
+    @property
+    def batch_shape(self) -> Shape:
+        """The lengths of the batch's axes."""
+        return tuple(self.indices.shape[:-2])
+
+    @property
+    def sparse_shape(self) -> Shape:
+        """The lengths of the indexed axes."""
+        return self.inner[: self.n_sparse]
+
+    @property
+    def dense_shape(self) -> Shape:
+        """The lengths of the axes that are stored whole."""
+        return self.inner[self.n_sparse :]
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        return (*self.batch_shape, *self.inner)
+
+    @property
+    def T(self) -> Self:
+        """The matrix with its axes in reverse order."""
+        raise NotImplementedError
+
+    def tree_flatten(self) -> tuple[tuple[Array, Array], Any]:
+        """The arrays, and what is static."""
+        static = (self.inner, self.indices_sorted, self.unique_indices)
+        return (self.data, self.indices), static
+
+    @classmethod
+    def tree_unflatten(cls, static: Any, children: Sequence[Any]) -> Self:
+        """A matrix of arrays, or of what a transformation puts in their place."""
+        x = object.__new__(cls)
+        x.data, x.indices = children
+        x.inner, x.indices_sorted, x.unique_indices = static
+        return x
+
+    # --- for operations ---
+
+    def each(self, function: Callable[..., Any], *others: Any) -> Any:
+        """`function(data, indices, *others)` for each batch, whose axes lead the others too."""
+        for _ in range(self.n_batch):
+            function = vmap(function)
+        return function(self.data, self.indices, *others)
+
+    def inside(self) -> Array:
+        """Which elements aren't padding: booleans [batch…, nse]."""
+        return np.all(self.indices < sizes_like(self.indices, self.sparse_shape), axis=-1)
+
+    def kept(
+        self, keep: Array, columns: Sequence[Array], sparse_shape: Sequence[int]
+    ) -> tuple[Array, Array]:
+        """Data and indices where `keep` is true, at new places; the others become padding.
+
+        Args:
+          keep: booleans [batch…, nse].
+          columns: the new indices, an array [batch…, nse] for each new sparse axis.
+          sparse_shape: the lengths of the new sparse axes.
+        """
+        wide = np.expand_dims(keep, axes_behind(keep, self.n_dense))
+        data = np.where(wide, self.data, np.zeros((), self.dtype))
+        if not columns:
+            return data, np.zeros((*self.indices.shape[:-1], 0), self.indices.dtype)
+        indices = np.stack([c.astype(self.indices.dtype) for c in columns], axis=-1)
+        sizes = sizes_like(indices, sparse_shape)
+        return data, np.where(keep[..., None], indices, sizes)
+
+    def columns(self) -> list[Array]:
+        """The indices of each sparse axis: arrays [batch…, nse]."""
+        return [self.indices[..., i] for i in range(self.n_sparse)]
+
+
+def sizes_like(indices: Array, sizes: Sequence[int]) -> Array:
+    """Lengths of axes, as an array that compares with indices."""
+    return np.array(list(sizes), indices.dtype)
+
+
+def axes_behind(x: Array, count: int) -> tuple[int, ...]:
+    """Where `expand_dims` adds so many axes behind those of an array."""
+    return tuple(range(x.ndim, x.ndim + count))
+
+
+def check_parts(name: str, data: Array, indices: Array, shape: Shape) -> None:
+    """Refuses data, indices and a shape that don't fit each other."""
+    given = f"data {data.dtype}{list(data.shape)}, indices {indices.dtype}{list(indices.shape)}"
+    if indices.dtype.kind not in "iu" or indices.ndim < 2:
+        raise ShapeError(
+            f"{name}: expected integer indices [batch…, nse, sparse axes]; got {given}\n"
+            f"  fix: {name}((data, indices), shape=shape), or {name}.fromdense(x)"
+        )
+    n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
+    n_dense = data.ndim - 1 - n_batch
+    fits = n_dense >= 0 and len(shape) == n_batch + n_sparse + n_dense
+    if fits:
+        batch = shape[:n_batch]
+        nse = indices.shape[-2]
+        dense = shape[n_batch + n_sparse :]
+        fits = (
+            data.shape[n_batch:] == (nse, *dense)
+            and all(a in (1, b) for a, b in zip(data.shape[:n_batch], batch, strict=True))
+            and all(a in (1, b) for a, b in zip(indices.shape[:n_batch], batch, strict=True))
+        )
+    if not fits:
+        raise ShapeError(
+            f"{name}: expected data [batch…, nse, dense…] and indices [batch…, nse, sparse axes] "
+            f"for shape {shape}; got {given}"
+        )

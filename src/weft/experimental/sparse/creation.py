@@ -1,0 +1,208 @@
+"""Sparse matrices of a kind: empty, with ones on a diagonal, random; and functions by format.
+
+The functions by format are the methods of the classes under the names that JAX has for them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import numpy as np
+from ...core.source import located
+from ...random.distributions import uniform
+from ...random.orders import permutation
+from ...random.prng import split
+from ...transforms.vmap import vmap
+from ...typing import Array, DTypeLike
+from .arranging import bcoo_sort_indices
+from .bcoo import BCOO
+from .formats import BCSR, COO, CSC, CSR
+
+__all__ = [
+    "bcsr_fromdense",
+    "bcsr_todense",
+    "coo_fromdense",
+    "coo_matmat",
+    "coo_matvec",
+    "coo_todense",
+    "csr_fromdense",
+    "csr_matmat",
+    "csr_matvec",
+    "csr_todense",
+    "empty",
+    "eye",
+    "random_bcoo",
+]
+
+FORMATS: dict[str, Any] = {"bcoo": BCOO, "bcsr": BCSR, "coo": COO, "csc": CSC, "csr": CSR}
+
+
+def format_of(function: str, name: str) -> Any:
+    """The class of a format."""
+    if name not in FORMATS:
+        raise ValueError(f"{function}: expected a sparse_format of {sorted(FORMATS)}; got {name!r}")
+    return FORMATS[name]
+
+
+@located
+def empty(
+    shape: Sequence[int],
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+    **kwds: Any,
+) -> Any:
+    """A sparse array without elements.
+
+    Args:
+      shape: the lengths of its axes.
+      dtype, index_dtype: of the elements; of the indices.
+      sparse_format: bcoo, bcsr, coo, csr or csc.
+      kwds: n_batch, n_dense, nse, for bcoo.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.empty((2, 3))
+      BCOO(float32[2, 3], nse=0)
+    Source: JAX documentation, `jax.experimental.sparse.empty`.
+    """
+    chosen = format_of("empty", sparse_format)
+    return chosen._empty(tuple(shape), dtype=dtype, index_dtype=index_dtype, **kwds)
+
+
+@located
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike | None = None,
+    index_dtype: DTypeLike = "int32",
+    sparse_format: str = "bcoo",
+) -> Any:
+    """A sparse matrix with ones on a diagonal.
+
+    Args:
+      N, M: the numbers of rows and of columns; M is N by default.
+      k: the diagonal; positive ones lie above the main one.
+      dtype, index_dtype: of the elements; of the indices.
+      sparse_format: bcoo, bcsr, coo, csr or csc.
+    Source: JAX documentation, `jax.experimental.sparse.eye`.
+    """
+    columns = N if M is None else M
+    chosen = format_of("eye", sparse_format)
+    return chosen._eye(N, columns, k, dtype=dtype, index_dtype=index_dtype)
+
+
+@located
+def random_bcoo(
+    key: Any,
+    shape: Sequence[int],
+    *,
+    dtype: DTypeLike = "float32",
+    indices_dtype: DTypeLike = "int32",
+    nse: float = 0.2,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    unique_indices: bool = True,
+    sorted_indices: bool = False,
+    generator: Callable[..., Array] = uniform,
+    **kwds: Any,
+) -> BCOO:
+    """A sparse array with random elements at random places.
+
+    Args:
+      key: of the random numbers.
+      shape: the lengths of its axes.
+      dtype, indices_dtype: of the elements; of the indices.
+      nse: how many elements (of each batch); below 1, the part of the places.
+      n_batch, n_dense: how many leading and trailing axes aren't indexed.
+      unique_indices: whether no place occurs twice.
+      sorted_indices: whether the elements are in order.
+      generator: called as generator(key, shape=…, dtype=…, **kwds) for the elements.
+    Source: JAX documentation, `jax.experimental.sparse.random_bcoo`.
+    """
+    shape = tuple(shape)
+    n_sparse = len(shape) - n_batch - n_dense
+    batch, sparse = shape[:n_batch], shape[n_batch : n_batch + n_sparse]
+    places = int(np.prod(np.array(sparse, "int32"))) if sparse else 1
+    count = int(np.ceil(nse * places)) if 0 <= nse < 1 else int(nse)
+    if (not 0 <= count <= places and unique_indices) or count < 0:
+        raise ValueError(f"random_bcoo: nse={nse} elements don't fit {places} places")
+    places_key, data_key = split(key)
+
+    def one(key: Array) -> Array:
+        if unique_indices:
+            at = permutation(key, places)[:count]
+        else:
+            at = (uniform(key, (count,)) * places).astype(np.int32)
+        columns = np.unravel_index(at, sparse) if sparse else ()
+        if not sparse:
+            return np.zeros((count, 0), indices_dtype)
+        return np.stack([c.astype(indices_dtype) for c in columns], axis=-1)
+
+    keys = split(places_key, batch) if batch else places_key
+    for _ in batch:
+        one = vmap(one)
+    data = generator(
+        data_key, shape=(*batch, count, *shape[n_batch + n_sparse :]), dtype=dtype, **kwds
+    )
+    mat = BCOO((data, one(keys)), shape=shape, unique_indices=unique_indices)
+    return bcoo_sort_indices(mat) if sorted_indices else mat
+
+
+# --- the methods of the classes as functions ---
+
+
+def coo_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32") -> COO:
+    """The COO form of a dense matrix: `COO.fromdense`."""
+    return COO.fromdense(mat, nse=nse, index_dtype=index_dtype)
+
+
+def coo_todense(mat: COO) -> Array:
+    """The dense matrix of a COO."""
+    return mat.todense()
+
+
+def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
+    """The product of a COO, or of its transpose, and a vector."""
+    return (mat.T if transpose else mat) @ v  # type: ignore[no-any-return]
+
+
+def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
+    """The product of a COO, or of its transpose, and a dense matrix."""
+    return (mat.T if transpose else mat) @ B  # type: ignore[no-any-return]
+
+
+def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32") -> CSR:
+    """The CSR form of a dense matrix: `CSR.fromdense`."""
+    return CSR.fromdense(mat, nse=nse, index_dtype=index_dtype)
+
+
+def csr_todense(mat: CSR) -> Array:
+    """The dense matrix of a CSR."""
+    return mat.todense()
+
+
+def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
+    """The product of a CSR, or of its transpose, and a vector."""
+    return (mat.T if transpose else mat) @ v  # type: ignore[no-any-return]
+
+
+def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
+    """The product of a CSR, or of its transpose, and a dense matrix."""
+    return (mat.T if transpose else mat) @ B  # type: ignore[no-any-return]
+
+
+def bcsr_fromdense(
+    mat: Any,
+    *,
+    nse: int | None = None,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    index_dtype: DTypeLike = "int32",
+) -> BCSR:
+    """The BCSR form of an array: `BCSR.fromdense`."""
+    return BCSR.fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
+
+
+def bcsr_todense(mat: BCSR) -> Array:
+    """The dense array of a BCSR."""
+    return mat.todense()

@@ -1,0 +1,116 @@
+"""Sums, products and functions of sparse matrices, element by element, with sparse ones and arrays.
+
+A result that would have elements everywhere is refused: it must be asked for with `todense()`.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ... import numpy as np
+from ...core.value import Value
+from ...errors import ShapeError
+from ...numpy.promotion import SCALARS
+from ...typing import Array, Shape
+from .arranging import bcoo_sum_duplicates, bcoo_todense
+from .coordinates import Coordinates, SparseArray, axes_behind
+from .products import bcoo_multiply_dense, bcoo_multiply_sparse, broadcast_to, flat, read
+
+__all__ = ["added", "applied", "divided", "multiplied", "refuse_dense"]
+
+M = TypeVar("M", bound=Coordinates)
+
+
+def is_dense(x: Any) -> bool:
+    """True for what counts as an array or a number beside a sparse matrix."""
+    return isinstance(x, Value) or type(x) in SCALARS or hasattr(x, "__array__")
+
+
+def refuse_dense(name: str, *args: Any) -> TypeError:
+    """The error for an operation whose result would not be sparse."""
+    types = ", ".join(repr(a) if isinstance(a, SparseArray) else str(shape_of(a)) for a in args)
+    return TypeError(
+        f"{name}: the result for {types} would have elements everywhere\n"
+        "  fix: x.todense() (sparse.todense in a sparsified function), if that is what you want"
+    )
+
+
+def common_shape(name: str, x: Any, y: Any) -> Shape:
+    """The shape to which two operands broadcast."""
+    try:
+        return np.broadcast_shapes(shape_of(x), shape_of(y))
+    except ValueError:
+        raise ShapeError(
+            f"{name}: shapes {shape_of(x)} and {shape_of(y)} don't broadcast together"
+        ) from None
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of a sparse matrix, an array or a number."""
+    return x.shape if isinstance(x, SparseArray) else np.shape(x)
+
+
+def applied(function: Callable[[Array], Array], mat: M, linear: bool = False) -> M:
+    """A function with f(0) = 0 of each element.
+
+    Args:
+      linear: whether it may be applied to the parts of an element that add up.
+    """
+    if not (linear or mat.unique_indices):
+        mat = bcoo_sum_duplicates(mat, mat.nse, False)
+    return mat.with_data(function(mat.data))
+
+
+def added(lhs: Any, rhs: Any) -> Any:
+    """lhs + rhs: sparse for two sparse matrices, dense for one and an array of the whole shape."""
+    if not isinstance(lhs, Coordinates):
+        lhs, rhs = rhs, lhs
+    if isinstance(rhs, Coordinates):
+        shape = common_shape("add", lhs, rhs)
+        lhs, rhs = broadcast_to(lhs, shape), broadcast_to(rhs, shape)
+        if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
+            lhs, rhs = flat(lhs), flat(rhs)
+        return beside(lhs, rhs)
+    if np.shape(rhs) != common_shape("add", lhs, rhs):
+        raise refuse_dense("add", lhs, rhs)
+    return bcoo_todense(lhs) + rhs
+
+
+def beside(lhs: M, rhs: M) -> M:
+    """The elements of two matrices of one shape and layout, which add up."""
+    axis = lhs.n_batch
+    dtype = np.promote_types(lhs.dtype, rhs.dtype)
+    data = np.concatenate([lhs.data.astype(dtype), rhs.data.astype(dtype)], axis=axis)
+    indices = np.concatenate([lhs.indices, rhs.indices.astype(lhs.indices.dtype)], axis=axis)
+    return lhs.like(data, indices, lhs.inner)
+
+
+def multiplied(lhs: Any, rhs: Any) -> Any:
+    """lhs * rhs, of which one at least is sparse, as the result is."""
+    if not isinstance(lhs, Coordinates):
+        lhs, rhs = rhs, lhs
+    if isinstance(rhs, Coordinates):
+        return bcoo_multiply_sparse(lhs, rhs)
+    return by_dense(lhs, rhs, bcoo_multiply_dense)
+
+
+def divided(lhs: Coordinates, rhs: Any) -> Any:
+    """lhs / rhs for an array; what isn't stored stays 0, whatever it is divided by."""
+    if isinstance(rhs, Coordinates) or not isinstance(lhs, Coordinates):
+        raise refuse_dense("divide", lhs, rhs)
+    return by_dense(lhs, rhs, quotients)
+
+
+def quotients(mat: Coordinates, v: Any) -> Array:
+    """The elements of mat / v, and zeros for padding."""
+    if not np.ndim(v):
+        return mat.data / v
+    divisors = read(mat, np.asarray(v))
+    inside = mat.inside()
+    inside = np.expand_dims(inside, axes_behind(inside, divisors.ndim - inside.ndim))
+    return mat.data / np.where(inside, divisors, np.ones((), divisors.dtype))
+
+
+def by_dense(mat: M, v: Any, data: Callable[[M, Any], Array]) -> M:
+    """A matrix with the elements `data(mat, v)`, of the shape to which both broadcast."""
+    mat = broadcast_to(mat, common_shape("multiply", mat, v))
+    return mat.with_data(data(mat, v))

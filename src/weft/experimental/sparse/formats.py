@@ -1,0 +1,295 @@
+"""Other sparse formats: COO, CSR, CSC, BCSR. They store; what they compute, BCOO computes."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from ... import numpy as np
+from ...core.source import located
+from ...errors import ShapeError
+from ...transforms.vmap import vmap
+from ...tree_util import register_pytree_node_class
+from ...typing import Array, DTypeLike, Shape
+from .bcoo import BCOO, operator
+from .coordinates import SparseArray
+
+__all__ = ["BCSR", "COO", "CSC", "CSR", "OtherFormat"]
+
+
+class OtherFormat(SparseArray):
+    """A sparse array that is stored otherwise than BCOO; abstract."""
+
+    __slots__ = ("inner",)
+    __array_priority__ = 200
+    parts: ClassVar[tuple[str, ...]]
+    """The names of its arrays; `data` is the first."""
+    inner: Shape
+    """The lengths of the axes behind those of a batch."""
+
+    def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
+        arrays = [np.asarray(a) for a in args]
+        if len(arrays) != len(self.parts) or (type(self) is not BCSR and len(shape) != 2):
+            raise ShapeError(
+                f"{type(self).__name__}: expected ({', '.join(self.parts)}) and the shape of a "
+                f"matrix; got {len(arrays)} arrays and shape {tuple(shape)}"
+            )
+        self._fill(arrays, tuple(shape)[arrays[1].ndim - 1 :])
+
+    def _fill(self, arrays: Sequence[Any], inner: Shape) -> None:
+        for name, x in zip(self.parts, arrays, strict=True):
+            setattr(self, name, x)
+        self.inner = inner
+
+    def with_data(self, data: Array) -> Self:
+        """Other elements at the same places."""
+        _, *arrays = self.tree_flatten()[0]
+        return self.tree_unflatten(self.inner, (data, *arrays))
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Shape]:
+        """The arrays, and what is static."""
+        return tuple(getattr(self, name) for name in self.parts), self.inner
+
+    @classmethod
+    def tree_unflatten(cls, static: Shape, children: Sequence[Any]) -> Self:
+        """One of arrays, or of what a transformation puts in their place."""
+        x = object.__new__(cls)
+        x._fill(children, static)
+        return x
+
+    @property
+    def _places(self) -> Array:
+        return getattr(self, self.parts[1])  # type: ignore[no-any-return]
+
+    @property
+    def n_batch(self) -> int:
+        """The number of leading axes that the arrays have too."""
+        return self._places.ndim - 1
+
+    @property
+    def nse(self) -> int:
+        """The number of elements that are stored (of each batch)."""
+        return self._places.shape[-1]
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        return (*self._places.shape[:-1], *self.inner)
+
+    @classmethod
+    def from_bcoo(cls, mat: BCOO) -> Self:
+        """Of a matrix in BCOO format."""
+        raise NotImplementedError
+
+    def to_bcoo(self) -> BCOO:
+        """The matrix in BCOO format."""
+        raise NotImplementedError
+
+    @classmethod
+    def fromdense(
+        cls, mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32"
+    ) -> Self:
+        """The sparse form of a dense matrix: `nse` as in `bcoo_fromdense`."""
+        return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
+
+    @classmethod
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: DTypeLike | None = None) -> Self:
+        """The form of a matrix of `scipy.sparse`."""
+        return cls.from_bcoo(BCOO.from_scipy_sparse(mat, index_dtype=index_dtype))
+
+    @classmethod
+    def _empty(
+        cls,
+        shape: Sequence[int],
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+    ) -> Self:
+        return cls.from_bcoo(BCOO._empty(shape, dtype=dtype, index_dtype=index_dtype))
+
+    @classmethod
+    def _eye(
+        cls,
+        N: int,
+        M: int,
+        k: int,
+        *,
+        dtype: DTypeLike | None = None,
+        index_dtype: DTypeLike = "int32",
+    ) -> Self:
+        return cls.from_bcoo(BCOO._eye(N, M, k, dtype=dtype, index_dtype=index_dtype))
+
+    def todense(self) -> Array:
+        """The dense array."""
+        return self.to_bcoo().todense()
+
+    def block_until_ready(self) -> Self:
+        """Waits until the arrays are there."""
+        for name in self.parts:
+            getattr(self, name).block_until_ready()
+        return self
+
+    @operator
+    def __matmul__(self, other: Any) -> Any:
+        return self.to_bcoo() @ (other.to_bcoo() if isinstance(other, OtherFormat) else other)
+
+    @operator
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ self.to_bcoo()
+
+
+@register_pytree_node_class
+class COO(OtherFormat):
+    """A sparse matrix by coordinates: `data`, `row` and `col`, each [nse].
+
+    Source: JAX documentation, `jax.experimental.sparse.COO`.
+    """
+
+    __slots__ = ("col", "row")
+    parts = ("data", "row", "col")
+    row: Array
+    col: Array
+
+    def to_bcoo(self) -> BCOO:
+        return BCOO((self.data, np.stack([self.row, self.col], axis=-1)), shape=self.shape)
+
+    @classmethod
+    def from_bcoo(cls, mat: BCOO) -> Self:
+        row, col = mat.columns()
+        return cls((mat.data, row, col), shape=mat.shape)
+
+    @property
+    def T(self) -> Self:
+        """The transpose."""
+        return type(self)((self.data, self.col, self.row), shape=self.shape[::-1])
+
+    def transpose(self, axes: Sequence[int] | None = None) -> Self:
+        """The transpose."""
+        check_reversal(axes)
+        return self.T
+
+
+def check_reversal(axes: Sequence[int] | None) -> None:
+    """Refuses another order of the axes of a matrix."""
+    if axes is not None and tuple(axes) != (1, 0):
+        raise ShapeError(f"transpose: expected axes (1, 0) for a matrix; got {tuple(axes)}")
+
+
+@register_pytree_node_class
+class BCSR(OtherFormat):
+    """Sparse rows, with axes of a batch before and dense axes behind.
+
+    `data` [batch…, nse, dense…], `indices` [batch…, nse] are the columns, and `indptr`
+    [batch…, rows + 1] says where each row begins. Elements from the last of these on are padding.
+
+    Source: JAX documentation, `jax.experimental.sparse.BCSR`.
+    """
+
+    __slots__ = ("indices", "indptr")
+    parts = ("data", "indices", "indptr")
+    indices: Array
+    indptr: Array
+
+    def to_bcoo(self) -> BCOO:
+        n = self.nse
+
+        def rows(indptr: Array) -> Array:
+            at = np.arange(n, dtype=indptr.dtype)
+            return (np.searchsorted(indptr, at, side="right") - 1).astype(indptr.dtype)
+
+        for _ in range(self.n_batch):
+            rows = vmap(rows)
+        indices = np.stack([rows(self.indptr), self.indices], axis=-1)
+        return BCOO((self.data, indices), shape=self.shape)
+
+    @classmethod
+    def from_bcoo(cls, mat: BCOO) -> Self:
+        if mat.n_sparse != 2:
+            raise ShapeError(f"from_bcoo: expected two sparse axes; got {mat!r}")
+        mat = mat.sort_indices()
+        row, col = mat.columns()
+        n = mat.sparse_shape[0]
+
+        def begins(row: Array) -> Array:
+            at = np.arange(n + 1, dtype=row.dtype)
+            return np.searchsorted(row, at, side="left").astype(row.dtype)
+
+        for _ in range(mat.n_batch):
+            begins = vmap(begins)
+        return cls((mat.data, col, begins(row)), shape=mat.shape)
+
+    @classmethod
+    def fromdense(  # type: ignore[override]
+        cls,
+        mat: Any,
+        *,
+        nse: int | None = None,
+        index_dtype: DTypeLike = "int32",
+        n_dense: int = 0,
+        n_batch: int = 0,
+    ) -> Self:
+        """The sparse form of an array: as `bcoo_fromdense`."""
+        return cls.from_bcoo(
+            BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
+        )
+
+    @property
+    def n_sparse(self) -> int:
+        """Rows and columns."""
+        return 2
+
+    @property
+    def n_dense(self) -> int:
+        """The number of trailing axes whose elements are all stored."""
+        return self.data.ndim - 1 - self.n_batch
+
+    @located
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> Self:
+        """Elements of one place added up: see `bcoo_sum_duplicates`."""
+        return self.from_bcoo(self.to_bcoo().sum_duplicates(nse, remove_zeros))
+
+
+@register_pytree_node_class
+class CSR(BCSR):
+    """A sparse matrix by rows: `data` and column `indices`, each [nse], and `indptr` [rows + 1].
+
+    Source: JAX documentation, `jax.experimental.sparse.CSR`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> "CSC":
+        """The transpose, of the same arrays."""
+        return CSC(self.tree_flatten()[0], shape=self.shape[::-1])
+
+    def transpose(self, axes: Sequence[int] | None = None) -> "CSC":
+        """The transpose, of the same arrays."""
+        check_reversal(axes)
+        return self.T
+
+
+@register_pytree_node_class
+class CSC(OtherFormat):
+    """A sparse matrix by columns: `data` and row `indices`, each [nse], and `indptr` [columns + 1].
+
+    Source: JAX documentation, `jax.experimental.sparse.CSC`.
+    """
+
+    __slots__ = ("indices", "indptr")
+    parts = ("data", "indices", "indptr")
+
+    def to_bcoo(self) -> BCOO:
+        return self.T.to_bcoo().T
+
+    @classmethod
+    def from_bcoo(cls, mat: BCOO) -> Self:
+        return cls(CSR.from_bcoo(mat.T).tree_flatten()[0], shape=mat.shape)
+
+    @property
+    def T(self) -> CSR:
+        """The transpose, of the same arrays."""
+        return CSR(self.tree_flatten()[0], shape=self.shape[::-1])
+
+    def transpose(self, axes: Sequence[int] | None = None) -> CSR:
+        """The transpose, of the same arrays."""
+        check_reversal(axes)
+        return self.T

@@ -1,0 +1,181 @@
+"""Runs a function with sparse matrices in the place of arrays, operation by operation."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import lax
+from ...core.array import Tracer, as_value
+from ...core.aval import aval
+from ...core.jaxpr import Jaxpr, run
+from ...core.primitive import Primitive
+from ...core.trace import Params, Trace, current, under
+from ...core.value import Value
+from ...errors import MissingRuleError
+from ...higher_order.cond import cond
+from ...higher_order.scan import ScanParams, scan
+from ...higher_order.while_loop import WhileParams, while_loop
+from ...interpreters.stage import leaked
+from .coordinates import Coordinates
+from .elementwise import refuse_dense
+from .rules import rules
+
+Matrix = Coordinates | Value
+
+
+class SparseTracer(Tracer):
+    """Stands for a sparse matrix, and behaves like an array of its shape."""
+
+    __slots__ = ("matrix",)
+
+    def __init__(self, trace: Trace, matrix: Coordinates) -> None:
+        self._trace, self.matrix = trace, matrix
+        self.aval = aval(matrix.shape, matrix.dtype)
+
+    def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
+        return error(
+            f"{operation}: {self.aval} is a sparse matrix in a sparsified function\n"
+            "  fix: sparse.todense(x) makes an array of it"
+        )
+
+    def __repr__(self) -> str:
+        return f"SparseTracer<{self.matrix!r}>"
+
+    __str__ = __repr__
+
+
+class SparseTrace(Trace):
+    """Applies the rules of `rules.py` under the trace outside it."""
+
+    outside: Trace
+    transform = "sparsify"
+    __slots__ = ("closed", "function", "outside")
+
+    def __init__(self, outside: Trace, function: Callable[..., Any] | None = None) -> None:
+        self.outside, self.function, self.closed = outside, function, False
+
+    def matrix(self, x: Any) -> Any:
+        """The sparse matrix that a tracer stands for; other values are themselves."""
+        return x.matrix if x.__class__ is SparseTracer and x._trace is self else x
+
+    def standing_for(self, x: Any) -> Value:
+        """A tracer for a sparse matrix; other values are themselves."""
+        if not isinstance(x, Coordinates):
+            return x if isinstance(x, Value) else as_value(x)
+        return SparseTracer(self, x) if x.shape else x.data.sum()
+
+    def bind(
+        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+    ) -> Any:
+        operands = [self.matrix(a) for a in args]
+        if not any(isinstance(x, Coordinates) for x in operands):
+            return self.outside.bind(primitive, operands, params, out)
+        if self.closed:
+            raise leaked(self, primitive.name)
+        if primitive.inlinable:
+            return run(dict(params)["jaxpr"], args, self)
+        if (loop := loops.get(primitive)) is not None:
+            results = under(self.outside, loop, operands, dict(params))
+            return [self.standing_for(r) for r in results]
+        rule = rules.get(primitive)
+        if rule is None:
+            if primitive.multiple or any(x for x in params if isinstance(x[1], Jaxpr)):
+                raise MissingRuleError(
+                    f"{primitive.name}: has no rule for sparse operands\n"
+                    "  fix: sparse.todense(x) makes an array of one"
+                )
+            raise refuse_dense(primitive.name, *operands)
+        result = under(self.outside, lambda: rule(*operands, **dict(params)))
+        return self.standing_for(result)
+
+    def bind_custom(
+        self,
+        primitive: Primitive,
+        function: Callable[..., list[Value]],
+        rules: Any,
+        args: Sequence[Any],
+    ) -> Any:
+        """A function with a derivative rule of its own, which is left out for sparse operands."""
+        operands = [self.matrix(a) for a in args]
+        if not any(isinstance(x, Coordinates) for x in operands):
+            return self.outside.bind_custom(primitive, function, rules, operands)
+        return under(self, function, *args)
+
+
+def sparse_values(
+    function: Callable[..., Sequence[Any]], args: Sequence[Matrix], about: Any = None
+) -> list[Matrix]:
+    """The results of a function of values, for sparse matrices and values."""
+    trace = SparseTrace(current.trace, about)
+    try:
+        results = under(trace, function, *[trace.standing_for(a) for a in args])
+    finally:
+        trace.closed = True
+    return [trace.matrix(r) for r in results]
+
+
+def program(jaxpr: Jaxpr, args: Sequence[Matrix]) -> list[Matrix]:
+    """The results of a program."""
+    return sparse_values(lambda *values: run(jaxpr, values, current.trace), args)
+
+
+# --- programs with programs inside: matrices are pytrees, which loops carry ---
+
+
+def sparse_scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """A scan with matrices among the constants and in the carry; those in slices are batches."""
+    p = ScanParams(**params)
+    consts, carry, slices = p.groups(operands)
+    slices = [batched_once(x) if isinstance(x, Coordinates) else x for x in slices]
+
+    def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
+        outs = program(p.jaxpr, [*consts, *carry, *xs])
+        return like_carry("scan", carry, outs[: p.num_carry]), outs[p.num_carry :]
+
+    carry, stacks = lax.scan(body, carry, slices, **p.loop)
+    return [*carry, *stacks]
+
+
+def sparse_while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """A while loop with matrices among the constants and in the carry."""
+    p = WhileParams(**params)
+    cond_consts, body_consts, carry = p.groups(operands)
+    return lax.while_loop(  # type: ignore[no-any-return]
+        lambda carry: program(p.cond_jaxpr, [*cond_consts, *carry])[0],
+        lambda carry: like_carry(
+            "while_loop", carry, program(p.body_jaxpr, [*body_consts, *carry])
+        ),
+        carry,
+    )
+
+
+def sparse_cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """A choice of programs; results that only some branches have sparse are dense."""
+    index, *rest = operands
+    branches = [lambda *args, b=b: program(b, args) for b in params["branches"]]
+    return lax.switch(index, branches, *rest)  # type: ignore[no-any-return]
+
+
+def batched_once(x: Coordinates) -> Coordinates:
+    """A matrix whose first axis, and no other, is one of a batch."""
+    from_first = x.update_layout(n_batch=1, on_inefficient=None)  # type: ignore[attr-defined]
+    return from_first  # type: ignore[no-any-return]
+
+
+def like_carry(name: str, before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """The carry after a step, with as many stored elements as before."""
+    found = []
+    for x, y in zip(before, after, strict=True):
+        if isinstance(x, Coordinates) != isinstance(y, Coordinates):
+            raise TypeError(
+                f"{name}: the carry is {x!r} before and {y!r} after a step of a sparsified loop\n"
+                "  fix: sparse.todense(x) for what becomes dense, before the loop"
+            )
+        found.append(y)
+    return found
+
+
+loops: dict[Primitive, Callable[[Sequence[Any], dict[str, Any]], list[Any]]] = {
+    cond: sparse_cond,
+    scan: sparse_scan,
+    while_loop: sparse_while,
+}

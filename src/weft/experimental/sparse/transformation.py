@@ -1,0 +1,221 @@
+"""sparsify, and derivatives in the elements of sparse matrices: functions of trees."""
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any, SupportsIndex
+
+from ... import numpy as np
+from ...core.source import located
+from ...core.trace import under
+from ...transforms import derivatives
+from ...transforms.arguments import check_callable
+from ...tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
+from ...typing import PyTree
+from .arranging import bcoo_todense
+from .coordinates import Coordinates, SparseArray
+from .formats import OtherFormat
+from .interpreter import SparseTracer, sparse_values
+
+__all__ = ["grad", "jacfwd", "jacobian", "jacrev", "sparsify", "todense", "value_and_grad"]
+
+
+def is_sparse(x: Any) -> bool:
+    """True for a leaf of a tree that is a sparse array."""
+    return isinstance(x, SparseArray)
+
+
+@located
+def todense(arr: PyTree) -> PyTree:
+    """A tree with arrays in the place of sparse ones; in a sparsified function too.
+
+    Args:
+      arr: an array, sparse or dense, or a tree of them.
+    Returns: the tree; what is dense stays as it is.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> sparse.todense([sparse.eye(2), 3])
+      [Array([[1., 0.],
+             [0., 1.]], dtype=float32), 3]
+    Source: JAX documentation, `jax.experimental.sparse.todense`.
+    """
+
+    def dense(x: Any) -> Any:
+        if isinstance(x, SparseTracer):
+            return under(x._trace.outside, bcoo_todense, x.matrix)
+        return x.todense() if isinstance(x, SparseArray) else x
+
+    return tree_map(dense, arr, is_leaf=is_sparse)
+
+
+@located
+def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
+    """A function of arrays as one of sparse arrays: its operations are those on sparse operands.
+
+    Control flow, `jit` and derivatives inside are sparse too. Where an operation would give a
+    result with elements everywhere, it raises `TypeError`; `sparse.todense` says that this is
+    wanted.
+
+    Args:
+      f: a function of arrays, or trees of them.
+      use_tracer: of JAX, which has two ways; weft has one.
+    Returns: a function that takes sparse arrays where `f` takes arrays; its results are sparse
+      where they are so by nature, and arrays otherwise.
+    Raises: TypeError: a result would be dense. MissingRuleError: an operation has no sparse form.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> @sparse.sparsify
+      ... def f(x, v):
+      ...     return 2 * (x.T @ v) + x.sum(axis=0).sum()
+      >>> f(sparse.eye(3), np.arange(3.0))
+      Array([3., 5., 7.], dtype=float32)
+    Source: JAX documentation, `jax.experimental.sparse.sparsify`.
+    """
+    check_callable(f, "sparsify")
+
+    @wraps(f)
+    @located
+    def sparsified(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        leaves, tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
+        places = [i for i, x in enumerate(leaves) if is_sparse(x)]
+        matrices = [x.to_bcoo() if isinstance(x, OtherFormat) else x
+                    for x in (leaves[i] for i in places)]  # fmt: skip
+        found: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            filled = list(leaves)
+            for i, x in zip(places, values, strict=True):
+                filled[i] = x
+            args, kwargs = tree_unflatten(tree, filled)
+            outs, structure = tree_flatten(f(*args, **kwargs), is_leaf=is_sparse)
+            found.append(structure)
+            return outs
+
+        outs = sparse_values(flat, matrices, f)
+        return tree_unflatten(found[0], outs)
+
+    return sparsified
+
+
+# --- derivatives ---
+
+
+def elements(x: PyTree) -> PyTree:
+    """A tree with the data of sparse arrays in their place."""
+    return tree_map(lambda y: y.data if is_sparse(y) else y, x, is_leaf=is_sparse)
+
+
+def refilled(x: PyTree, data: PyTree) -> PyTree:
+    """The tree `x` with other elements in its sparse arrays, and other leaves."""
+    leaves, tree = tree_flatten(x, is_leaf=is_sparse)
+    new = [placed(y, d) if is_sparse(y) else d
+           for y, d in zip(leaves, tree_leaves(data), strict=True)]  # fmt: skip
+    return tree_unflatten(tree, new)
+
+
+def placed(mat: Any, data: Any) -> Any:
+    """Elements at the places of a sparse array; more axes in front are axes of a batch."""
+    more = data.ndim - mat.data.ndim
+    if not more:
+        return mat.with_data(data)
+    if not isinstance(mat, Coordinates):
+        mat = mat.to_bcoo()
+    indices = np.broadcast_to(mat.indices, (*data.shape[:more], *mat.indices.shape))
+    return mat.like(data, indices, mat.inner, mat.indices_sorted, mat.unique_indices)
+
+
+def differentiated(
+    transform: Callable[..., Any],
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    **options: Any,
+) -> Callable[..., Any]:
+    """A derivative, as `transform` takes it of functions of arrays, in sparse arrays' elements."""
+    check_callable(fun, f"sparse.{transform.__name__}")
+    single = isinstance(argnums, SupportsIndex)
+    numbers = [operator.index(argnums)] if isinstance(argnums, SupportsIndex) else list(argnums)
+
+    @wraps(fun)
+    @located
+    def derivative(*args: PyTree, **kwargs: PyTree) -> PyTree:
+        chosen = [n % len(args) if -len(args) <= n < len(args) else n for n in numbers]
+
+        def of_elements(*data: PyTree, **kwargs: PyTree) -> Any:
+            filled = [refilled(a, d) if i in chosen else a
+                      for i, (a, d) in enumerate(zip(args, data, strict=True))]  # fmt: skip
+            return fun(*filled, **kwargs)
+
+        data = [elements(a) if i in chosen else None for i, a in enumerate(args)]
+        wanted = [args[i] for i in chosen if i < len(args)]
+        template = wanted[0] if single and wanted else tuple(wanted)
+        found = transform(of_elements, argnums, has_aux, **options)(*data, **kwargs)
+        structure = tree_structure(elements(template))
+
+        def back(tree: PyTree) -> PyTree:
+            return tree_map(
+                partial(refilled, template), tree, is_leaf=lambda x: tree_structure(x) == structure
+            )
+
+        if transform is derivatives.value_and_grad:
+            return found[0], back(found[1])
+        return (back(found[0]), found[1]) if has_aux else back(found)
+
+    return derivative
+
+
+@located
+def grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
+) -> Callable[..., Any]:
+    """As `weft.grad`, for functions of sparse arrays too: derivatives in their stored elements.
+
+    Args: as for `weft.grad`.
+    Returns: a function that returns the gradient; that in a sparse array is one like it.
+    Example:
+      >>> from weft.experimental import sparse
+      >>> x = sparse.BCOO.fromdense(np.array([[0.0, 2.0], [3.0, 0.0]]))
+      >>> sparse.grad(lambda x, v: (x @ v) @ v)(x, np.array([1.0, 10.0])).data
+      Array([10., 10.], dtype=float32)
+    Source: JAX documentation, `jax.experimental.sparse.grad`.
+    """
+    return differentiated(derivatives.grad, fun, argnums, has_aux, **options)
+
+
+@located
+def value_and_grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
+) -> Callable[..., Any]:
+    """As `weft.value_and_grad`, for functions of sparse arrays too: see `grad`.
+
+    Source: JAX documentation, `jax.experimental.sparse.value_and_grad`.
+    """
+    return differentiated(derivatives.value_and_grad, fun, argnums, has_aux, **options)
+
+
+@located
+def jacfwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
+) -> Callable[..., Any]:
+    """As `weft.jacfwd`, for functions of sparse arrays too, with dense results.
+
+    Args: as for `weft.jacfwd`.
+    Returns: a function that returns, for an output of shape `out` and a sparse argument of shape
+      `in`, a sparse matrix of shape `(*out, *in)` with axes of a batch for those of the output.
+    Source: JAX documentation, `jax.experimental.sparse.jacfwd`.
+    """
+    return differentiated(derivatives.jacfwd, fun, argnums, has_aux, **options)
+
+
+@located
+def jacrev(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **options: Any
+) -> Callable[..., Any]:
+    """As `weft.jacrev`, for functions of sparse arrays too: see `jacfwd`.
+
+    Source: JAX documentation, `jax.experimental.sparse.jacrev`.
+    """
+    return differentiated(derivatives.jacrev, fun, argnums, has_aux, **options)
+
+
+jacobian = jacrev

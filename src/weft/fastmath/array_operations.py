@@ -1,0 +1,311 @@
+"""Operations on arrays, on the backend in use. Each is one call of the backend's own."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .backends import current
+
+__all__ = [
+    "avg_pool",
+    "conv",
+    "dataset_as_numpy",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "erf",
+    "expit",
+    "global_device_count",
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_update",
+    "local_device_count",
+    "logsumexp",
+    "lt",
+    "max_pool",
+    "sigmoid",
+    "sort_key_val",
+    "sum_pool",
+    "top_k",
+]
+
+Sizes = Sequence[int]
+
+
+# --- elementwise functions and reductions ---
+
+
+def logsumexp(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    """The logarithm of the sum of exponentials, without overflow: log(sum(exp(x))).
+
+    Args:
+      x: array.
+      axis: an axis, several, or all (None).
+      keepdims: whether the axes stay, with length one.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.logsumexp(np.array([0.0, 0.0])).item() == np.log(2.0).item()
+      True
+    Source: Trax documentation, `fastmath.ops.logsumexp`.
+    """
+    return current.operations.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+def expit(x: Any) -> Any:
+    """The logistic function 1 / (1 + exp(-x)), elementwise.
+
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.expit(0.0).item()
+      0.5
+    Source: Trax documentation, `fastmath.ops.expit`.
+    """
+    return current.operations.expit(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """The logistic function 1 / (1 + exp(-x)), elementwise: `expit` by another name.
+
+    Source: Trax documentation, `fastmath.ops.sigmoid`.
+    """
+    return current.operations.expit(x)
+
+
+def erf(x: Any) -> Any:
+    """The error function, elementwise.
+
+    Source: Trax documentation, `fastmath.ops.erf`.
+    """
+    return current.operations.erf(x)
+
+
+def lt(x: Any, y: Any) -> Any:
+    """True where `x < y`, elementwise.
+
+    Source: Trax documentation, `fastmath.ops.lt`.
+    """
+    return current.operations.lt(x, y)
+
+
+# --- windows ---
+
+
+def conv(
+    inp: Any,
+    fltr: Any,
+    window_strides: Sizes,
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: tuple[str, str, str],
+    filter_dilation: Sizes | None = None,
+) -> Any:
+    """A convolution as neural networks mean it: the kernel is not reversed.
+
+    Args:
+      inp: array of the inputs.
+      fltr: array of the kernel.
+      window_strides: a step for each spatial axis.
+      padding: "SAME", "VALID", or a pair (before, after) for each spatial axis.
+      dimension_numbers: the meaning of the axes of input, kernel and output, as
+        ("NHWC", "HWIO", "NHWC").
+      filter_dilation: the distance between the kernel's elements for each spatial axis.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> x, kernel = np.arange(4.0).reshape(1, 4, 1), np.ones((2, 1, 1))
+      >>> fastmath.conv(x, kernel, (1,), "VALID", ("NWC", "WIO", "NWC")).ravel()
+      Array([1., 3., 5.], dtype=float32)
+    Source: Trax documentation, `fastmath.ops.conv`.
+    """
+    return current.operations.conv(
+        inp, fltr, window_strides, padding, dimension_numbers, filter_dilation
+    )
+
+
+def avg_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
+    """The mean of each window, of the elements inside the array.
+
+    Args:
+      x: array [batch, ..., channels].
+      pool_size: the window's length along each axis between the first and the last.
+      strides: the step along each of them; None is one.
+      padding: "VALID": windows inside the array; "SAME": one at every step.
+    Returns: array of floats.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.avg_pool(np.arange(4.0).reshape(1, 4, 1), (2,), (2,)).ravel()
+      Array([0.5, 2.5], dtype=float32)
+    Source: Trax documentation, `fastmath.ops.avg_pool`.
+    """
+    return current.operations.avg_pool(x, pool_size, strides, padding)
+
+
+def max_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
+    """The largest element of each window; the arguments are those of `avg_pool`.
+
+    Source: Trax documentation, `fastmath.ops.max_pool`.
+    """
+    return current.operations.max_pool(x, pool_size, strides, padding)
+
+
+def sum_pool(x: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "VALID") -> Any:
+    """The sum of each window; the arguments are those of `avg_pool`.
+
+    Source: Trax documentation, `fastmath.ops.sum_pool`.
+    """
+    return current.operations.sum_pool(x, pool_size, strides, padding)
+
+
+# --- sorting ---
+
+
+def top_k(x: Any, k: int) -> tuple[Any, Any]:
+    """The `k` largest elements along the last axis, the largest first, and their indices.
+
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.top_k(np.array([3.0, 9.0, 5.0]), 2)
+      (Array([9., 5.], dtype=float32), Array([1, 2], dtype=int32))
+    Source: Trax documentation, `fastmath.ops.top_k`.
+    """
+    return current.operations.top_k(x, k)
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1) -> tuple[Any, Any]:
+    """Keys sorted along an axis, and values in the same new order.
+
+    Args:
+      keys, values: arrays of one shape.
+      dimension: the axis.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.sort_key_val(np.array([3, 1, 2]), np.array([30, 10, 20]))[1]
+      Array([10, 20, 30], dtype=int32)
+    Source: Trax documentation, `fastmath.ops.sort_key_val`.
+    """
+    return current.operations.sort_key_val(keys, values, dimension)
+
+
+# --- changed copies ---
+
+
+def index_update(x: Any, idx: Any, y: Any) -> Any:
+    """A copy of an array with the elements at an index replaced.
+
+    Args:
+      x: array.
+      idx: what stands between brackets: an int, a slice, an array, or a tuple of them.
+      y: array that broadcasts to the shape of `x[idx]`.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.index_update(np.zeros(3), slice(1, None), 2.0)
+      Array([0., 2., 2.], dtype=float32)
+    Source: Trax documentation, `fastmath.ops.index_update`.
+    """
+    return current.operations.index_update(x, idx, y)
+
+
+def index_add(x: Any, idx: Any, y: Any) -> Any:
+    """A copy of an array with `y` added at an index, as often as the index names an element.
+
+    Source: Trax documentation, `fastmath.ops.index_add`.
+    """
+    return current.operations.index_add(x, idx, y)
+
+
+def index_min(x: Any, idx: Any, y: Any) -> Any:
+    """A copy of an array with the smaller of its elements at an index and `y` there.
+
+    Source: Trax documentation, `fastmath.ops.index_min`.
+    """
+    return current.operations.index_min(x, idx, y)
+
+
+def index_max(x: Any, idx: Any, y: Any) -> Any:
+    """A copy of an array with the larger of its elements at an index and `y` there.
+
+    Source: Trax documentation, `fastmath.ops.index_max`.
+    """
+    return current.operations.index_max(x, idx, y)
+
+
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sizes) -> Any:
+    """A window of fixed sizes, which begins at indices that may be traced.
+
+    Args:
+      operand: array.
+      start_indices: an integer for each axis; a negative one counts from the end. A window that
+        would stick out is moved inside.
+      slice_sizes: the window's length along each axis.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> fastmath.dynamic_slice(np.arange(6), (4,), (3,))
+      Array([3, 4, 5], dtype=int32)
+    Source: Trax documentation, `fastmath.ops.dynamic_slice`.
+    """
+    return current.operations.dynamic_slice(operand, start_indices, slice_sizes)
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    """A `dynamic_slice` along one axis.
+
+    Source: Trax documentation, `fastmath.ops.dynamic_slice_in_dim`.
+    """
+    return current.operations.dynamic_slice_in_dim(operand, start_index, slice_size, axis)
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+    """A copy of an array with a window replaced, placed as in `dynamic_slice`.
+
+    Args:
+      operand: array.
+      update: array of as many axes: the window's new elements.
+      start_indices: an integer for each axis.
+    Source: Trax documentation, `fastmath.ops.dynamic_update_slice`.
+    """
+    return current.operations.dynamic_update_slice(operand, update, start_indices)
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+    """A `dynamic_update_slice` along one axis.
+
+    Source: Trax documentation, `fastmath.ops.dynamic_update_slice_in_dim`.
+    """
+    return current.operations.dynamic_update_slice_in_dim(operand, update, start_index, axis)
+
+
+# --- devices and datasets ---
+
+
+def global_device_count() -> int:
+    """The number of accelerators of all hosts; on `jax`, of the devices of the platform in use.
+
+    Source: Trax documentation, `fastmath.ops.global_device_count`.
+    """
+    return current.operations.global_device_count()
+
+
+def local_device_count() -> int:
+    """The number of accelerators of this host; on `jax`, of the devices of the platform in use.
+
+    Source: Trax documentation, `fastmath.ops.local_device_count`.
+    """
+    return current.operations.local_device_count()
+
+
+def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
+    """The elements of a `tf.data.Dataset` as a stream of nested NumPy arrays, read as they are used.
+
+    Args:
+      ds: the dataset; its elements may be nested.
+      batch_size: how many elements are read at a time, for speed; they come one by one in any case.
+    Raises: TypeError: not a dataset.
+    Source: Trax documentation, `fastmath.ops.dataset_as_numpy`.
+    """
+    return current.operations.dataset_as_numpy(ds, batch_size)

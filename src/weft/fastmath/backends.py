@@ -1,0 +1,264 @@
+"""The backends: what they are called, their tables of operations, and which one a thread uses.
+
+A backend is one module with one table, which is loaded when the backend is first used. Knows no
+operation.
+"""
+
+import enum
+import functools
+import importlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import WeftError
+
+
+class Backend(enum.Enum):
+    """What `fastmath` computes with.
+
+    Attributes:
+      JAX: weft's own engine, `weft.numpy`: compiled by XLA.
+      TFNP: TensorFlow, through `tensorflow.experimental.numpy`; needs `pip install 'weft[tf]'`.
+      NUMPY: NumPy and SciPy: no compilation, no derivatives.
+    """
+
+    JAX = "jax"
+    TFNP = "tensorflow-numpy"
+    NUMPY = "numpy"
+
+
+class UnavailableError(WeftError, AttributeError, KeyError):
+    """The backend in use has no such operation. An AttributeError and a KeyError too."""
+
+    __str__ = Exception.__str__  # KeyError's would put quotation marks around the message
+
+
+NO_DERIVATIVES = "NumPy computes values, not derivatives"
+GAPS: dict[Backend, dict[str, str]] = {
+    Backend.JAX: {},
+    Backend.TFNP: {},
+    Backend.NUMPY: dict.fromkeys(("grad", "value_and_grad", "vjp"), NO_DERIVATIVES),
+}
+"""The operations that a backend hasn't, each with the reason."""
+
+
+class Operations(Mapping[str, Any]):
+    """The operations of one backend, as attributes and as items.
+
+    Attributes:
+      name: the value of the member of `Backend`.
+      np: the namespace of NumPy's functions.
+    """
+
+    name: str
+    np: Any
+
+    def __init__(self, backend: Backend, np: Any, bindings: Mapping[str, Any]) -> None:
+        self._bound = {"name": backend.value, "np": np, **bindings}
+        vars(self).update(self._bound)
+
+    def __getattr__(self, operation: str) -> Any:  # only for what isn't in the table
+        gaps = GAPS[Backend(vars(self)["name"])]
+        if operation not in gaps:
+            raise UnavailableError(f"fastmath has no operation {operation!r}")
+        able = [repr(b.value) for b in Backend if operation not in GAPS[b]]
+        raise UnavailableError(
+            f"fastmath.{operation}: not available on the backend {self.name!r}: {gaps[operation]}"
+            f"\n  fix: use_backend({') or use_backend('.join(able)})"
+        )
+
+    def __getitem__(self, operation: str) -> Any:
+        return self._bound[operation] if operation in self._bound else getattr(self, operation)
+
+    def __contains__(self, operation: object) -> bool:
+        return operation in self._bound
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bound)
+
+    def __len__(self) -> int:
+        return len(self._bound)
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+    def __repr__(self) -> str:
+        return f"<operations of the backend {self.name!r}>"
+
+
+TABLES = {
+    Backend.JAX: ("jax", "JAX_BACKEND"),
+    Backend.TFNP: ("tf", "TF_BACKEND"),
+    Backend.NUMPY: ("host", "NUMPY_BACKEND"),
+}
+_loaded: dict[Backend, Operations] = {}
+
+
+def operations(backend: Backend) -> Operations:
+    """The table of a backend, whose module is loaded by the first call.
+
+    Raises: ImportError: TensorFlow isn't installed.
+    """
+    found = _loaded.get(backend)
+    if found is None:
+        module, name = TABLES[backend]
+        table = getattr(importlib.import_module(f"{__package__}.{module}"), name)
+        found = _loaded.setdefault(backend, table)
+    return found
+
+
+class Unused:
+    """Stands for the table of the default backend until its first use, which loads it."""
+
+    def __getattr__(self, operation: str) -> Any:
+        return getattr(in_use(), operation)
+
+
+class Current(threading.local):
+    """The table that a thread uses. The attribute of the class is that of the process, which holds
+    in threads that are in no `use_backend`."""
+
+    operations: Any = Unused()
+
+
+current = Current()
+_lock = threading.Lock()
+
+
+def in_use() -> Operations:
+    """The table of the backend in use, loaded."""
+    if isinstance(current.operations, Unused):
+        table = operations(Backend.JAX)
+        with _lock:
+            if isinstance(Current.operations, Unused):
+                Current.operations = table
+    return current.operations
+
+
+def is_chosen() -> bool:
+    """Whether `use_backend` or `set_backend` said which backend this thread uses."""
+    return "operations" in vars(current) or _process.is_set
+
+
+def named(name: str | Backend) -> Backend:
+    """The backend of a name. Raises: ValueError: there is none."""
+    try:
+        return Backend(name)
+    except ValueError:
+        names = ", ".join(repr(b.value) for b in Backend)
+        near = "\n  fix: did you mean 'tensorflow-numpy'?" if name in ("tf", "tensorflow") else ""
+        raise ValueError(f"No backend with name {name}: there are {names}{near}") from None
+
+
+class _Process:
+    """Whether the process has a backend that `set_backend` chose."""
+
+    is_set = False
+
+
+_process = _Process()
+
+
+def set_backend(name: str | Backend | None) -> None:
+    """Sets the backend of the process: of all threads that are in no `use_backend`.
+
+    Args:
+      name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`; None or an empty string is
+        the default again, "jax".
+    Raises: ValueError: another name. ImportError: TensorFlow isn't installed.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.set_backend("numpy")
+      >>> fastmath.backend_name()
+      'numpy'
+      >>> fastmath.set_backend(None)
+    Source: Trax documentation, `fastmath.ops.set_backend`.
+    """
+    table = operations(named(name) if name else Backend.JAX)
+    with _lock:
+        Current.operations, _process.is_set = table, bool(name)
+
+
+@contextmanager
+def use_backend(name: str | Backend) -> Iterator[None]:
+    """A context in which this thread uses another backend; contexts nest.
+
+    Args:
+      name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`.
+    Raises: ValueError: another name. ImportError: TensorFlow isn't installed.
+    Example:
+      >>> from weft import fastmath
+      >>> from weft.fastmath import numpy as np
+      >>> with fastmath.use_backend(fastmath.Backend.NUMPY):
+      ...     type(np.ones(3))
+      <class 'numpy.ndarray'>
+    Source: Trax documentation, `fastmath.ops.use_backend`.
+    """
+    table = operations(named(name))
+    before = vars(current).get("operations")
+    current.operations = table
+    try:
+        yield
+    finally:
+        if before is None:
+            del current.operations
+        else:
+            current.operations = before
+
+
+def backend(name: str | Backend = "jax") -> Operations:
+    """The operations in use, by name: `backend()["logsumexp"]`, `backend()["name"]`.
+
+    Args:
+      name: the backend if neither `use_backend` nor `set_backend` chose one.
+    Raises: ValueError: there is no such backend.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.backend()["name"]
+      'jax'
+    Source: Trax documentation, `fastmath.ops.backend`.
+    """
+    return in_use() if is_chosen() else operations(named(name))
+
+
+def backend_name() -> str:
+    """The name of the backend in use: "jax", "tensorflow-numpy" or "numpy".
+
+    Source: Trax documentation, `fastmath.ops.backend_name`.
+    """
+    return in_use().name
+
+
+def is_backend(backend_: Backend) -> bool:
+    """True if it is the backend in use.
+
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.is_backend(fastmath.Backend.JAX)
+      True
+    Source: Trax documentation, `fastmath.ops.is_backend`.
+    """
+    return in_use().name == named(backend_).value
+
+
+def of_each_backend(function: Any, make: Callable[[Operations], Any]) -> Any:
+    """A function that is `make(operations)` of the backend in use at each call.
+
+    What a transformation returns thus follows the backend of its caller, and is made once for each.
+    For the backend in use it is made now, so that wrong options are refused where they stand.
+    """
+    now = in_use()
+    made = {now: make(now)}
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        table = current.operations
+        found = made.get(table)
+        if found is None:
+            table = in_use()
+            found = made.setdefault(table, make(table))
+        return found(*args, **kwargs)
+
+    return call

@@ -1,0 +1,223 @@
+"""Nested structures: tuples, lists, dicts and namedtuples with anything else as leaves.
+
+They are no pytrees: dicts are in the order of their insertion, None is a leaf that most functions
+pass over, and registered classes are leaves. Knows no backend.
+"""
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as onp
+
+__all__ = [
+    "nested_map",
+    "nested_map_multiarg",
+    "nested_stack",
+    "nested_zip",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_unflatten",
+]
+
+
+def _is_container(obj: Any) -> bool:
+    return isinstance(obj, tuple | list | dict)
+
+
+def _children(obj: Any) -> list[Any]:
+    return list(obj.values()) if isinstance(obj, dict) else list(obj)
+
+
+def _like(obj: Any, children: Sequence[Any]) -> Any:
+    """A container of the kind of another, with other children."""
+    if isinstance(obj, dict):
+        return dict(zip(obj, children, strict=True))
+    if isinstance(obj, list):
+        return list(children)
+    return type(obj)(*children) if hasattr(obj, "_fields") else tuple(children)
+
+
+def _is_at(level: int, obj: Any) -> bool:
+    """Whether an object is at a level: 0 for leaves, n + 1 for containers of those at n."""
+    if level == 0 or not _is_container(obj):
+        return level == 0 and not _is_container(obj)
+    children = _children(obj)
+    return bool(children) and all(_is_at(level - 1, child) for child in children)
+
+
+def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: bool = True) -> Any:
+    """The structure with `f` of each of its nodes of one level in their place.
+
+    Args:
+      f: function of a node.
+      obj: tuples, lists, dicts and namedtuples of anything.
+      level: 0 for leaves, 1 for containers of leaves, and so on.
+      ignore_nones: whether leaves that are None stay None.
+    Returns: a structure like `obj`.
+    Raises: ValueError: a leaf, where containers are asked for.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.nested_map(lambda x: x + 1, {"a": (1, [2, None])})
+      {'a': (2, [3, None])}
+      >>> fastmath.nested_map(sum, [(1, 2), (3, 4)], level=1)
+      [3, 7]
+    Source: Trax documentation, `fastmath.nested_map`.
+    """
+    if _is_at(level, obj):
+        return None if obj is None and ignore_nones else f(obj)
+    if not _is_container(obj):
+        if obj is None and ignore_nones:
+            return None
+        raise ValueError(
+            f"nested_map: Non-exhaustive levels: {type(obj).__name__} {obj!r} is a leaf, and "
+            f"level={level} asks for containers"
+        )
+    return _like(obj, [nested_map(f, child, level, ignore_nones) for child in _children(obj)])
+
+
+def nested_map_multiarg(f: Callable[..., Any], *objs: Any, ignore_nones: bool = True) -> Any:
+    """The structure of the first object with `f` of the leaves of all at each place.
+
+    Args:
+      f: function of as many leaves as there are objects.
+      *objs: equal structures.
+      ignore_nones: whether places where all leaves are None stay None.
+    Returns: a structure like the first; namedtuples become tuples.
+    Raises: ValueError: the structures differ.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.nested_map_multiarg(lambda x, y: x + y, [1, (2,)], [10, (20,)])
+      [11, (22,)]
+    Source: Trax documentation, `fastmath.nested_map_multiarg`.
+    """
+    first = objs[0]
+    if not _is_container(first):
+        return None if ignore_nones and all(o is None for o in objs) else f(*objs)
+    for other in objs[1:]:
+        if (
+            not _is_container(other)
+            or len(other) != len(first)
+            or (isinstance(first, dict) and first.keys() != other.keys())
+        ):
+            raise ValueError(f"nested_map_multiarg: structures differ: {first!r} and {other!r}")
+    if isinstance(first, dict):
+        return {
+            key: nested_map_multiarg(f, *(o[key] for o in objs), ignore_nones=ignore_nones)
+            for key in first
+        }
+    children = [
+        nested_map_multiarg(f, *some, ignore_nones=ignore_nones) for some in zip(*objs, strict=True)
+    ]
+    return children if isinstance(first, list) else tuple(children)
+
+
+def nested_zip(objs: Sequence[Any]) -> Any:
+    """One structure, whose leaves are tuples of the leaves of several.
+
+    Args:
+      objs: a list or tuple of equal structures, at least one.
+    Raises: AssertionError: no list or tuple, or empty. ValueError: the structures differ.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.nested_zip([{"a": 1, "b": [2]}, {"a": 3, "b": [4]}])
+      {'a': (1, 3), 'b': [(2, 4)]}
+    Source: Trax documentation, `fastmath.nested_zip`.
+    """
+    if not isinstance(objs, list | tuple) or not objs:
+        raise AssertionError(f"nested_zip: expected a list or tuple of structures; got {objs!r}")
+    return nested_map_multiarg(lambda *leaves: leaves, *objs, ignore_nones=False)
+
+
+def nested_stack(objs: Sequence[Any], axis: int = 0, np_module: ModuleType | Any = onp) -> Any:
+    """One structure, whose leaves are the leaves of several stacked along a new axis.
+
+    Args:
+      objs: a list or tuple of equal structures of arrays.
+      axis: where the new axis goes.
+      np_module: what stacks: NumPy, or `weft.fastmath.numpy`.
+    Returns: a structure like each of `objs`; None where all leaves are None.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.nested_stack([{"a": 1}, {"a": 2}])
+      {'a': array([1, 2])}
+    Source: Trax documentation, `fastmath.nested_stack`.
+    """
+    if not isinstance(objs, list | tuple) or not objs:
+        raise AssertionError(f"nested_stack: expected a list or tuple of structures; got {objs!r}")
+    return nested_map_multiarg(lambda *leaves: np_module.stack(leaves, axis=axis), *objs)
+
+
+def tree_flatten(tree: Any) -> list[Any]:
+    """The leaves of a structure in order, None among them; dicts in the order of insertion.
+
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.tree_flatten({"b": 1, "a": (2, [None])})
+      [1, 2, None]
+    Source: Trax documentation, `fastmath.tree_flatten`.
+    """
+    if not _is_container(tree):
+        return [tree]
+    return [leaf for child in _children(tree) for leaf in tree_flatten(child)]
+
+
+def tree_leaves(tree: Any, ignore_nones: bool = True) -> list[Any]:
+    """The leaves of a structure in order, without those that are None.
+
+    Args:
+      tree: the structure.
+      ignore_nones: False keeps them.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.tree_leaves([1, (None, 2)]), fastmath.tree_leaves([None], ignore_nones=False)
+      ([1, 2], [None])
+    Source: Trax documentation, `fastmath.tree_leaves`.
+    """
+    leaves = tree_flatten(tree)
+    return [leaf for leaf in leaves if leaf is not None] if ignore_nones else leaves
+
+
+def tree_unflatten(
+    flat: Sequence[Any], tree: Any, copy_from_tree: Sequence[Any] | None = None
+) -> tuple[Any, list[Any]]:
+    """A structure of other leaves, and the leaves that are left over.
+
+    Args:
+      flat: the new leaves, in the order of `tree_flatten`; may be longer.
+      tree: the structure.
+      copy_from_tree: subtrees of `tree` that equal one of these stay as they are, and take no
+        leaves.
+    Returns: (structure, rest of `flat`); namedtuples become tuples.
+    Raises: ValueError: too few leaves.
+    Example:
+      >>> from weft import fastmath
+      >>> fastmath.tree_unflatten([1, 2, 3, 4], {"a": 0, "b": [0, ()]}, copy_from_tree=[()])
+      ({'a': 1, 'b': [2, ()]}, [3, 4])
+    Source: Trax documentation, `fastmath.tree_unflatten`.
+    """
+    rest = list(flat)
+    rest.reverse()  # leaves are taken from the end
+    new = _unflattened(rest, tree, copy_from_tree or ())
+    return new, rest[::-1]
+
+
+def _unflattened(rest: list[Any], tree: Any, copied: Sequence[Any]) -> Any:
+    if any(_are_equal(tree, other) for other in copied):
+        return tree
+    if not _is_container(tree):
+        if not rest:
+            raise ValueError("tree_unflatten: there are fewer leaves than the structure has")
+        return rest.pop()
+    children = [_unflattened(rest, child, copied) for child in _children(tree)]
+    return tuple(children) if isinstance(tree, tuple) else _like(tree, children)
+
+
+def _are_equal(tree: Any, other: Any) -> bool:
+    """Whether two structures are equal; arrays, which aren't simply equal or not, never are."""
+    if tree is other:
+        return True
+    try:
+        return type(tree) is type(other) and bool(tree == other)
+    except (TypeError, ValueError):
+        return False

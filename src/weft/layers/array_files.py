@@ -1,0 +1,94 @@
+"""Files of arrays, written whole or not at all, and read with a check. Knows bytes; no layers."""
+
+import contextlib
+import gzip
+import io
+import os
+import threading
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from ..user_lines import noted
+
+
+@contextlib.contextmanager
+def replaced(path: Any, compresslevel: int) -> Iterator[IO[bytes]]:
+    """A stream whose gzipped bytes become the file when the block ends without an error.
+
+    They are on the disk before they take the old file's name, so that a process that is killed at
+    any moment leaves the old file or the new one, whole.
+    """
+    path = os.fspath(path)
+    beside = f"{path}._tmp_{os.getpid()}_{threading.get_ident()}"
+    try:
+        with open(beside, "wb") as file:
+            with gzip.GzipFile("", "wb", compresslevel, file, mtime=0) as stream:
+                yield stream  # type: ignore[misc]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(beside)
+        raise
+    folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name too
+    finally:
+        os.close(folder)
+
+
+def content(path: Any) -> bytes:
+    """What a gzipped file holds; its checksum and length are compared.
+
+    Raises: FileNotFoundError; ValueError: the file is cut off, or bits of it have changed.
+    """
+    path = os.fspath(path)
+    try:
+        with gzip.open(path) as file:
+            return file.read()
+    except EOFError:
+        wrong = "it is cut off"
+    except (zlib.error, gzip.BadGzipFile) as error:
+        wrong = f"it is no gzip file, or bits of it have changed ({error})"
+    raise noted(ValueError(f"{path}: the file is damaged: {wrong}\n  fix: take another copy of it"))
+
+
+def np_to_file(list_of_nparrays: Any, file_path: Any, compresslevel: int) -> None:
+    """Writes arrays to a gzipped file, one after the other, each in NumPy's own format.
+
+    Args:
+      list_of_nparrays: the arrays, of any backend.
+      file_path: path of the file; an old one is replaced when the new one is whole.
+      compresslevel: 0 to 9, as for gzip.
+    Raises: ValueError: an array has a dtype that NumPy's format hasn't, such as objects.
+    Source: Trax documentation, `layers.base.np_to_file`.
+    """
+    with replaced(file_path, compresslevel) as stream:
+        for array in list_of_nparrays:
+            np.save(stream, np.asarray(array), allow_pickle=False)
+
+
+def np_from_file(file_path: Any, compresslevel: int) -> list[np.ndarray[Any, Any]]:
+    """The arrays in a file that `np_to_file` wrote.
+
+    Args:
+      file_path: path of the file.
+      compresslevel: not used: gzip says itself how it is compressed.
+    Raises: FileNotFoundError; ValueError: the file is damaged, or holds Python objects.
+    Source: Trax documentation, `layers.base.np_from_file`.
+    """
+    data = content(file_path)
+    stream = io.BytesIO(data)
+    arrays = []
+    while stream.tell() < len(data):
+        try:
+            arrays.append(np.load(stream, allow_pickle=False))
+        except (ValueError, EOFError, OSError) as error:
+            raise noted(
+                ValueError(f"{os.fspath(file_path)}: array {len(arrays)} can't be read: {error}")
+            ) from None
+    return arrays

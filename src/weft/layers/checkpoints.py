@@ -1,0 +1,132 @@
+"""Checkpoints of layers: a gzipped pickle of a dictionary with flat lists of arrays.
+
+Knows what a layer says of its weights and its state; pickles are read by `pickled_arrays.py`.
+"""
+
+import os
+import pickle
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..fastmath import nested_map
+from ..shapes import signature
+from ..user_lines import noted
+from .array_files import content, np_from_file, replaced
+from .pickled_arrays import RefusedPickle, read
+from .weight_trees import flatten_weights_and_state, unflatten_weights_and_state
+
+COMPRESSION = 2  # more takes much longer, and weights hardly shrink
+
+
+def save(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> None:
+    """Writes the weights and the state of a layer: see `Layer.save_to_file`."""
+    weights, state = flatten_weights_and_state(layer.weights, layer.state)
+    found: dict[str, Any] = {"flat_weights": [_on_host(w, path) for w in weights]}
+    if not weights_only:
+        found["flat_state"] = [_on_host(s, path) for s in state]
+    if input_signature is not None:
+        found["input_signature"] = nested_map(_plain, signature(input_signature))
+    with replaced(path, COMPRESSION) as stream:
+        pickle.dump(found, stream, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _on_host(leaf: Any, path: Any) -> Any:
+    """An array as a NumPy array, so that the file depends on no backend."""
+    if leaf is None or isinstance(leaf, bool | int | float | str):
+        return leaf
+    array = np.asarray(leaf)
+    if array.dtype.kind not in "biufc" and array.dtype.name not in dir(ml_dtypes):
+        raise noted(
+            TypeError(
+                f"save_to_file: {os.fspath(path)} holds arrays of numbers; got "
+                f"{type(leaf).__name__} of dtype {array.dtype}"
+            )
+        )
+    return array
+
+
+def _plain(sig: Any) -> Any:
+    return sig.replace(shape=tuple(int(n) for n in sig.shape), dtype=np.dtype(sig.dtype))
+
+
+def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tuple[Any, Any]:
+    """Gives a layer weights and state from a file: see `Layer.init_from_file`."""
+    name = os.fspath(path)
+    found = _dictionary(name)
+    sig = found.get("input_signature") if input_signature is None else input_signature
+    if sig is None:
+        raise noted(
+            ValueError(
+                f"init_from_file: {name} has no input_signature, which the layer's weights depend "
+                "on\n  fix: init_from_file(…, input_signature=…)"
+            )
+        )
+    weights = found["flat_weights"]
+    if isinstance(weights, int):
+        weights = np_from_file(_weights_file(name), weights)
+    if not weights_only and "flat_state" not in found:
+        raise noted(
+            ValueError(
+                f"init_from_file: {name} was saved without state\n"
+                "  fix: init_from_file(…, weights_only=True)"
+            )
+        )
+    if weights_only:
+        layer.init(sig)
+    signatures = layer.weights_and_state_signature(sig)
+    given = weights, found.get("flat_state")
+    _check(name, layer, given, signatures, weights_only)
+    weights, state = unflatten_weights_and_state(*given, signatures, weights_only)
+    if not weights_only:
+        layer.state = state
+    layer.weights = weights
+    return layer.weights, layer.state
+
+
+def _dictionary(name: str) -> dict[str, Any]:
+    """What the file holds, if it is a checkpoint."""
+    try:
+        found = read(content(name))
+    except RefusedPickle as error:
+        wrong = f"refused, since {error}; a checkpoint holds arrays and containers alone"
+    except ValueError as error:
+        if getattr(error, "__notes__", ()):  # it names the file already
+            raise
+        wrong = f"the file is damaged: {error}"
+    else:
+        if isinstance(found, dict) and isinstance(found.get("flat_weights"), list | int):
+            return found
+        wrong = "no checkpoint of a layer: it is no dictionary with flat_weights"
+    raise noted(ValueError(f"{name}: {wrong}"))
+
+
+def _weights_file(name: str) -> str:
+    """Where a checkpoint whose weights lie in a file of their own has them."""
+    beside = name.removesuffix(".pkl.gz") + ".weights.npy.gz"
+    if name.endswith(".pkl.gz") and os.path.exists(beside):
+        return beside
+    return name + ".npy"
+
+
+def _check(name: str, layer: Any, given: Any, signatures: Any, weights_only: bool) -> None:
+    """Raises an error unless the arrays in the file are as many and as large as the layer's."""
+    wanted = flatten_weights_and_state(*signatures)
+    both = zip(("weights", "state"), given, wanted, strict=True)
+    for what, have, want in list(both)[: 1 if weights_only else 2]:
+        if len(have) != len(want):
+            raise noted(
+                ValueError(
+                    f"init_from_file: {name} has {len(have)} arrays of {what}, and the layer has "
+                    f"{len(want)}: {layer!r}"
+                )
+            )
+        for at, (array, sig) in enumerate(zip(have, want, strict=True)):
+            if sig is not None and np.shape(array) != tuple(sig.shape):
+                raise noted(
+                    ValueError(
+                        f"init_from_file: array {at} of {what} in {name} has shape "
+                        f"{np.shape(array)}, and the layer's has {tuple(sig.shape)}: {layer!r}"
+                    )
+                )

@@ -1,0 +1,45 @@
+"""How many tensors a function takes, and whether a layer is given as many. Knows no layers."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..user_lines import noted
+
+_REFUSED = (
+    ("default arguments", lambda p: p.default is not p.empty),
+    ("keyword arguments", lambda p: p.kind is p.VAR_KEYWORD),
+    ("variable args", lambda p: p.kind is p.VAR_POSITIONAL),
+    ("keyword-only arguments", lambda p: p.kind is p.KEYWORD_ONLY),
+)
+
+
+def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
+    """How many arguments a function has; an error if they aren't all plain and positional."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        raise noted(
+            ValueError(f"{name}: f doesn't tell its arguments\n  fix: wrap it: lambda x: f(x)")
+        ) from None
+    for what, is_refused in _REFUSED:
+        found = [p.name for p in parameters if is_refused(p)]
+        if found:
+            raise noted(
+                ValueError(
+                    f"{name}: f has {what} ({', '.join(found)}); each argument of f is to be one "
+                    "tensor of the data stack\n  fix: wrap it: lambda x: f(x, …)"
+                )
+            )
+    return len(parameters)
+
+
+def check_inputs(name: str, n_in: int, inputs: Any) -> None:
+    """Raises an error unless a layer is given as many inputs as it takes."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(
+            f"{name}: expected a tuple or list of {n_in} tensors; got a single "
+            f"{type(inputs).__name__}"
+        )
+    if len(inputs) != n_in:
+        raise ValueError(f"{name}: expected {n_in} inputs; got {len(inputs)}")

@@ -1,0 +1,162 @@
+"""What a layer does besides its own computation: abstract calls, gradients of its own, its text.
+
+Knows what a layer object holds; nothing of what layers compute.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import fastmath
+from ..user_lines import noted
+from .weight_shards import unshard_in_pmap
+from .weight_trees import signature_tree
+
+Held = tuple[dict[str, Any], Any, Any]
+
+
+def tree(layer: Any) -> list[Any]:
+    """A layer and all those inside; one that is shared, as often as it occurs."""
+    sublayers = layer._sublayers
+    if not sublayers:
+        return [layer]
+    return [layer, *[inner for sublayer in sublayers for inner in tree(sublayer)]]
+
+
+def held(layer: Any) -> Held:
+    """What a layer itself holds of weights and state, and the dict that it is to go back to."""
+    own = layer.__dict__
+    return own, own["_weights"], own["_state"]
+
+
+def put_back(before: list[Held]) -> None:
+    """Gives layers the weights and the state that they held."""
+    for own, weights, state in before:
+        own["_weights"], own["_state"] = weights, state
+
+
+@contextmanager
+def kept(layer: Any) -> Iterator[None]:
+    """A block that leaves a layer, and those inside, with the keys, weights and state they had."""
+    layers = tree(layer)
+    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    try:
+        yield
+    finally:
+        put_back(before)
+        for inner, key in zip(layers, keys, strict=True):
+            inner.__dict__["_rng"] = key
+
+
+def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, Any]:
+    """The signatures of the weights and the state that `init` would make."""
+    layers = tree(layer)
+    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    made: list[Any] = []
+
+    def init(sig: Any) -> Any:
+        made.append(layer.init(sig))
+        return made[-1]
+
+    try:
+        found = fastmath.abstract_eval(init)(input_signature)
+        return _ordered(found, made[-1])  # type: ignore[no-any-return]
+    finally:
+        for inner, key in zip(layers, keys, strict=True):
+            inner.__dict__["_rng"] = key
+        if not unsafe:
+            put_back(before)
+
+
+def _ordered(sig: Any, like: Any) -> Any:
+    """A tree with the keys of its dicts in the order of another one's: tracing sorts them."""
+    if isinstance(like, dict):
+        return {key: _ordered(sig[key], like[key]) for key in like}
+    if type(like) in (list, tuple):
+        return type(like)(map(_ordered, sig, like))
+    return sig
+
+
+def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
+    """The signatures of outputs and new state, for the weights that the layer has."""
+    weights, state = signature_tree(layer.weights), signature_tree(layer.state)
+    rng = signature_tree(fastmath.random.get_prng(0))
+    found = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
+    return found  # type: ignore[no-any-return]
+
+
+def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
+    """(outputs, new state) of a layer, whose `backward` is their derivative."""
+
+    def run(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
+        before, key = [held(inner) for inner in tree(layer)], layer._rng
+        layer.weights, layer.state, layer._rng = weights, state, rng
+        try:
+            outputs = layer.forward(inputs)
+            return outputs, layer.state
+        finally:
+            layer._rng = key
+            put_back(before)
+
+    def run_forward(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
+        outputs, new_state = run(state, rng, inputs, weights)
+        residual = state, rng, inputs, outputs, weights, new_state
+        return (outputs, new_state), residual
+
+    def run_backward(residual: Any, grads: Any) -> tuple[Any, ...]:
+        state, rng, inputs, outputs, weights, new_state = residual
+        grad, _ = grads  # the state is no result that is trained
+        gradients = layer.backward(inputs, outputs, grad, weights, state, new_state, rng)
+        return None, None, *gradients
+
+    whole = fastmath.custom_vjp(run, run_forward, run_backward, nondiff_argnums=(0, 1))
+    return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
+
+
+def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:
+    """(outputs, new state) of a layer of whose weights each device has a part."""
+    part = layer.weights
+    layer.weights, is_spread = unshard_in_pmap(part, n_shards)
+    if layer.has_backward:
+        outputs, layer.state = run_with_backward(layer, x)
+    else:
+        outputs = layer.forward(x)
+    if is_spread:
+        layer.weights = part
+    return outputs, layer.state
+
+
+def split(rng: Any, n: int) -> Any:
+    """`n` keys of one; of none, `n` times None."""
+    if n == 0:
+        return ()
+    return (None,) * n if rng is None else fastmath.random.split(rng, n)
+
+
+def checked_items(layer: Any, items: Any, what: str) -> Any:
+    """The weights or states of the sublayers, one for each."""
+    count = len(items) if isinstance(items, list | tuple) else None
+    if count != len(layer._sublayers):
+        number = f"({count})" if count is not None else f"(a single {type(items).__name__})"
+        raise noted(
+            ValueError(
+                f"Number of {what} elements {number} does not equal the number of sublayers "
+                f"({len(layer._sublayers)}) in: {layer!r}."
+            )
+        )
+    return items
+
+
+def text(layer: Any) -> str:
+    """A layer as it is printed: its name, the number of its tensors, and the layers inside."""
+    shown = layer._name
+    if layer._n_in != 1:
+        shown += f"_in{layer._n_in}"
+    if layer._n_out != 1:
+        shown += f"_out{layer._n_out}"
+    inside = layer._sublayers_to_print
+    inside = layer.sublayers if inside is None else inside
+    if not inside:
+        return shown
+    lines = [line for item in inside for line in str(item).split("\n") if str(item)]
+    return "\n".join([f"{shown}[", *(f"  {line}" for line in lines), "]"])

@@ -1,0 +1,116 @@
+"""Weights and state as trees: the marks of shared layers, and flat lists of the arrays.
+
+Knows nested lists, tuples and dicts; nothing of layers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..fastmath import nested_map, tree_leaves, tree_unflatten
+from ..shapes import ShapeDtype
+
+EMPTY_WEIGHTS: tuple[()] = ()
+"""The weights of a layer that has nothing to train."""
+
+EMPTY_STATE: tuple[()] = ()
+"""The state of a layer that keeps nothing from one call to the next."""
+
+GET_WEIGHTS_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_weights_": ()}
+"""Stands for the weights of a layer where it occurs in a network for the second time, or later.
+
+It has no leaves: functions of trees leave it as it is, and it passes through `jit`."""
+
+GET_STATE_FROM_CACHE: dict[str, Any] = {"__marker_for_cached_state_": ()}
+"""Stands for the state of a layer where it occurs in a network for the second time, or later."""
+
+
+def is_weights_marker(tree: Any) -> bool:
+    """True for `GET_WEIGHTS_FROM_CACHE`, or a copy of it."""
+    return isinstance(tree, dict) and tree == GET_WEIGHTS_FROM_CACHE
+
+
+def is_state_marker(tree: Any) -> bool:
+    """True for `GET_STATE_FROM_CACHE`, or a copy of it."""
+    return isinstance(tree, dict) and tree == GET_STATE_FROM_CACHE
+
+
+def flatten_weights_and_state(weights: Any, state: Any) -> tuple[list[Any], list[Any]]:
+    """The arrays of weights and of state, each as a flat list.
+
+    Args:
+      weights: nested tuples, lists and dicts of arrays, as `layer.weights`.
+      state: the same, as `layer.state`.
+    Returns: (flat_weights, flat_state), depth first, dicts in the order of their keys' insertion.
+      Empty tuples and the marks of shared layers have no arrays, so shared weights occur once.
+    Example:
+      >>> flatten_weights_and_state(((1.0, (2.0,)), ()), ())
+      ([1.0, 2.0], [])
+    Source: Trax documentation, `layers.base.flatten_weights_and_state`.
+    """
+
+    def flat(tree: Any) -> list[Any]:
+        return list(tree_leaves(tree, ignore_nones=False))
+
+    return flat(weights), flat(state)
+
+
+def unflatten_weights_and_state(
+    flat_weights: list[Any],
+    flat_state: list[Any] | None,
+    weights_and_state_signature: tuple[Any, Any],
+    weights_only: bool = False,
+) -> tuple[Any, Any]:
+    """Weights and state, of flat lists of their arrays.
+
+    Args:
+      flat_weights: the arrays of the weights, in the order of `flatten_weights_and_state`; further
+        ones are ignored.
+      flat_state: those of the state; not used with `weights_only`.
+      weights_and_state_signature: what `layer.weights_and_state_signature` gives.
+      weights_only: whether the state is left out.
+    Returns: (weights, state), nested as in the signature; state is None with `weights_only`.
+    Raises: ValueError: there are fewer arrays than the signature has.
+    Source: Trax documentation, `layers.base.unflatten_weights_and_state`.
+    """
+
+    def nested(flat: Any, sig: Any, marker: Any, what: str) -> Any:
+        needed = len(tree_leaves(sig, ignore_nones=False))
+        if len(flat) < needed:
+            raise ValueError(
+                f"unflatten_weights_and_state: the layer has {needed} arrays of {what}, and "
+                f"{len(flat)} were given\n  fix: give those of the same layer"
+            )
+        return tree_unflatten(flat, sig, copy_from_tree=[(), marker])[0]
+
+    weights_sig, state_sig = weights_and_state_signature
+    weights = nested(flat_weights, weights_sig, GET_WEIGHTS_FROM_CACHE, "weights")
+    if weights_only:
+        return weights, None
+    return weights, nested(flat_state or [], state_sig, GET_STATE_FROM_CACHE, "state")
+
+
+def to_list(outputs: Any) -> Any:
+    """Outputs of a layer as lists of Python numbers, to be compared by `==`.
+
+    Args:
+      outputs: a tensor, or a list or tuple of them.
+    Returns: the tensor's nested list, or a list of those.
+    Example:
+      >>> to_list((np.arange(2), np.ones((1, 2))))
+      [[0, 1], [[1.0, 1.0]]]
+    Source: Trax documentation, `layers.base.to_list`.
+    """
+    if isinstance(outputs, list | tuple):
+        return [output.tolist() for output in outputs]
+    return outputs.tolist()
+
+
+def signature_tree(tree: Any) -> Any:
+    """The nesting of weights or state, with a `ShapeDtype` in the place of each array or number."""
+    return nested_map(_shape_and_dtype, tree)
+
+
+def _shape_and_dtype(leaf: Any) -> ShapeDtype:
+    leaf = leaf if hasattr(leaf, "shape") else np.asarray(leaf)
+    return ShapeDtype(leaf.shape, leaf.dtype)
