@@ -22,7 +22,7 @@ class LayerError(WeftError):
 
     Args:
       layer_name: name of the layer.
-      function_name: what it was doing: 'init', 'pure_fn' or '_forward_abstract'.
+      function_name: what it was doing: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
       caller: where the layer was made, as a dict with 'filename' and 'lineno'.
       input_signature: the shapes and dtypes that came in.
       traceback_string: the frames down to the error, and the error itself.
