@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         normalization,
         pooling,
         summaries,
+        test_utils,
     )
     from .acceleration import (
         Accelerate,
@@ -318,6 +319,7 @@ __all__ = [
     "summaries",
     "summary",
     "summary_rows",
+    "test_utils",
     "to_list",
     "unflatten_weights_and_state",
     "unshard",
@@ -489,5 +491,6 @@ __getattr__, __dir__ = exports(
             "summary_rows",
         ),
     },
+    modules=("test_utils",),
     with_modules=True,
 )
