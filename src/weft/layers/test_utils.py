@@ -1,8 +1,9 @@
-# ruff: noqa: PT028 (the functions are for tests, and none themselves)
 """For tests of models: whether modes agree, and a model that answers by a function.
 
 Knows layers by their methods; models are made by functions of a mode.
 """
+
+# ruff: noqa: PT028 (the functions are for tests, and none themselves)
 
 import copy
 import os
@@ -141,7 +142,7 @@ def test_eval_equals_predict_discrete(
 
     Args:
       model_fn: function that makes the model, of the keywords `mode` and `vocab_size`: from tokens
-        [batch, length] to logits [batch, length, vocab_size]; each position depends on earlier ones.
+        [batch, length] to logits [batch, length, vocab_size]; each depends on earlier ones.
       vocab_size: the number of tokens.
       length: the length of the sequences.
       batch_size: the number of sequences.
