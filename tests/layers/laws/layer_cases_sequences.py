@@ -10,7 +10,6 @@ MASK = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], bool)[:, None, None]
 HEADS = ((2, 2, 4, 3),) * 3
 INTEGER = {"derivative": "integers", "remat": "integers", "bfloat16": "integers"}
 RANDOM = {"backends": "random streams differ"}
-LOOPS = {"backends": "NumPy has no scan"}
 
 
 def wide(*row):
@@ -32,7 +31,6 @@ CASES = [
         "AttentionQKV, modules",
         lambda: tl.AttentionQKV(6, q_sparsity=2, result_sparsity=3),
         ((2, 5, 6), SEQUENCE, SEQUENCE, MASK),
-        {"backends": "NumPy has no conv"},
     ),
     wide("PureAttention", lambda: tl.PureAttention(2), (SEQUENCE,) * 3 + (MASK,)),
     wide("DotProductAttention", lambda: tl.DotProductAttention(), (*HEADS, MASK)),
@@ -59,7 +57,6 @@ CASES = [
         "CausalAttention, predict",
         lambda: tl.CausalAttention(6, 2, max_inference_length=8, mode="predict"),
         (SEQUENCE,),
-        {"backends": "NumPy has no dynamic_update_slice"},
     ),
     LayerCase("ShiftRight", lambda: tl.ShiftRight(2), (SEQUENCE,)),
     LayerCase("PaddingMask", lambda: tl.PaddingMask(), (ids(2, 4),), INTEGER),
@@ -79,10 +76,7 @@ CASES = [
         RANDOM,
     ),
     LayerCase(
-        "PositionalEncoding, predict",
-        lambda: tl.PositionalEncoding(5, mode="predict"),
-        (SEQUENCE,),
-        {"backends": "NumPy has no dynamic_slice"},
+        "PositionalEncoding, predict", lambda: tl.PositionalEncoding(5, mode="predict"), (SEQUENCE,)
     ),
     # recurrent layers
     LayerCase("LSTMCell", lambda: tl.LSTMCell(3), (ROW, ROW)),
@@ -93,23 +87,17 @@ CASES = [
         (SEQUENCE,),
         {"derivative": "zeros", "remat": "zeros"},
     ),
-    wide("LSTM", lambda: tl.LSTM(3), (SEQUENCE,), LOOPS),
+    wide("LSTM", lambda: tl.LSTM(3), (SEQUENCE,)),
     LayerCase(
         "LSTM, states",
         lambda: tl.LSTM(3, return_state=True, initial_state=True),
         (SEQUENCE, ROW),
-        LOOPS,
     ),
-    wide("GRU", lambda: tl.GRU(3), (SEQUENCE,), LOOPS),
-    wide("SRU", lambda: tl.SRU(6), (SEQUENCE,), LOOPS),
+    wide("GRU", lambda: tl.GRU(3), (SEQUENCE,)),
+    wide("SRU", lambda: tl.SRU(6), (SEQUENCE,)),
     LayerCase("InnerSRUCell", lambda: tl.InnerSRUCell(), (ROW,) * 3),
-    LayerCase("ScanSRUCell", lambda: tl.ScanSRUCell("eval"), (SEQUENCE, SEQUENCE, ROW), LOOPS),
-    LayerCase(
-        "ConvGRUCell",
-        lambda: tl.ConvGRUCell(3),
-        ((2, 4, 3, 3),),
-        RANDOM | {"backends": "NumPy has no conv"},
-    ),
+    LayerCase("ScanSRUCell", lambda: tl.ScanSRUCell("eval"), (SEQUENCE, SEQUENCE, ROW)),
+    LayerCase("ConvGRUCell", lambda: tl.ConvGRUCell(3), ((2, 4, 3, 3),), RANDOM),
     LayerCase(
         "GeneralGRUCell", lambda: tl.GeneralGRUCell(lambda: tl.Dense(6), mode="eval"), (ROW,)
     ),
@@ -180,12 +168,7 @@ CASES = [
         {"derivative": "constants", "remat": "constants"},
     ),
     LayerCase("ShiftRightCls", lambda: tl.ShiftRightCls(1), (ids(2, 4),), INTEGER),
-    LayerCase(
-        "AveragePooling",
-        lambda: tl.AveragePooling(2),
-        (SEQUENCE,),
-        {"backends": "NumPy has no pools"},
-    ),
+    LayerCase("AveragePooling", lambda: tl.AveragePooling(2), (SEQUENCE,)),
     LayerCase("LinearPooling", lambda: tl.LinearPooling(2, 3), (SEQUENCE,)),
     LayerCase("LinearUpsampling", lambda: tl.LinearUpsampling(2, 3), (SEQUENCE,)),
     LayerCase("NaiveUpsampling", lambda: tl.NaiveUpsampling(2, 6), (SEQUENCE,)),
@@ -203,17 +186,9 @@ CASES = [
     ),
     # dense layers of modules
     LayerCase("FactoredDense", lambda: tl.FactoredDense(2, 6, 4), (SEQUENCE,)),
-    LayerCase(
-        "LocallyConvDense",
-        lambda: tl.LocallyConvDense(3, 2, "eval", 3, 2),
-        (SEQUENCE,),
-        {"backends": "NumPy has no conv"},
-    ),
+    LayerCase("LocallyConvDense", lambda: tl.LocallyConvDense(3, 2, "eval", 3, 2), (SEQUENCE,)),
     wide(
-        "LocallyConvDense, predict",
-        lambda: tl.LocallyConvDense(3, 2, "predict", 3, 2),
-        (SEQUENCE,),
-        {"backends": "NumPy has no conv"},
+        "LocallyConvDense, predict", lambda: tl.LocallyConvDense(3, 2, "predict", 3, 2), (SEQUENCE,)
     ),
     LayerCase("SplitLastAxis", lambda: tl.SplitLastAxis(2), (SEQUENCE,)),
     LayerCase("MergeLastTwoAxes", lambda: tl.MergeLastTwoAxes(), (SEQUENCE,)),
