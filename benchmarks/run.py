@@ -34,6 +34,7 @@ QUESTIONS = (
     "dispatch",
     "compile",
     "step",
+    "stax_step",
     "special",
     "linalg",
     "memory",
