@@ -34,8 +34,7 @@ def exports(
     """
     owner = into or package
     home = {name: module for module, names in where.items() for name in names}
-    modules = {*modules, *(where if with_modules else ())}
-
+    loadable = {*modules, *(where if with_modules else ())}
     waiting = [*together]
 
     def find(name: str) -> Any:
@@ -45,12 +44,12 @@ def exports(
             value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
             setattr(sys.modules[owner], name, value)
             return value
-        if name in modules:
+        if name in loadable:
             return importlib.import_module(f"{package}.{name}")
         raise absent(owner, name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[owner]), *home, *modules})
+        return sorted({*vars(sys.modules[owner]), *home, *loadable})
 
     return find, names
 

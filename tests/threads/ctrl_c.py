@@ -6,6 +6,7 @@ After each interrupt the thread is as it was, and the next calls are right. Prin
 import random
 import signal
 import sys
+import time
 from collections import Counter
 
 import numpy as onp
@@ -85,19 +86,21 @@ big = of_all(onp.eye(128, dtype="f4"))
 wide = weft.jit(lambda x: np.sum(np.tanh(np.tanh(np.tanh(x)))))
 flat = onp.ones(500_000, "f4")
 signal.signal(signal.SIGALRM, interrupt)
+begun = time.perf_counter()
+onp.asarray(on_all(chain([RNG.random() for _ in range(6)], np))(of_all(X)))
+limits = {"compiling": time.perf_counter() - begun, "running": 0.01, "waiting": 0.05}
 right_long, right_wide = onp.asarray(long_one(big)), float(wide(flat))
 check_small(True)
 state = current.trace, thread.key
 hits = Counter()
 rounds = 0
-while sum(hits.values()) < COUNT:
-    moment = ("compiling", "running", "waiting")[rounds % 3]
+while sum(hits.values()) < COUNT or len(hits) < len(limits):
+    moment = tuple(limits)[rounds % 3]
     rounds += 1
     constants = [RNG.random() for _ in range(6)]
     compiled = on_all(chain(constants, np))
-    limit = {"compiling": 0.3, "running": 0.01, "waiting": 0.05}[moment]
     try:
-        with Timer(RNG.uniform(0.0002, limit)):
+        with Timer(RNG.uniform(0.0002, limits[moment])):
             if moment == "compiling":
                 onp.asarray(compiled(of_all(X)))
             elif moment == "running":

@@ -30,7 +30,6 @@ def bombarded(count, devices):
 def test_interrupts_of_compiling_running_and_waiting(devices):
     done = bombarded(6, devices)
     assert done.returncode == 0, (done.returncode, done.stderr[-3000:])
-    assert "compiling" in done.stdout
 
 
 @pytest.mark.slow

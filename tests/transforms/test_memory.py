@@ -20,6 +20,8 @@ from weft.core.jaxpr import Jaxpr
 from weft.runtime.executable import Executable
 from weft.transforms.jit.cache import MOST_SIGNATURES
 
+pytestmark = pytest.mark.usefixtures("what_was_there_uncounted")
+
 X = onp.linspace(0.1, 1.0, 3, dtype=onp.float32)
 
 
@@ -29,15 +31,25 @@ def objects():
 
 
 def growth(work, rounds):
-    """What there is more of after `rounds` than before, by type, if it is not just a few."""
-    for _ in range(50):  # caches fill, plans are made
+    """What there is more of after `rounds` than before, by type, if it is not just a few.
+
+    Counted twice: modules that are imported, and caches that fill, grow once.
+    """
+    for _ in range(50):
         work()
-    before = objects()
-    for _ in range(rounds):
-        work()
-    after = objects()
     few = max(3, rounds // 20)
-    return {name: n - before[name] for name, n in after.items() if n - before[name] > few}
+    growing = None
+    before = objects()
+    for _ in range(2):
+        for _ in range(rounds):
+            work()
+        after = objects()
+        grown = {name: n - before[name] for name, n in after.items() if n - before[name] > few}
+        growing = grown if growing is None else {n: grown[n] for n in growing if n in grown}
+        if not growing:
+            break
+        before = after
+    return growing
 
 
 def executables():
@@ -291,7 +303,8 @@ def test_dead_functions_leave_no_program(use):
     """
 
     def programs():
-        gc.collect()
+        for _ in range(4):  # what dies with a function may hold another one
+            gc.collect()
         counts = collections.Counter(type(o) for o in gc.get_objects())
         return counts[Jaxpr], counts[Executable]
 
@@ -307,7 +320,8 @@ def test_dead_functions_leave_no_program(use):
     some(count)
     before = programs()
     some(count)
-    assert programs() == before
+    after = programs()  # fewer, where earlier tests' programs died meanwhile
+    assert all(a <= b for a, b in zip(after, before, strict=True)), (after, before)
     assert [r() for r in references] == [None] * len(references)
 
 

@@ -167,6 +167,7 @@ def alive(kind):
     return sum(isinstance(o, kind) for o in gc.get_objects())
 
 
+@pytest.mark.usefixtures("what_was_there_uncounted")
 def test_dead_functions_leave_nothing():
     """A thousand that were traced, thirty of them compiled and differentiated."""
     closures = []

@@ -39,11 +39,15 @@ class Programs:
         if entry is not None and entry.alive():
             return entry
         made = make()
-        if self.entries.get(key) is entry:  # which is dead
-            self.entries.pop(key, None)
         if len(self.entries) >= MOST_SIGNATURES:
             self.clear()
-        return self.entries.setdefault(key, made)  # type: ignore[no-any-return]
+        if entry is None:
+            return self.entries.setdefault(key, made)  # type: ignore[no-any-return]
+        with _owning:  # looking and storing are one step: another thread may have replaced it too
+            stored: E | None = self.entries.get(key)
+            if stored is None or stored is entry:
+                self.entries[key] = stored = made
+            return stored
 
     def clear(self) -> None:
         """Forgets all signatures."""
@@ -68,7 +72,7 @@ class Owned:
         return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
 
 
-_owning = threading.RLock()
+_owning = threading.RLock()  # reentrant: comparing static arguments may run users' code
 
 
 def programs_of(function: Any, options: Hashable) -> Programs:
