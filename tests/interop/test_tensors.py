@@ -116,7 +116,7 @@ def test_tensorflow_takes_arrays_as_they_are():
         assert_array_equal(tensor.numpy(), X)
     assert_array_equal(tf.function(lambda a: a + 1)(x).numpy(), X + 1)
     rows = tf.data.Dataset.from_tensor_slices(x).batch(2)
-    assert_array_equal([np.asarray(b) for b in rows][0], X)
+    assert_array_equal(np.asarray(next(iter(rows))), X)
     assert_array_equal(x + tf.Variable(X), X + X)
     for unfit in (tf.constant("text"), tf.ragged.constant([[1], [2, 3]])):
         with pytest.raises(TypeError, match="expected an array"):
