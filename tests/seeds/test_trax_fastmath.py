@@ -1,15 +1,18 @@
 """The samples of Trax's documentation of `fastmath`."""
 
 import numpy as onp
+import pytest
 
 from weft import fastmath
 from weft.fastmath import numpy as np
 
 
-def test_use_like_numpy():
-    x = np.array([1.0, 2.0])  # Use like numpy.
-    y = np.exp(x)  # Common numpy ops are available and accelerated.
-    z = fastmath.logsumexp(y)  # Special operations available from fastmath.
+@pytest.mark.parametrize("backend", ["jax", "numpy"])
+def test_use_like_numpy(backend):
+    with fastmath.use_backend(backend):
+        x = np.array([1.0, 2.0])  # Use like numpy.
+        y = np.exp(x)  # Common numpy ops are available and accelerated.
+        z = fastmath.logsumexp(y)  # Special operations available from fastmath.
     onp.testing.assert_allclose(y, onp.exp([1.0, 2.0]), rtol=1e-6)
     onp.testing.assert_allclose(z, onp.log(onp.sum(onp.exp(onp.exp([1.0, 2.0])))), rtol=1e-6)
 
