@@ -1,5 +1,7 @@
 """Combinators: arity, the stack, structures of weights and state, keys, loops, conditions."""
 
+import random
+
 import numpy as onp
 import pytest
 
@@ -252,3 +254,69 @@ def test_the_drawing_of_a_stack():
         "    [b0 a1]  Concatenate_in3 takes 3 items, and there are 2",
     ]
     assert drawn(layers[:1], 2).splitlines()[-1] == "    a0 a1 x1  at the end"
+
+
+# ---- combinators of others ----
+
+
+class Twice(tl.Layer):
+    """Runs its sublayer twice, by the methods of layers alone, as programs for Trax do."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self._sublayers = (layer,)
+        self._weights = self._state = (None,)
+
+    def forward(self, x):
+        layer, (w,), (s,) = self.sublayers[0], self.weights, self.state
+        for key in fastmath.random.split(self.rng, 2):
+            x, s = layer.pure_fn(x, w, s, key, use_cache=True)
+        self.state = (s,)
+        return x
+
+    def init_weights_and_state(self, input_signature):
+        w, s = self.sublayers[0].init(input_signature, use_cache=True)
+        self.weights, self.state = (w,), (s,)
+
+
+class Backwards(tl.Serial):
+    """A Serial with a forward of its own."""
+
+    def forward(self, xs):
+        return -super().forward(xs)
+
+
+def test_combinators_of_others():
+    scale = tl.Serial(tl.Dense(3), tl.Dropout(0.5))
+    dense = scale.sublayers[0]
+    model = Backwards(Twice(scale), tl.Residual(Twice(dense)), dense)
+    weights, state = model.init(SIG)
+    assert weights[1][0][1][1] == (MARK,)
+    assert weights[2] == MARK
+    w, b = (onp.asarray(v) for v in weights[0][0][0])
+    doubled = fastmath.nested_map(lambda v: 2 * v, weights)
+    run = fastmath.jit(model.pure_fn)
+    key = fastmath.random.get_prng(3)
+    y, new_state = run(X, doubled, state, key)
+    rows, x = fastmath.random.split(fastmath.random.split(key, 3)[0], 2), X
+    for i in range(2):
+        x = x @ (2 * w) + 2 * b
+        keep = fastmath.random.bernoulli(fastmath.random.split(rows[i], 2)[1], 0.5, x.shape)
+        x = x * onp.asarray(keep) * 2
+    for n in (2, 1):
+        start = x
+        for _ in range(n):
+            x = x @ (2 * w) + 2 * b
+        x = x + start if n == 2 else x
+    onp.testing.assert_allclose(y, -x, 1e-4, 1e-4)
+    assert str(new_state) == str(state)
+    assert onp.array_equal(dense.weights[0], w)
+
+
+def test_seeds_are_drawn_in_the_order_of_trax():
+    random.seed(5)
+    branch = tl.Branch(None, tl.Dup())
+    select, parallel = branch.sublayers
+    drawn = [parallel.sublayers[1], parallel, parallel.sublayers[0], select, branch]
+    random.seed(5)
+    assert [layer._rng_seed_int for layer in drawn] == [random.randint(0, 2**31 - 1) for _ in drawn]
