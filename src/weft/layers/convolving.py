@@ -134,6 +134,8 @@ class Convolving(Layer):
     def forward(self, x: Any) -> Any:
         """The convolution of `x`, with the bias added."""
         w, b = (self.weights, None) if self._bias_initializer is None else self.weights
+        if x.dtype != w.dtype:
+            x, w = (array.astype(jnp.result_type(x, w)) for array in (x, w))
         y = self._window.over_batches(lambda x: self._convolve(x, w), x)
         return y if b is None else y + b
 
