@@ -190,6 +190,31 @@ def test_keys_and_states_in_a_scan():
     assert float(layer.state[0]) == 3.0
 
 
+def test_shared_layers_with_state_in_loops_and_branches():
+    class Count(tl.Layer):
+        def init_weights_and_state(self, input_signature):
+            self.weights, self.state = jnp.ones(()), {"n": jnp.zeros(())}
+
+        def forward(self, x):
+            self.state = {"n": self.state["n"] + 1}
+            return x * self.weights + self.state["n"]
+
+    count, choose = Count(), tl.Fn("C", lambda x: jnp.sum(x) > 0)
+    model = tl.Serial(
+        count, tl.Scan(count, n_carry=0), tl.Dup(), tl.Cond(choose, tl.Chunk(count, 1)),
+        tl.Cache(count), tl.BatchLeadingAxes(count), tl.Scan(tl.SummaryScalar("s"), n_carry=0),
+        count,
+    )  # fmt: skip
+    weights, state = model.init(SIG)
+    run = fastmath.jit(model.pure_fn)
+    y, new_state = run(X, weights, state, fastmath.random.get_prng(0))
+    z, other = model.pure_fn(X, weights, state, fastmath.random.get_prng(0))
+    assert onp.array_equal(y, z)
+    assert float(new_state[0]["n"]) == float(other[0]["n"]) == 1.0
+    assert list(new_state[6][0]) == ["summary_s"]
+    assert float(count.state["n"]) == 0.0
+
+
 def test_a_scan_in_predict_mode_goes_on():
     add = tl.Fn("add", lambda x, c: (x + c, x + c), n_out=2)
     whole = tl.Scan(add)((X[0], jnp.zeros(())))[0]
