@@ -258,7 +258,7 @@ class OneDevice(Loaded):
         )
 
     def input_shardings(self) -> list[Sharding]:
-        return [SingleDeviceSharding(self.device)] * len(self.program.jaxpr.invars)
+        return [SingleDeviceSharding(self.device)] * len(self.program.in_avals)
 
     def output_shardings(self) -> list[Sharding]:
         return [SingleDeviceSharding(self.device)] * len(self.program.outputs)
@@ -493,7 +493,7 @@ def load_program(
         found = program.loaded.get(key)
         if found is None:
             found = remember(
-                program.loaded, key, OneDevice(program, device, where, named is not None)
+                program.loaded, key, OneDevice(program.content, device, where, named is not None)
             )
     else:
         said = tuple(inputs) if inputs is not None else (None,) * len(types)
@@ -509,7 +509,9 @@ def load_program(
         key = group, full, said, wanted
         found = program.loaded.get(key)
         if found is None:
-            found = remember(program.loaded, key, Several(program, group, full, said, wanted))
+            found = remember(
+                program.loaded, key, Several(program.content, group, full, said, wanted)
+            )
     return found
 
 
@@ -522,7 +524,7 @@ def run_program(
       device: where it runs; by default where a function inside was jitted for, or where arguments
         are committed to.
     """
-    fast = program.fast
+    fast = program.content.fast
     if fast is not None and device is None and thread.default_device is None:
         default, execute, types, nones = fast
         inputs = []
@@ -533,7 +535,7 @@ def run_program(
             inputs.append(buffer_on(a, default) if b is None else b)
         else:
             return list(map(Array, nones, types, execute(inputs)))
-    named = placement_inside(program.jaxpr) if device is None else on_device(device)
+    named = placement_inside(program.body) if device is None else on_device(device)
     return load_program(program, [a.type for a in args], named).run(args)
 
 
