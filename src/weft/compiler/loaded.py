@@ -492,9 +492,8 @@ def load_program(
         key: Any = device, where, named is not None
         found = program.loaded.get(key)
         if found is None:
-            found = remember(
-                program.loaded, key, OneDevice(program.content, device, where, named is not None)
-            )
+            made = OneDevice(program.content, device, where, named is not None)
+            found = remember(program.loaded, key, made)
     else:
         said = tuple(inputs) if inputs is not None else (None,) * len(types)
         live = set(program.live)
@@ -509,9 +508,8 @@ def load_program(
         key = group, full, said, wanted
         found = program.loaded.get(key)
         if found is None:
-            found = remember(
-                program.loaded, key, Several(program.content, group, full, said, wanted)
-            )
+            several = Several(program.content, group, full, said, wanted)
+            found = remember(program.loaded, key, several)
     return found
 
 
