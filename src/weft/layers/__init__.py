@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         research_layers,
         rnn,
         summaries,
+        test_utils,
     )
     from .acceleration import (
         Accelerate,
@@ -434,6 +435,7 @@ __all__ = [
     "summaries",
     "summary",
     "summary_rows",
+    "test_utils",
     "threefry_2x32_prange",
     "threefry_2x32_prf",
     "to_list",
@@ -665,6 +667,6 @@ __getattr__, __dir__ = exports(
             "summary_rows",
         ),
     },
-    modules=("research",),
+    modules=("research", "test_utils"),
     with_modules=True,
 )
