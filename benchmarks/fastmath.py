@@ -1,5 +1,5 @@
-"""How long does an operation of `fastmath` take on each of its backends, directly and through it, and
-a training step of a small network?
+"""How long does an operation of `fastmath` take on each of its backends, directly and through
+`fastmath`, and a training step of a small network?
 
 The peer `tensorflow` is the backend `tensorflow-numpy`, left out where TensorFlow isn't installed,
 and `host` is the backend `numpy`, which has no training step. `dispatch of a name` is the look-up
