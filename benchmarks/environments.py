@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = {"jax": "bench", "torch": "bench-torch"}
+LIBRARIES = ("flax", "haiku")  # they are measured on jax, in its environment
 
 
 def python_of(peer: str) -> str:
@@ -23,6 +24,8 @@ def python_of(peer: str) -> str:
     """
     if peer in ("weft", "before", "numpy"):
         return sys.executable
+    if peer in LIBRARIES:
+        peer = "jax"
     given = os.environ.get(f"BENCH_PYTHON_{peer.upper()}")
     if given:
         return given
@@ -34,15 +37,16 @@ def python_of(peer: str) -> str:
                 f"{folder.name} is not there\n  fix: make test-newest, or BENCH_PYTHON_NEWEST=…"
             )
         return str(python)
-    if not (folder / ".ready").exists():
-        with (ROOT / "pyproject.toml").open("rb") as file:
-            extras = tomllib.load(file)["project"]["optional-dependencies"]
-        sys.stderr.write(f"making {folder.name} with {', '.join(extras[EXTRAS[peer]])} …\n")
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    wanted, ready = " ".join(extras[EXTRAS[peer]]), folder / ".ready"
+    if not ready.exists() or ready.read_text() != wanted:
+        sys.stderr.write(f"making {folder.name} with {wanted} …\n")
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         subprocess.run(
-            [str(python), "-m", "pip", "install", "-q", "numpy", *extras[EXTRAS[peer]]], check=True
+            [str(python), "-m", "pip", "install", "-q", "numpy", *wanted.split()], check=True
         )
-        (folder / ".ready").touch()
+        ready.write_text(wanted)
     return str(python)
 
 
@@ -73,7 +77,7 @@ def variables(peer: str, cache: str = "", devices: int = 1) -> dict[str, str]:
 VERSIONS = """
 import importlib.metadata as m, json, platform
 found = {"python": platform.python_version()}
-for name in ("jax", "jaxlib", "torch", "numpy"):
+for name in ("jax", "jaxlib", "flax", "dm-haiku", "torch", "numpy"):
     try:
         found[name] = m.version(name)
     except m.PackageNotFoundError:

@@ -15,7 +15,7 @@ def load(name: str) -> SimpleNamespace:
         return _torch()
     if name == "numpy":
         return _numpy()
-    module = "weft" if name in ("newest", "before") else name
+    module = {"newest": "weft", "before": "weft", "flax": "jax", "haiku": "jax"}.get(name, name)
     package = importlib.import_module(module)
     np = importlib.import_module(f"{module}.numpy")
     lax = importlib.import_module(f"{module}.lax")

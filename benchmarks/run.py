@@ -28,6 +28,7 @@ QUESTIONS = (
     "eager",
     "fourier",
     "nn",
+    "layers",
     "company",
     "eager_grad",
     "eager_grad_first",

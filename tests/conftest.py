@@ -53,6 +53,7 @@ LEAST_EFFORT = (
     "laws/test_derivatives.py",
     "laws/test_values.py",
     "laws/test_warm_arguments.py",
+    "layers",
     "lax",
     "numpy",
     "programs",

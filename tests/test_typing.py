@@ -1,7 +1,8 @@
 """Users' programs under mypy: what is known of arrays and functions, and which calls are errors.
 
 The programs are in `tests/typing/`: `assert_type` says what a type checker is to find, and a
-comment `# error: …` which lines it is to refuse. They hold for pyright too.
+comment `# error: …` which lines it is to refuse. They hold for pyright too, but for
+`partial_classes.py`.
 """
 
 import re

@@ -36,7 +36,7 @@ class Mesh:
 
     Args:
       devices: an array (or nested list) of devices, one axis for each name.
-      axis_names: names, or a single one.
+      axis_names: names, or a single one. `Mesh((), ())` is no mesh at all.
     Raises: ValueError: a device or a name comes twice, or the numbers of axes differ.
     Example:
       >>> import weft
@@ -47,7 +47,7 @@ class Mesh:
     def __init__(self, devices: Any, axis_names: Any) -> None:
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         array = np.array(devices, dtype=object)
-        if array.ndim != len(names):
+        if array.ndim != len(names) and (names or array.size):
             raise ValueError(
                 f"Mesh: one name for each axis of the devices; got {len(names)} names {names} for "
                 f"{array.ndim} axes {array.shape}"
@@ -79,6 +79,11 @@ class Mesh:
         return not self.devices.size
 
     @property
+    def are_all_axes_explicit(self) -> bool:
+        """False: types of arrays don't say how they are divided (JAX's explicit axes)."""
+        return False
+
+    @property
     def device_ids(self) -> Any:
         """The devices' numbers, in an array like that of the devices."""
         return np.vectorize(lambda d: d.id, otypes=[int])(self.devices)
@@ -86,7 +91,7 @@ class Mesh:
     @property
     def shape(self) -> Mapping[Hashable, int]:
         """The length of each axis."""
-        return dict(zip(self.axis_names, self.devices.shape, strict=True))
+        return dict(zip(self.axis_names, self.devices.shape, strict=False))
 
     @property
     def size(self) -> int:
@@ -342,6 +347,14 @@ class NamedSharding(Sharding):
 
     def __repr__(self) -> str:
         return f"NamedSharding({self.mesh}, {self.spec})"
+
+
+NO_MESH = Mesh((), ())
+
+
+def is_unstated(sharding: object) -> bool:
+    """True for the sharding of a type, which says nothing of where an array is."""
+    return isinstance(sharding, NamedSharding) and sharding.mesh.empty
 
 
 def _names(part: Any) -> tuple[Any, ...]:

@@ -102,7 +102,11 @@ def test_avals_of_values_and_by_hand():
     assert weft.jit(lambda x: np.zeros(weft.typeof(x).shape))(X).shape == (3,)
     assert core.ShapedArray([2], np.float32) is core.get_aval(onp.ones(2, "float32"))
     assert core.ShapedArray([2], np.float32, sharding=None) is core.ShapedArray([2], "float32")
-    assert core.ShapedArray([2], np.float32).sharding is None
+    stated = core.ShapedArray([2], np.float32).sharding
+    assert stated.spec == (None,)
+    assert stated.mesh.empty
+    assert stated.is_fully_replicated
+    assert core.ShapedArray([2], np.float32, sharding=stated) is core.ShapedArray([2], np.float32)
     with pytest.raises(TypeError, match=r"no shardings; got sharding='x'"):
         core.ShapedArray([2], np.float32, sharding="x")
 

@@ -53,7 +53,7 @@ def is_alive(pid):
         return False
 
 
-def test_the_example_of_seed_002_on_two_processes_with_four_devices(start):
+def test_the_documented_example_on_two_processes_with_four_devices(start):
     run = start.launch("-n", 2, "--devices-per-process", 4, FOLDER / "two_processes.py").end()
     assert run.status == 0, run.err
     assert "[28 29 30 31]" in lines(run.out, 0)

@@ -1,4 +1,4 @@
-"""Seed 002's example of `pmap` on two processes."""
+"""The example of JAX's documentation of `pmap` on two processes."""
 
 import weft
 import weft.numpy as np

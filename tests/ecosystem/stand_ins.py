@@ -104,6 +104,18 @@ class TraceStack:
         return SimpleNamespace(trace_type=None, level=get_opaque_trace_state())
 
 
+def find_top_trace(values: Sequence[Any]) -> SimpleNamespace:
+    """The innermost trace of values, and what tells when it is another."""
+    traces = [value._trace for value in values if isinstance(value, weft.core.Tracer)]
+
+    def depth(trace: Any) -> int:
+        return 0 if trace.outside is None else 1 + depth(trace.outside)
+
+    return SimpleNamespace(
+        level=get_opaque_trace_state(), main=max(traces, key=depth) if traces else None
+    )
+
+
 def anything(module: str) -> dict[str, Any]:
     """A module that has every name."""
     return {"__getattr__": lambda name: Unused(f"{module}.{name}")}
@@ -119,13 +131,11 @@ def names(version: str) -> dict[str, dict[str, Any]]:
             trace_state=SimpleNamespace(trace_stack=SimpleNamespace(stack=TraceStack()))
         ),
         "cur_sublevel": lambda: 0,
-        **unused("core", "Atom", "DropVar", "mapped_aval", "raise_to_shaped", "unmapped_aval"),
+        "find_top_trace": find_top_trace,
+        "raise_to_shaped": lambda aval: aval,
+        **unused("core", "Atom", "DropVar", "mapped_aval", "unmapped_aval"),
         **unused("core", "pp_eqn_rules"),
     }
-    if version < "0.4.36":
-        core["find_top_trace"] = lambda values: SimpleNamespace(
-            level=get_opaque_trace_state(), main=None
-        )
     compiled = SimpleNamespace(PjitFunction=(), PmapFunction=())
     untraced = ("take_current_trace", "set_current_trace", "mapped_aval", "unmapped_aval")
     return {

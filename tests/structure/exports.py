@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft"
 NAMESPACES = (
     "image",
     "layers",
+    "layers/research",
     "lax",
     "lax/linalg",
     "nn",

@@ -286,6 +286,19 @@ def test_trees_of_custom_jvp():
     same(weft.grad(lambda d: f(d).a)({"x": 1.0, "y": 2.0})["x"], 20.0)
 
 
+def test_none_is_a_zero_cotangent_of_a_part():
+    """Beside the None of an argument that has no array there."""
+    f = weft.custom_vjp(lambda xs: xs[0] * xs[2]["a"] + xs[3])
+    f.defvjp(lambda xs: (f(xs), xs), lambda xs, ct: ((ct * 5, None, None, ct * 7),))
+    first, nothing, part, last = weft.grad(f)((2.0, None, {"a": 3.0, "b": [1.0]}, 4.0))
+    assert (first, nothing, part, last) == (5, None, {"a": 0, "b": [0]}, 7)
+    g = weft.custom_vjp(lambda xs: xs["a"][0])
+    for wrong in ({"a": (1.0,)}, {"a": 1.0}, {"a": (None, None, 1.0)}, 1.0):
+        g.defvjp(lambda xs: (g(xs), None), lambda _, ct, wrong=wrong: (wrong,))
+        with pytest.raises(TypeError, match="cotangents of the arguments' structure"):
+            weft.grad(g)({"a": (1.0, 2.0)})
+
+
 def test_none_is_a_zero_cotangent():
     @weft.custom_vjp
     def f(x, y):

@@ -61,6 +61,14 @@ def test_symbolic_zeros_that_a_custom_jvp_gives_back():
         assert weft.jvp(g, (1.0,), (3.0,))[1] == (3.0, 0.0)
 
 
+def test_a_symbolic_zero_of_a_type():
+    for x, dtype in ((np.ones((2, 3), "f"), np.float32), (np.arange(3), weft.dtypes.float0)):
+        zero = SymbolicZero(weft.typeof(x))
+        assert (zero.shape, zero.dtype) == (x.shape, dtype)
+    with pytest.raises(TypeError, match="expected a shape and a dtype"):
+        SymbolicZero((2, 3))
+
+
 def test_symbolic_zeros_look_like_arrays():
     zero = SymbolicZero((2, 3), np.dtype("float32"))
     assert (zero.shape, zero.ndim, zero.size, zero.dtype) == ((2, 3), 2, 6, np.float32)

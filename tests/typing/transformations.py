@@ -42,10 +42,16 @@ def step(x: Array) -> Array:
 
 
 assert_type(pair(x), tuple[Array, int])
-repeated(x, n=3).sum()
+assert_type(repeated(x, n=3), Array)
+assert_type(repeated.lower(x, n=3).as_text(), str)
 assert_type(step(x), Array)
+assert_type(weft.jit(weft.jit(pair))(x), tuple[Array, int])
 pair()  # error: an argument is missing
+repeated(x)  # error: an argument is missing
+repeated(x, "3")  # error: not a number
 step(x, x)  # error: one too many
+functools.partial(weft.jit, static_args=0)  # error: no such option
+weft.jit(static_argnums="n")  # error: positions are numbers
 
 
 class Model:
@@ -62,11 +68,23 @@ class Model:
     def block(self, x: Array) -> Array:
         return np.tanh(x)
 
+    @functools.partial(weft.jit, static_argnums=(0, 2))
+    def power(self, x: Array, n: int = 2) -> Array:
+        return x**n
+
+    @functools.partial(weft.checkpoint, static_argnums=0)
+    def last(self, x: Array) -> Array:
+        return np.sin(x)
+
 
 model = Model(w)
 assert_type(model.apply(x), Array)
 assert_type(model.block(x), Array)
+assert_type(model.power(x, 3), Array)
+assert_type(model.last(x), Array)
 model.apply()  # error: an argument is missing
+model.power(x, "3")  # error: not a number
+model.last(x, x)  # error: one too many
 
 # derivatives
 assert_type(weft.value_and_grad(loss)(w, x), tuple[Array, Any])
@@ -94,6 +112,42 @@ weft.pmap(loss)(w)  # error: an argument is missing
 assert_type(weft.checkpoint(loss)(w, x), Array)
 weft.checkpoint(loss)(w)  # error: an argument is missing
 assert_type(weft.checkpoint(prevent_cse=False)(loss)(w, x), Array)
+
+
+@functools.partial(weft.checkpoint, prevent_cse=False)
+def cheap(x: Array) -> Array:
+    return np.sin(x)
+
+
+mesh = weft.sharding.Mesh(weft.devices()[:1], "x")
+spec = weft.sharding.PartitionSpec("x")
+
+
+@functools.partial(weft.shard_map, mesh=mesh, in_specs=spec, out_specs=spec)
+def parts(x: Array) -> Array:
+    return x * 2
+
+
+@functools.partial(weft.vmap, in_axes=1)
+def columns(x: Array) -> Array:
+    return np.sum(x)
+
+
+@functools.partial(weft.value_and_grad, has_aux=True)
+def with_aux(x: Array) -> tuple[Array, int]:
+    return np.sum(x), 1
+
+
+assert_type(cheap(x), Array)
+cheap()  # error: an argument is missing
+assert_type(parts(x), Array)
+parts(x, x)  # error: one too many
+assert_type(weft.shard_map(loss, mesh=mesh, in_specs=spec, out_specs=spec)(w, x), Array)
+assert_type(weft.shard_map(mesh=mesh, in_specs=spec, out_specs=spec)(loss)(w, x), Array)
+assert_type(columns(np.ones((2, 3))), Array)
+columns()  # error: an argument is missing
+assert_type(with_aux(x), tuple[tuple[Array, int], Any])
+with_aux()  # error: an argument is missing
 assert_type(weft.named_call(loss, name="loss")(w, x), Array)
 weft.named_call(loss)(w)  # error: an argument is missing
 assert_type(weft.jit(weft.vmap(weft.checkpoint(loss)))(w, x), Array)

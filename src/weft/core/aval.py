@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..extended_dtypes import is_extended
+from ..sharding import NO_MESH, NamedSharding, PartitionSpec, is_unstated
 from .placement import ANYWHERE, Placement
 
 
@@ -33,7 +34,6 @@ class Aval:
     )  # fmt: skip
 
     placement: Placement = ANYWHERE
-    sharding: None = None  # types have no shardings; libraries hand this on as `out_sharding`
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
@@ -44,14 +44,19 @@ class Aval:
     aval: "Aval"
 
     def __new__(
-        cls, shape: Iterable[int], dtype: Any, weak_type: bool = False, *, sharding: None = None
+        cls, shape: Iterable[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
     ) -> "Aval":
-        if sharding is not None:
+        if sharding is not None and not is_unstated(sharding):
             raise TypeError(
                 f"ShapedArray: weft's types have no shardings; got sharding={sharding!r}\n"
                 "  fix: leave it out; jit and shard_map take shardings as arguments"
             )
         return aval(tuple(shape), np.dtype(dtype), weak_type)
+
+    @property
+    def sharding(self) -> NamedSharding:
+        """Says nothing: types don't tell how arrays are divided. `x.sharding` does."""
+        return NamedSharding(NO_MESH, PartitionSpec(*[None] * self.ndim))
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

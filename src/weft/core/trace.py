@@ -39,6 +39,11 @@ class Trace:
     transform: str = "trace"
     function: Callable[..., Any] | str | None = None
 
+    @property
+    def main(self) -> "Trace":
+        """The trace itself, under the name by which JAX's libraries tell whose a tracer is."""
+        return self
+
     def bind(
         self, primitive: "Primitive", args: "Sequence[Value]", params: Params, out: Any = None
     ) -> Any:

@@ -64,7 +64,7 @@ def dot_general(
         (cx, cy), (bx, by) = dimension_numbers
         dims = (_axes(lhs, cx), _axes(rhs, cy)), (_axes(lhs, bx), _axes(rhs, by))
     except (TypeError, ValueError):
-        raise ValueError(
+        raise ShapeError(
             "dot_general: dimension_numbers must be ((lhs_contracting, rhs_contracting), "
             f"(lhs_batch, rhs_batch)), each a sequence of ints; got {dimension_numbers!r}"
         ) from None

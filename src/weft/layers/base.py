@@ -13,11 +13,15 @@ from . import checkpoints
 from .array_files import np_from_file as np_from_file, np_to_file as np_to_file
 from .function_arguments import check_inputs, number_of_arguments
 from .layer_calls import (
+    checked_items,
     forward_abstract,
     held,
     init_abstract,
     put_back,
+    run_whole,
     run_with_backward,
+    split,
+    text,
     tree,
 )
 from .layer_errors import LayerError, creation_site, described, told
@@ -102,11 +106,15 @@ class Layer:
     _weights: Any
     _state: Any
     _site: tuple[str, int]
+    _init_signature: Any  # what the layer was last initialized for
     _is_plain: ClassVar[bool] = True  # weights and state are kept as here, not in other ways
+    _needs_key: bool = True  # `forward` uses `rng`; a class for which it doesn't says so
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         cls._is_plain = cls.weights is Layer.weights and cls.state is Layer.state
+        if "forward" in vars(cls) and "_needs_key" not in vars(cls):
+            cls._needs_key = True
 
     def __init__(
         self,
@@ -133,20 +141,11 @@ class Layer:
             _state=EMPTY_STATE,
             _site=creation_site(),
             _init_cached=False,
+            _init_signature=None,
         )
 
     def __repr__(self) -> str:
-        text = self._name
-        if self._n_in != 1:
-            text += f"_in{self._n_in}"
-        if self._n_out != 1:
-            text += f"_out{self._n_out}"
-        inside = self._sublayers_to_print
-        inside = self.sublayers if inside is None else inside
-        if not inside:
-            return text
-        lines = [line for item in inside for line in str(item).split("\n") if str(item)]
-        return "\n".join([f"{text}[", *(f"  {line}" for line in lines), "]"])
+        return text(self)
 
     def __call__(self, x: Any, weights: Any = None, state: Any = None, rng: Any = None) -> Any:
         """The layer's outputs for inputs `x`, with the weights and the state that it holds.
@@ -239,6 +238,7 @@ class Layer:
         try:
             if rng is not None:
                 self.rng = rng
+            own["_init_signature"] = described(input_signature)
             self.init_weights_and_state(input_signature)
         except Exception as error:
             raise self._error("init", input_signature, error, not use_cache) from None
@@ -372,7 +372,8 @@ class Layer:
         if not self._sublayers:
             self._weights = weights
             return
-        self._weights = [w if is_weights_marker(w) else None for w in self._each(weights, "weight")]
+        checked_items(self, weights, "weight")
+        self._weights = tuple([w if is_weights_marker(w) else None for w in weights])
         for layer, w in zip(self._sublayers, weights, strict=True):
             layer.weights = w
 
@@ -391,7 +392,8 @@ class Layer:
         if not self._sublayers:
             self._state = state
             return
-        self._state = [s if is_state_marker(s) else None for s in self._each(state, "state")]
+        checked_items(self, state, "state")
+        self._state = tuple([s if is_state_marker(s) else None for s in state])
         for layer, s in zip(self._sublayers, state, strict=True):
             layer.state = s
 
@@ -409,7 +411,7 @@ class Layer:
     @rng.setter
     def rng(self, rng: Any) -> None:
         self._rng = rng
-        for layer, key in zip(self._sublayers, _split(rng, len(self._sublayers)), strict=True):
+        for layer, key in zip(self._sublayers, split(rng, len(self._sublayers)), strict=True):
             layer.rng = key
 
     def _settable_attrs(self) -> tuple[str, ...]:
@@ -433,19 +435,6 @@ class Layer:
         """Where the layer was made."""
         return dict(zip(("filename", "lineno"), self._site, strict=True))
 
-    def _each(self, items: Any, what: str) -> Any:
-        """The weights or states of the sublayers, one for each."""
-        count = len(items) if isinstance(items, list | tuple) else None
-        if count != len(self._sublayers):
-            number = f"({count})" if count is not None else f"(a single {type(items).__name__})"
-            raise noted(
-                ValueError(
-                    f"Number of {what} elements {number} does not equal the number of sublayers "
-                    f"({len(self._sublayers)}) in: {self!r}."
-                )
-            )
-        return items
-
     def _run(self, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:
         """(outputs, new state), with `self._rng` set; `Serial` and `Parallel` have a shorter way.
 
@@ -460,31 +449,22 @@ class Layer:
                 if not is_state_marker(state):
                     own["_state"] = state
         if N_WEIGHTS_SHARDS > 1 and not own["_sublayers"]:
-            return self._run_whole(x)
+            return run_whole(self, x, N_WEIGHTS_SHARDS)
         if self.has_backward:
             outputs, self.state = run_with_backward(self, x)
             return outputs, self.state
         outputs = self.forward(x)
         return outputs, self.state
 
-    def _run_whole(self, x: Any) -> tuple[Any, Any]:
-        """As `_run`, with weights of which each device has a part: they are gathered before."""
-        part = self.weights
-        self.weights, is_spread = unshard_in_pmap(part, N_WEIGHTS_SHARDS)
-        if self.has_backward:
-            outputs, self.state = run_with_backward(self, x)
-        else:
-            outputs = self.forward(x)
-        if is_spread:
-            self.weights = part
-        return outputs, self.state
-
     def _forward_abstract(self, input_signature: Any) -> tuple[Any, Any]:
         """The signatures of outputs and new state, for the weights that the layer has."""
         try:
-            return forward_abstract(self, input_signature)
+            return self._abstract(input_signature)
         except Exception as error:
             raise self._error("_forward_abstract", input_signature, error, False) from None
+
+    def _abstract(self, input_signature: Any) -> tuple[Any, Any]:
+        return forward_abstract(self, input_signature)
 
     def _error(self, function: str, inputs: Any, error: Exception, outermost: bool) -> LayerError:
         """The error of this layer that tells another one."""
@@ -492,13 +472,6 @@ class Layer:
         if outermost:
             note_user_line(found)
         return found
-
-
-def _split(rng: Any, n: int) -> Any:
-    """`n` keys of one; of none, `n` times None."""
-    if n == 0:
-        return ()
-    return (None,) * n if rng is None else fastmath.random.split(rng, n)
 
 
 class PureLayer(Layer):
@@ -518,6 +491,8 @@ class PureLayer(Layer):
 
     Source: Trax documentation, `layers.base.PureLayer`.
     """
+
+    _needs_key = False
 
     def __init__(
         self,

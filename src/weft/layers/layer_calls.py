@@ -1,11 +1,15 @@
-"""Calls of a layer that leave it as it was: abstract ones, and those with gradients of its own.
+"""What a layer does besides its own computation: abstract calls, gradients of its own, its text.
 
 Knows what a layer object holds; nothing of what layers compute.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import fastmath
+from ..user_lines import noted
+from .weight_shards import unshard_in_pmap
 from .weight_trees import signature_tree
 
 Held = tuple[dict[str, Any], Any, Any]
@@ -31,17 +35,46 @@ def put_back(before: list[Held]) -> None:
         own["_weights"], own["_state"] = weights, state
 
 
+@contextmanager
+def kept(layer: Any) -> Iterator[None]:
+    """A block that leaves a layer, and those inside, with the keys, weights and state they had."""
+    layers = tree(layer)
+    before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    try:
+        yield
+    finally:
+        put_back(before)
+        for inner, key in zip(layers, keys, strict=True):
+            inner.__dict__["_rng"] = key
+
+
 def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, Any]:
     """The signatures of the weights and the state that `init` would make."""
     layers = tree(layer)
     before, keys = [held(inner) for inner in layers], [inner._rng for inner in layers]
+    made: list[Any] = []
+
+    def init(sig: Any) -> Any:
+        made.append(layer.init(sig))
+        return made[-1]
+
     try:
-        return fastmath.abstract_eval(layer.init)(input_signature)  # type: ignore[no-any-return]
+        found = fastmath.abstract_eval(init)(input_signature)
+        return _ordered(found, made[-1])  # type: ignore[no-any-return]
     finally:
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
         if not unsafe:
             put_back(before)
+
+
+def _ordered(sig: Any, like: Any) -> Any:
+    """A tree with the keys of its dicts in the order of another one's: tracing sorts them."""
+    if isinstance(like, dict):
+        return {key: _ordered(sig[key], like[key]) for key in like}
+    if type(like) in (list, tuple):
+        return type(like)(map(_ordered, sig, like))
+    return sig
 
 
 def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
@@ -78,3 +111,52 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
 
     whole = fastmath.custom_vjp(run, run_forward, run_backward, nondiff_argnums=(0, 1))
     return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
+
+
+def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:
+    """(outputs, new state) of a layer of whose weights each device has a part."""
+    part = layer.weights
+    layer.weights, is_spread = unshard_in_pmap(part, n_shards)
+    if layer.has_backward:
+        outputs, layer.state = run_with_backward(layer, x)
+    else:
+        outputs = layer.forward(x)
+    if is_spread:
+        layer.weights = part
+    return outputs, layer.state
+
+
+def split(rng: Any, n: int) -> Any:
+    """`n` keys of one; of none, `n` times None."""
+    if n == 0:
+        return ()
+    return (None,) * n if rng is None else fastmath.random.split(rng, n)
+
+
+def checked_items(layer: Any, items: Any, what: str) -> Any:
+    """The weights or states of the sublayers, one for each."""
+    count = len(items) if isinstance(items, list | tuple) else None
+    if count != len(layer._sublayers):
+        number = f"({count})" if count is not None else f"(a single {type(items).__name__})"
+        raise noted(
+            ValueError(
+                f"Number of {what} elements {number} does not equal the number of sublayers "
+                f"({len(layer._sublayers)}) in: {layer!r}."
+            )
+        )
+    return items
+
+
+def text(layer: Any) -> str:
+    """A layer as it is printed: its name, the number of its tensors, and the layers inside."""
+    shown = layer._name
+    if layer._n_in != 1:
+        shown += f"_in{layer._n_in}"
+    if layer._n_out != 1:
+        shown += f"_out{layer._n_out}"
+    inside = layer._sublayers_to_print
+    inside = layer.sublayers if inside is None else inside
+    if not inside:
+        return shown
+    lines = [line for item in inside for line in str(item).split("\n") if str(item)]
+    return "\n".join([f"{shown}[", *(f"  {line}" for line in lines), "]"])

@@ -35,7 +35,7 @@ from ..random import (
     truncated_normal as _truncated_normal,
     uniform as _uniform,
 )
-from ..sharding import Sharding
+from ..sharding import Sharding, is_unstated
 from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 
@@ -96,7 +96,7 @@ def _wanted(name: str, dtype: Any, default: Any) -> Any:
 
 
 def _placed(x: Any, sharding: Any) -> Any:
-    return x if sharding is None else device_put(x, sharding)
+    return x if sharding is None or is_unstated(sharding) else device_put(x, sharding)
 
 
 def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> Initializer:

@@ -98,7 +98,7 @@ def check_layout(lhs: Aval, rhs: Aval, numbers: ConvDimensionNumbers, **options:
                 f"{_NAME}: {what} needs one entry for each of {n} spatial axes; got {tuple(values)}"
             )
         if what != "padding" and any(v < 1 for v in values):
-            raise ValueError(f"{_NAME}: {what} must be positive; got {tuple(values)}")
+            raise ShapeError(f"{_NAME}: {what} must be positive; got {tuple(values)}")
 
 
 def check_groups(
@@ -108,7 +108,7 @@ def check_groups(
     batch, features = (lhs.shape[i] for i in numbers.lhs_spec[:2])
     outs, ins = (rhs.shape[i] for i in numbers.rhs_spec[:2])
     if min(feature_groups, batch_groups) < 1 or (feature_groups > 1 and batch_groups > 1):
-        raise ValueError(
+        raise ShapeError(
             f"{_NAME}: feature_group_count and batch_group_count must be positive, and one of them "
             f"1; got {feature_groups} and {batch_groups}"
         )

@@ -92,7 +92,7 @@ def check_geometry(name: str, x: Aval, geometry: Geometry) -> None:
                 f"{name}: {what} needs one entry for each axis of {x}; got {tuple(values)}"
             )
         if what != "padding" and any(v < 1 for v in values):
-            raise ValueError(f"{name}: {what} must be positive; got {tuple(values)}")
+            raise ShapeError(f"{name}: {what} must be positive; got {tuple(values)}")
 
 
 # --- windows as slices ---

@@ -8,7 +8,7 @@ results are kept. It is called when a function is traced, not when it runs. Know
 import functools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, cast
 
 from ..core.array import Array, as_value
 from ..core.aval import Aval
@@ -29,6 +29,7 @@ from ..tree_util import PyTreeDef, tree_map
 from ..typing import PyTree
 from .arguments import FlatFunction, TreeFunction, check_callable, static_arguments
 from .jit.stages import ShapeDtypeStruct, struct_of
+from .signatures import P, R, Transformed
 
 __all__ = [
     "checkpoint",
@@ -42,33 +43,13 @@ __all__ = [
 Policy = Callable[..., bool]
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-@overload
 def checkpoint(
-    fun: Callable[P, R],
+    fun: Callable[P, R] | None = None,
     concrete: bool = False,
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
-) -> Callable[P, R]: ...
-@overload
-def checkpoint(
-    fun: None = None,
-    concrete: bool = False,
-    prevent_cse: bool = True,
-    policy: Policy | None = None,
-    static_argnums: int | Sequence[int] = (),
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def checkpoint(
-    fun: TreeFunction | None = None,
-    concrete: bool = False,
-    prevent_cse: bool = True,
-    policy: Policy | None = None,
-    static_argnums: int | Sequence[int] = (),
-) -> Any:
+) -> Transformed[P, R]:
     """Makes differentiation of a function compute intermediate values anew instead of keeping them.
 
     Less memory for more time: only the arguments (and what `policy` names) are kept for the
@@ -101,13 +82,14 @@ def checkpoint(
     Source: JAX documentation, `jax.checkpoint`.
     """
     if fun is None:
-        return functools.partial(
+        decorator = functools.partial(
             checkpoint,
             concrete=concrete,
             prevent_cse=prevent_cse,
             policy=policy,
             static_argnums=static_argnums,
         )
+        return cast("Transformed[P, R]", decorator)
     check_callable(fun, "checkpoint")
     if policy is not None:
         check_callable(policy, "checkpoint: policy")

@@ -75,15 +75,34 @@ def cotangent_leaves(where: str, args_tree: PyTreeDef, result: PyTree) -> list[A
         )
     leaves: list[Any] = []
     for ct, child in zip(result, children, strict=True):
-        if ct is None:
-            leaves += [None] * child.num_leaves
-            continue
         ct_leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None)
-        if ct_tree != child and ct_tree.num_leaves != child.num_leaves:
+        found = ct_leaves if ct_tree.num_leaves == child.num_leaves else leaves_like(child, ct)
+        if found is None:
             raise ShapeError(
                 f"{where} must return cotangents of the arguments' structure {child}; got {ct_tree}"
             )
-        leaves += ct_leaves
+        leaves += found
+    return leaves
+
+
+def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
+    """The leaves of a tree at those of a structure, `None` for all of a part that is `None`.
+
+    Returns: `None` if the tree has another structure.
+    """
+    if tree is None:
+        return [None] * structure.num_leaves
+    parts, _ = tree_flatten(tree, is_leaf=lambda x: x is not tree)
+    children = structure.children()
+    whole = len(parts) == 1 and parts[0] is tree
+    if structure.is_leaf or whole or len(parts) != len(children):
+        return [tree] if structure.is_leaf and whole else None
+    leaves: list[Any] = []
+    for child, part in zip(children, parts, strict=True):
+        found = leaves_like(child, part)
+        if found is None:
+            return None
+        leaves += found
     return leaves
 
 

@@ -16,6 +16,9 @@ __all__ = ["CustomVJPPrimal", "SymbolicZero"]
 class SymbolicZero:
     """Stands for a tangent or cotangent that is zero everywhere. It can be given back as one.
 
+    Args:
+      shape: of the array that it stands for; or the array's type, `weft.typeof(x)`, alone.
+      dtype: its dtype.
     Attributes:
       shape, dtype: of the array that it stands for; float0 for that of an integer.
     Example:
@@ -37,7 +40,14 @@ class SymbolicZero:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...] | Aval, dtype: Any = None) -> None:
+        if isinstance(shape, Aval):
+            dtype = shape.dtype if dtypes.is_inexact(shape.dtype) else dtypes.float0
+            shape = shape.shape
+        if dtype is None:
+            raise TypeError(
+                f"SymbolicZero: expected a shape and a dtype, or weft.typeof(x); got {shape!r}"
+            )
         self.shape, self.dtype = tuple(shape), dtype
 
     @property
@@ -77,5 +87,4 @@ class CustomVJPPrimal:
 
 def symbolic(primal: Aval) -> SymbolicZero:
     """The zero of a primal's tangent."""
-    inexact = dtypes.is_inexact(primal.dtype)
-    return SymbolicZero(primal.shape, primal.dtype if inexact else dtypes.float0)
+    return SymbolicZero(primal)

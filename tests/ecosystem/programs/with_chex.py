@@ -177,3 +177,20 @@ def devices() -> Any:
         lambda: chex.assert_devices_available(1, "cpu"),
         lambda: chex.assert_devices_available(9, "cpu"),
     )
+
+
+@program
+def where_arrays_are() -> Any:
+    x, on_host = numbers(2), np.ones(2)
+    device = jax.devices("cpu")[0]
+    return refusals(
+        lambda: chex.assert_tree_is_on_device(x),
+        lambda: chex.assert_tree_is_on_device(x, platform="cpu"),
+        lambda: chex.assert_tree_is_on_device({"a": x, "b": [x]}, platform=("cpu", "gpu")),
+        lambda: chex.assert_tree_is_on_device(x, device=device),
+        lambda: chex.assert_tree_is_on_device(on_host, platform="cpu"),
+        lambda: chex.assert_tree_is_on_host(x),
+        lambda: chex.assert_tree_is_on_host(x, allow_cpu_device=False),
+        lambda: chex.assert_tree_is_on_host(on_host),
+        lambda: chex.assert_tree_is_sharded(x, devices=[device]),
+    )

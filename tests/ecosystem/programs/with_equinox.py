@@ -221,6 +221,84 @@ def derivatives() -> Any:
 
 
 @program
+def forward_derivatives() -> Any:
+    """Of arguments and results that aren't all arrays; what has no tangent gets None."""
+    x = numbers(3)
+
+    def f(x: Any, n: int, name: str) -> Any:
+        return jnp.sin(x) * n, 3, name, jnp.ones(2), x
+
+    def inner(y: Any) -> Any:
+        return eqx.filter_jvp(jnp.sin, (y,), (jnp.ones(3),))[1]
+
+    (sine, _, _, ones, _), tangents = eqx.filter_jvp(f, (x, 2, "a"), (x + 1, None, None))
+    return [
+        [sine, ones, [t for t in tangents if t is not None]],
+        np.array([t is None for t in tangents]),
+        eqx.filter_jit(inner)(x),
+        eqx.filter_jvp(inner, (x,), (x,)),
+        jax.grad(lambda x: jnp.sum(inner(x)))(x),
+        jax.vmap(lambda x: eqx.filter_jvp(jnp.sin, (x,), (1.0,))[1])(x),
+    ]
+
+
+@program
+def rules_that_know_zeros() -> Any:
+    x, y = numbers(3), numbers(3, seed=1)
+    seen = []
+
+    @eqx.filter_custom_jvp
+    def product(x: Any, y: Any, n: int) -> Any:
+        return x * y * n
+
+    @product.def_jvp
+    def _(primals: Any, tangents: Any) -> Any:
+        x, y, n = primals
+        dx, dy, dn = tangents
+        seen.append([dx is None, dy is None, dn is None])
+        terms = [] if dx is None else [10 * dx * y * n]
+        terms += [] if dy is None else [100 * x * dy * n]
+        return x * y * n, sum(terms) if terms else None
+
+    @eqx.filter_custom_vjp
+    def scaled(xs: Any, k: float, name: str = "") -> Any:
+        return xs[0] * xs[1] * k, 5, jnp.arange(2)
+
+    def forward(perturbed: Any, xs: Any, k: float, name: str = "") -> Any:
+        return scaled.fn(xs, k, name), (xs[1], "kept")
+
+    def backward(residual: Any, ct: Any, perturbed: Any, xs: Any, k: float, name: str = "") -> Any:
+        seen.append([bool(p) for p in perturbed])
+        second = 100 * ct[0] * xs[0] * k if perturbed[1] else None
+        return 10 * ct[0] * residual[0] * k, second, None
+
+    scaled.def_fwd(forward)
+    scaled.def_bwd(backward)
+
+    def first(x: Any) -> Any:
+        return jnp.sum(scaled((x, y, 3), 2.0)[0])
+
+    def both(x: Any) -> Any:
+        return jnp.sum(scaled((x, x, 3), 2.0, name="b")[0])
+
+    found = [
+        jax.grad(lambda x: jnp.sum(product(x, y, 2)))(x),
+        jax.jit(jax.grad(lambda y: jnp.sum(product(x, y, 2))))(y),
+        jax.jvp(lambda x: product(x, x, 2), (x,), (y,)),
+        jax.jvp(lambda n: product(x, y, n), (x,), (y,)),
+        eqx.filter_jvp(lambda x: product(x, y, 2), (x,), (y,)),
+        jax.grad(first)(x),
+        jax.jit(jax.grad(both))(x),
+        scaled((x, y, 3), 2.0)[2],
+    ]
+    refused = refusals(
+        lambda: jax.grad(lambda k: jnp.sum(scaled((x, y, 3), k)[0]))(jnp.array(2.0)),
+        error=RuntimeError,
+    )
+    return found, np.array(seen), refused
+
+
+@program
 def saved_and_restored() -> Any:
     model = weights(eqx.nn.MLP(3, 2, 4, 1, key=KEY))
     file = io.BytesIO()

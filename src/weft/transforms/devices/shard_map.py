@@ -7,7 +7,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import cast
 
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr
@@ -28,6 +28,7 @@ from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
 from ..jit.cache import programs_of
 from ..jit.function import jit
 from ..jit.shardings import key_of
+from ..signatures import P, R, Transformed
 
 __all__ = ["shard_map"]
 
@@ -37,39 +38,15 @@ Axes = tuple[tuple[Hashable, Hashable, int], ...]
 """The mapped axes: their names in the mesh and in collectives, and their lengths."""
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-@overload
 def shard_map(
-    f: Callable[P, R],
+    f: Callable[P, R] | None = None,
     *,
     mesh: Mesh | None = None,
     in_specs: PyTree = None,
     out_specs: PyTree,
     axis_names: Collection[Hashable] = (),
     check_vma: bool = True,
-) -> Callable[P, R]: ...
-@overload
-def shard_map(
-    f: None = None,
-    *,
-    mesh: Mesh | None = None,
-    in_specs: PyTree = None,
-    out_specs: PyTree,
-    axis_names: Collection[Hashable] = (),
-    check_vma: bool = True,
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def shard_map(
-    f: TreeFunction | None = None,
-    *,
-    mesh: Mesh | None = None,
-    in_specs: PyTree = None,
-    out_specs: PyTree,
-    axis_names: Collection[Hashable] = (),
-    check_vma: bool = True,
-) -> Any:
+) -> Transformed[P, R]:
     """Maps a function over a mesh: each device applies it to its parts of the arguments.
 
     Collectives in `f` refer to the axes of the mesh by their names.
@@ -100,10 +77,11 @@ def shard_map(
     Source: JAX documentation, `jax.shard_map`.
     """
     if f is None:
-        return functools.partial(
+        decorator = functools.partial(
             shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, axis_names=axis_names,
             check_vma=check_vma,
         )  # fmt: skip
+        return cast("Transformed[P, R]", decorator)
     check_callable(f, "shard_map")
     check_specs(mesh, in_specs=in_specs, out_specs=out_specs)
     return ShardMap(f, mesh, in_specs, out_specs, axis_names, check_vma).dispatcher()

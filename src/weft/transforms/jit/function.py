@@ -8,7 +8,7 @@ transformations.
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from ..arguments import (
     note_comparison,
     static_arguments,
 )
+from ..signatures import P, R
 from .cache import programs_of
 from .dispatch import dispatcher
 from .entry import Entry, deleted, warn_of_unusable
@@ -49,9 +50,6 @@ from .stages import Lowered, Traced
 from .wrapped import Wrapped
 
 __all__ = ["jit"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 register_leaf_types(Array, np.ndarray, np.float32, np.int32, np.bool_)
 
@@ -343,38 +341,8 @@ class JittedFunction:
         self.programs.clear()
 
 
-@overload
 def jit(
-    fun: Callable[P, R],
-    *,
-    static_argnums: int | Sequence[int] | None = ...,
-    static_argnames: str | Sequence[str] | None = ...,
-    device: Any = ...,
-    backend: str | None = ...,
-    donate_argnums: int | Sequence[int] | None = ...,
-    donate_argnames: str | Sequence[str] | None = ...,
-    inline: bool = ...,
-    keep_unused: bool = ...,
-    in_shardings: Any = ...,
-    out_shardings: Any = ...,
-) -> Wrapped[P, R]: ...
-@overload
-def jit(
-    fun: None = None,
-    *,
-    static_argnums: int | Sequence[int] | None = ...,
-    static_argnames: str | Sequence[str] | None = ...,
-    device: Any = ...,
-    backend: str | None = ...,
-    donate_argnums: int | Sequence[int] | None = ...,
-    donate_argnames: str | Sequence[str] | None = ...,
-    inline: bool = ...,
-    keep_unused: bool = ...,
-    in_shardings: Any = ...,
-    out_shardings: Any = ...,
-) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
-def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[P, R] | None = None,
     *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Sequence[str] | None = None,
@@ -386,7 +354,7 @@ def jit(
     keep_unused: bool = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
-) -> Any:
+) -> Wrapped[P, R]:
     """Compiles a function with XLA, once for each signature of its arguments.
 
     Args:
@@ -422,6 +390,8 @@ def jit(
     given = locals()
     options = {name: value for name, value in given.items() if name != "fun"}
     if fun is None:
-        return functools.partial(jit, **options)
+        decorator = functools.partial(jit, **options)
+        return cast("Wrapped[P, R]", decorator)
     check_callable(fun, "jit")
-    return JittedFunction(fun, checked_options(fun, **options)).call()
+    jitted: Wrapped[P, R] = JittedFunction(fun, checked_options(fun, **options)).call()
+    return jitted

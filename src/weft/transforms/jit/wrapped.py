@@ -6,11 +6,13 @@ At run time it is a function (`dispatch.py`), so methods of classes can be jitte
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+from ..signatures import Undetermined
 from .stages import Lowered, Traced
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
+S = TypeVar("S")
 
 
 class Wrapped(Protocol[P, R]):
@@ -24,8 +26,10 @@ class Wrapped(Protocol[P, R]):
     def __name__(self) -> str:
         """Its name."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The result."""
+    @overload
+    def __call__(self: "Wrapped[..., Undetermined]", fun: Callable[Q, S], /) -> "Wrapped[Q, S]": ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @overload
     def __get__(self, instance: None, owner: type) -> "Wrapped[P, R]": ...

@@ -1,4 +1,4 @@
-"""Seed 002, parallelization: pmap, on eight devices."""
+"""JAX documentation, parallelization: pmap, on eight devices."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The sample of seed 004."""
+"""The sample of JAX's README."""
 
 import numpy as onp
 

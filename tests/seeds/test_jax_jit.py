@@ -1,4 +1,4 @@
-"""Seed 002, just-in-time compilation: jit, make_jaxpr, eval_shape, devices and others."""
+"""JAX documentation, just-in-time compilation: jit, make_jaxpr, eval_shape, devices and others."""
 
 import collections
 import functools

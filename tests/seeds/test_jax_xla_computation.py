@@ -1,4 +1,4 @@
-"""Seed 002, `xla_computation` and `make_jaxpr`: the programs that it prints.
+"""JAX documentation, `xla_computation` and `make_jaxpr`: the programs that it prints.
 
 XLA names and numbers instructions otherwise today; operations, types, operands and groups are as
 printed.

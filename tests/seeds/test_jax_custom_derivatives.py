@@ -1,4 +1,4 @@
-"""Seed 002: custom_jvp, custom_vjp, closure_convert, checkpoint."""
+"""JAX documentation: custom_jvp, custom_vjp, closure_convert, checkpoint."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Seed 002, automatic differentiation: grad … linear_transpose, vjp, jvp."""
+"""JAX documentation, automatic differentiation: grad … linear_transpose, vjp, jvp."""
 
 import types
 from functools import partial

@@ -1,4 +1,4 @@
-"""Seed 002, vectorization: vmap and numpy.vectorize."""
+"""JAX documentation, vectorization: vmap and numpy.vectorize."""
 
 from functools import partial
 

@@ -1,0 +1,287 @@
+"""Layers that compute activation functions, element by element.
+
+All but `ThresholdedLinearUnit` are functions without weights. Shapes and float dtypes are kept,
+but `Glu` halves the last axis. Knows nothing of other layers.
+"""
+
+from typing import Any
+
+from .. import fastmath
+from ..errors import ShapeError
+from ..fastmath import numpy as jnp
+from . import options
+from .assert_shape import assert_shape
+from .base import Fn, Layer
+
+__all__ = [
+    "Elu",
+    "Exp",
+    "FastGelu",
+    "Gelu",
+    "Glu",
+    "HardSigmoid",
+    "HardTanh",
+    "LeakyRelu",
+    "Log",
+    "ParametricRelu",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Softplus",
+    "Swish",
+    "Tanh",
+    "ThresholdedLinearUnit",
+]
+
+
+@assert_shape("...->...")
+def Relu() -> Layer:
+    """A layer that computes the rectified linear unit: 0 if x ≤ 0, else x.
+
+    The gradient at 0 is 0, and NaN stays NaN.
+
+    Returns: a layer from one array to one of the same shape and dtype.
+    Example:
+      >>> from weft import layers as tl
+      >>> from weft.fastmath import numpy as jnp
+      >>> tl.Relu()(jnp.array([-2.0, 0.5]))
+      Array([0. , 0.5], dtype=float32)
+    Source: Nair and Hinton, Rectified linear units improve restricted Boltzmann machines (2010);
+      Trax documentation, `layers.Relu`.
+    """
+    return Fn("Relu", lambda x: jnp.where(x <= 0, jnp.zeros_like(x), x))
+
+
+@assert_shape("...->...")
+def ParametricRelu(a: float = 1.0) -> Layer:
+    """A layer that computes a ReLU of a given slope: max(a·x, 0).
+
+    Args:
+      a: the slope for positive inputs.
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.ParametricRelu`.
+    """
+    options.number("ParametricRelu", "a", a)
+    return Fn("ParametricRelu", lambda x: jnp.maximum(a * x, jnp.zeros_like(x)))
+
+
+@assert_shape("...->...")
+def LeakyRelu(a: float = 0.01) -> Layer:
+    """A layer that computes a ReLU that isn't flat for negative inputs: x if x ≥ 0, else a·x.
+
+    Args:
+      a: the slope for negative inputs.
+    Returns: a layer from one array to one of the same shape.
+    Source: Maas et al., Rectifier nonlinearities improve neural network acoustic models (2013);
+      Trax documentation, `layers.LeakyRelu`.
+    """
+    options.number("LeakyRelu", "a", a)
+    return Fn("LeakyRelu", lambda x: jnp.where(x >= 0, x, a * x))
+
+
+@assert_shape("...->...")
+def Elu(a: float = 1.0) -> Layer:
+    """A layer that computes the exponential linear unit: x if x > 0, else a·(eˣ - 1).
+
+    Args:
+      a: minus the limit for very negative inputs.
+    Returns: a layer from one array to one of the same shape.
+    Source: Clevert et al., Fast and accurate deep network learning by exponential linear units
+      (2016); Trax documentation, `layers.Elu`.
+    """
+    options.number("Elu", "a", a)
+    return Fn("Elu", lambda x: jnp.where(x > 0, x, a * _expm1_of_negative(x)))
+
+
+@assert_shape("...->...")
+def Selu(alpha: float = 1.6732632423543772, lmbda: float = 1.0507009873554805) -> Layer:
+    """A layer that computes a scaled Elu: λ·x if x > 0, else λ·α·(eˣ - 1).
+
+    With the default numbers, activations of normalized inputs stay normalized from layer to layer.
+
+    Args:
+      alpha: the factor of the exponential, α.
+      lmbda: the factor of it all, λ.
+    Returns: a layer from one array to one of the same shape.
+    Source: Klambauer et al., Self-normalizing neural networks (2017); Trax documentation,
+      `layers.Selu`.
+    """
+    options.number("Selu", "alpha", alpha)
+    options.number("Selu", "lmbda", lmbda)
+    return Fn("Selu", lambda x: lmbda * jnp.where(x > 0, x, alpha * _expm1_of_negative(x)))
+
+
+def _expm1_of_negative(x: Any) -> Any:
+    """exp(x) - 1 where x ≤ 0, else 0: so its gradient doesn't overflow where it isn't chosen."""
+    return jnp.expm1(jnp.where(x > 0, jnp.zeros_like(x), x))
+
+
+@assert_shape("...->...")
+def Gelu() -> Layer:
+    """A layer that computes the Gaussian error linear unit: x/2 · (1 + erf(x/√2)).
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Hendrycks and Gimpel, Gaussian error linear units (2016); Trax documentation,
+      `layers.Gelu`.
+    """
+    return Fn("Gelu", lambda x: x * 0.5 * (1.0 + fastmath.erf(x / 2**0.5)))
+
+
+@assert_shape("...->...")
+def FastGelu() -> Layer:
+    """A layer that computes an approximation of Gelu by tanh: x/2 · (1 + tanh(a·x + a·b·x³)).
+
+    a = 0.7978845608, which is √(2/π), and b = 0.044715.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Hendrycks and Gimpel, Gaussian error linear units (2016); Trax documentation,
+      `layers.FastGelu`.
+    """
+
+    def f(x: Any) -> Any:
+        return 0.5 * x * (1 + jnp.tanh(x * 0.7978845608 * (1 + 0.044715 * x * x)))
+
+    return Fn("FastGelu", f)
+
+
+@assert_shape("...->...")
+def Sigmoid() -> Layer:
+    """A layer that computes the logistic function: 1 / (1 + e⁻ˣ).
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.Sigmoid`.
+    """
+    return Fn("Sigmoid", lambda x: fastmath.expit(x))
+
+
+@assert_shape("...->...")
+def Tanh() -> Layer:
+    """A layer that computes the hyperbolic tangent.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.Tanh`.
+    """
+    return Fn("Tanh", lambda x: jnp.tanh(x))
+
+
+@assert_shape("...->...")
+def HardSigmoid() -> Layer:
+    """A layer that computes a piecewise linear sigmoid: x, within 0 and 1.
+
+    The gradient at 0 and at 1 is 1/2.
+
+    Returns: a layer from one array to one of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> from weft.fastmath import numpy as jnp
+      >>> tl.HardSigmoid()(jnp.array([-0.5, 0.5, 1.5]))
+      Array([0. , 0.5, 1. ], dtype=float32)
+    Source: Trax documentation, `layers.HardSigmoid`, whose code adds 1 to x.
+    """
+    return Fn("HardSigmoid", lambda x: jnp.maximum(0, jnp.minimum(1, x)))
+
+
+@assert_shape("...->...")
+def HardTanh() -> Layer:
+    """A layer that computes a piecewise linear tanh: x, within -1 and 1.
+
+    The gradient at -1 and at 1 is 1/2.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.HardTanh`.
+    """
+    return Fn("HardTanh", lambda x: jnp.maximum(-1, jnp.minimum(1, x)))
+
+
+@assert_shape("...->...")
+def Softplus() -> Layer:
+    """A layer that computes a smooth ReLU: log(1 + eˣ), which doesn't overflow.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.Softplus`.
+    """
+    return Fn("Softplus", lambda x: jnp.logaddexp(x, jnp.zeros_like(x)))
+
+
+@assert_shape("...->...")
+def Exp() -> Layer:
+    """A layer that computes the exponential function.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.Exp`.
+    """
+    return Fn("Exp", lambda x: jnp.exp(x))
+
+
+@assert_shape("...->...")
+def Log() -> Layer:
+    """A layer that computes the natural logarithm: -inf at 0, NaN below.
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Trax documentation, `layers.Log`.
+    """
+    return Fn("Log", lambda x: jnp.log(x))
+
+
+@assert_shape("...->...")
+def Swish() -> Layer:
+    """A layer that computes x · sigmoid(x).
+
+    Returns: a layer from one array to one of the same shape.
+    Source: Ramachandran et al., Searching for activation functions (2017); Trax documentation,
+      `layers.Swish`.
+    """
+    return Fn("Swish", lambda x: x * fastmath.expit(x))
+
+
+@assert_shape("...a->...b")
+def Glu() -> Layer:
+    """A layer that computes the gated linear unit a · sigmoid(b), of the input's halves a and b.
+
+    Returns: a layer from an array [..., 2·n] to one [..., n].
+    Raises (when called): ShapeError: the last axis has an odd length.
+    Example:
+      >>> from weft import layers as tl
+      >>> from weft.fastmath import numpy as jnp
+      >>> tl.Glu()(jnp.array([3.0, 4.0, 0.0, 100.0]))
+      Array([1.5, 4. ], dtype=float32)
+    Source: Dauphin et al., Language modeling with gated convolutional networks (2017); Trax
+      documentation, `layers.Glu`.
+    """
+
+    def f(x: Any) -> Any:
+        if x.shape[-1] % 2:
+            raise ShapeError(
+                "Glu: the last axis, whose second half gates the first one, must have an even "
+                f"length; got shape {tuple(x.shape)}"
+            )
+        a, b = jnp.split(x, 2, axis=-1)
+        return a * fastmath.expit(b)
+
+    return Fn("Glu", f)
+
+
+class ThresholdedLinearUnit(Layer):
+    """A layer that computes max(x, t), whose threshold t is trained.
+
+    It is made to follow `FilterResponseNorm`. Where x = t, each of the two has half the gradient.
+
+    From one array to one of the same shape. Weights: t, a float32 scalar, at first 0.
+
+    Args (all of `Layer`'s):
+      n_in, n_out: 1 and 1.
+      name: the name when printed.
+      sublayers_to_print: what is printed as its parts.
+    Source: Singh and Krishnan, Filter response normalization layer (2020); Trax documentation,
+      `layers.ThresholdedLinearUnit`.
+    """
+
+    _needs_key = False
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Sets the threshold to 0."""
+        self.weights = jnp.zeros((), dtype=jnp.float32)
+
+    def forward(self, inputs: Any) -> Any:
+        """The larger one of each element and the threshold."""
+        return jnp.maximum(inputs, self.weights)

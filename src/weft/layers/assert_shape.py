@@ -1,0 +1,221 @@
+"""Checks of the shapes that go into a layer and come out of it, written as `...a->...b`.
+
+Knows shapes; nothing of what layers compute.
+"""
+
+import functools
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ShapeError
+from ..user_lines import noted
+from .base import Layer
+from .layer_errors import creation_site, short_path
+from .stacks import Serial
+
+__all__ = ["AssertFunction", "AssertShape", "assert_shape"]
+
+_ALLOWED = re.compile(r"[A-Za-z0-9.,]*")
+_REST = "..."
+
+
+class _Tensor:
+    """What a specification says of one tensor: axes before an ellipsis and after it."""
+
+    __slots__ = ("after", "before", "is_open")
+
+    def __init__(self, text: str) -> None:
+        before, dots, after = text.partition(_REST)
+        self.before, self.after, self.is_open = before, after, bool(dots)
+
+
+@functools.lru_cache(256)
+def _tensors(specification: str) -> tuple[_Tensor, ...]:
+    return tuple(_Tensor(text) for text in specification.split(","))
+
+
+class AssertShape(Layer):
+    """A layer that returns its inputs, if their shapes are as specified.
+
+    Args:
+      spec: tensors separated by commas. A letter stands for a length, the same wherever it occurs;
+        a digit is a length; `...` stands for any number of axes, the same ones wherever it occurs,
+        once at most in a tensor. An empty specification is that of a scalar.
+      message: what the error says in the end; by default, where the layer was made.
+      visible_layer: whether the layer shows when a network is printed.
+
+    Raises: AssertionError: the specification has other characters. ValueError, when it runs: the
+      shapes are others.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.AssertShape("ab,b", visible_layer=True)
+      AssertShape_in2_out2
+
+    Source: Trax's `layers.assert_shape.AssertShape`.
+    """
+
+    _needs_key = False
+
+    def __init__(self, spec: str, message: str | None = None, visible_layer: bool = False) -> None:
+        if not isinstance(spec, str) or not _ALLOWED.fullmatch(spec):
+            raise noted(
+                AssertionError(
+                    "AssertShape: a specification has letters, digits, '...' and commas; got "
+                    f"{spec!r}"
+                )
+            )
+        n = spec.count(",") + 1
+        super().__init__(n, n, "AssertShape" if visible_layer else "")
+        path, line = creation_site()
+        self._spec = spec
+        self._message = f"Defined at {short_path(path)}:{line}" if message is None else message
+        self._sizes: dict[str, Any] = {}
+        self._linked = False
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._name else ""
+
+    def forward(self, xs: Any) -> Any:
+        """The very inputs."""
+        if not self._linked:
+            self._sizes.clear()
+        given = xs if isinstance(xs, list | tuple) else (xs,)
+        wanted = _tensors(self._spec)
+        if len(given) != len(wanted):
+            raise self._mismatch(given)
+        for x, tensor in zip(given, wanted, strict=True):
+            if not _fits(tensor, tuple(x.shape), self._sizes):
+                raise self._mismatch(given)
+        return xs
+
+    def _mismatch(self, given: Any) -> ShapeError:
+        shapes = [tuple(x.shape) for x in given]
+        return ShapeError(
+            f"AssertShape Error. Expected {self._spec}, got {shapes} with dict {self._sizes}. "
+            f"{self._message}"
+        )
+
+
+def _fits(tensor: _Tensor, shape: tuple[Any, ...], sizes: dict[str, Any]) -> bool:
+    """Whether a shape is as specified; notes the lengths that letters stand for."""
+    if _REST in tensor.after or "." in tensor.before + tensor.after:
+        raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
+    n_before, n_after = len(tensor.before), len(tensor.after)
+    end = len(shape) - n_after
+    if n_before > end or (not tensor.is_open and n_before != end):
+        return False
+    if tensor.is_open and not _same(sizes, _REST, shape[n_before:end]):
+        return False
+    for letter, length in zip(tensor.before + tensor.after, (*shape[:n_before], *shape[end:])):  # noqa: B905
+        if letter.isdigit():
+            if not _equal(length, int(letter)):
+                return False
+        elif not _same(sizes, letter, length):
+            return False
+    return True
+
+
+def _same(sizes: dict[str, Any], name: str, length: Any) -> bool:
+    return _equal(sizes.setdefault(name, length), length)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two lengths are the same; True with a warning if that can't be known."""
+    try:
+        if a == b:
+            return True
+        is_known = a == a and b == b
+    except TypeError:
+        is_known = False
+    if not is_known:
+        warnings.warn("AssertShape: a length isn't known and isn't checked", stacklevel=2)
+    return not is_known
+
+
+def _linked(specification: Any, message: str | None) -> tuple[AssertShape, AssertShape]:
+    """The checks of inputs and of outputs, which share the lengths of letters."""
+    parts = specification.split("->") if isinstance(specification, str) else ()
+    if len(parts) != 2:
+        raise noted(
+            ValueError(
+                f"assert_shape: expected 'inputs->outputs', such as '...a->...b'; got "
+                f"{specification!r}"
+            )
+        )
+    path, line = creation_site()
+    message = f"Defined at {short_path(path)}:{line}" if message is None else message
+    before = AssertShape(parts[0], f"{message} function input")
+    after = AssertShape(parts[1], f"{message} function output")
+    after._linked, after._sizes = True, before._sizes
+    return before, after
+
+
+def AssertFunction(specification: str, layer: Layer, message: str | None = None) -> Layer:
+    """A layer whose inputs and outputs are checked: `Serial(before, layer, after)`.
+
+    Args:
+      specification: shapes of inputs and outputs, as 'ab,bc->ac'; see `AssertShape`.
+      layer: the layer.
+      message: what the error says in the end; by default, where this was called.
+    Returns: the layer, with weights `((), w, ())`.
+    Source: Trax's `layers.assert_shape.AssertFunction`.
+    """
+    before, after = _linked(specification, message)
+    return Serial(before, layer, after)
+
+
+def assert_shape(specification: str) -> Callable[[Any], Any]:
+    """A decorator for a class of layers, or a function that returns one, whose shapes it checks.
+
+    Args:
+      specification: shapes of inputs and outputs, as '...a->...b'; see `AssertShape`.
+    Returns: the decorator. A class has its `forward` checked, and is otherwise as it was; the layer
+      that a function returns comes between two layers that check.
+    Example:
+      >>> from weft import layers as tl
+      >>> @tl.assert_shape("ab->a")
+      ... class Sum(tl.Layer):
+      ...     def forward(self, x):
+      ...         return x.sum(axis=1)
+      >>> Sum()(np.ones((2, 3))).shape
+      (2,)
+    Source: Trax's `layers.assert_shape.assert_shape`.
+    """
+
+    def decorated(target: Any) -> Any:
+        return (_of_class if isinstance(target, type) else _of_function)(specification, target)
+
+    return decorated
+
+
+def _of_class(specification: str, cls: Any) -> Any:
+    make, forward, needs_key = cls.__init__, cls.forward, cls._needs_key
+
+    @functools.wraps(make)
+    def checked_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        checks = _linked(specification, None)
+        make(self, *args, **kwargs)
+        self.__dict__.setdefault("_checks", {})[specification] = checks
+
+    @functools.wraps(forward)
+    def checked_forward(self: Any, x: Any) -> Any:
+        before, after = self._checks[specification]
+        before.forward(x)
+        y = forward(self, x)
+        after.forward(y)
+        return y
+
+    cls.__init__, cls.forward, cls._needs_key = checked_init, checked_forward, needs_key
+    return cls
+
+
+def _of_function(specification: str, f: Callable[..., Layer]) -> Callable[..., Layer]:
+    @functools.wraps(f)
+    def checked(*args: Any, **kwargs: Any) -> Layer:
+        layer = f(*args, **kwargs)
+        return AssertFunction(specification, layer)
+
+    return checked

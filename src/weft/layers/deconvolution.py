@@ -1,0 +1,145 @@
+"""The layer of transposed convolutions. Knows fastmath's convolution; nothing of other layers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import fastmath
+from ..fastmath import numpy as jnp
+from ..user_lines import noted
+from . import options
+from .base import Layer
+from .convolution_options import Padding, window
+from .initializers import Initializer, RandomNormalInitializer
+
+__all__ = ["ConvTranspose"]
+
+_SPECS = ("NHWC", "HWIO", "NHWC")
+_SMALL = RandomNormalInitializer(1e-6)
+
+
+class ConvTranspose(Layer):
+    """A transposed convolution, which makes arrays larger where a `Conv` makes them smaller.
+
+    The input, with stride - 1 zeros between its elements and zeros around it, is convolved with the
+    kernel, which isn't flipped. So it is the gradient of a convolution with the flipped kernel.
+
+    From an array of the input's spec to one of the output's. With k = (size - 1) · dilation + 1,
+    spatial lengths are d · stride with padding 'SAME', and d · stride + max(k - stride, 0) with
+    'VALID'. Weights: (w, b), of the shapes of those of `Conv`.
+
+    Args:
+      filters: how many features come out.
+      kernel_size: the window's lengths.
+      strides: by how much the array becomes larger; by default 1.
+      padding: 'VALID', 'SAME', or a pair (low, high) of zeros around the input, with its zeros
+        between, for each spatial axis.
+      rhs_dilation: how far the kernel's elements are from each other; by default 1.
+      dimension_numbers: the axes of input, kernel and output, a letter each.
+      kernel_initialzer: an initializer for w; by default `GlorotNormalInitializer`. The spelling
+        is Trax's.
+      bias_initializer: an initializer for b.
+      kernel_initializer: the same as `kernel_initialzer`.
+    Raises:
+      TypeError, ValueError: an option has another form, or the kernel's initializer is given twice.
+      ShapeError (when called): the array has another number of axes.
+    Example:
+      >>> from weft import layers as tl, shapes
+      >>> from weft.fastmath import numpy as jnp
+      >>> x = jnp.ones((1, 5, 5, 3))
+      >>> layer = tl.ConvTranspose(8, (3, 3), strides=(2, 2), padding="SAME")
+      >>> _ = layer.init(shapes.signature(x))
+      >>> layer(x).shape
+      (1, 10, 10, 8)
+    Source: Zeiler et al., Deconvolutional networks (2010); Trax's documented names,
+      `layers.ConvTranspose`.
+    """
+
+    _needs_key = False
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Sequence[int],
+        strides: Sequence[int] | None = None,
+        padding: Padding = "VALID",
+        rhs_dilation: Sequence[int] | None = None,
+        dimension_numbers: Sequence[str] = _SPECS,
+        kernel_initialzer: Initializer | None = None,
+        bias_initializer: Initializer = _SMALL,
+        kernel_initializer: Initializer | None = None,
+    ) -> None:
+        super().__init__()
+        name = self.name
+        self._window = window(name, filters, kernel_size, strides, padding, dimension_numbers)
+        count = len(self._window.size)
+        dilation = (1,) * count if rhs_dilation is None else rhs_dilation
+        self._dilation = options.lengths(name, "rhs_dilation", dilation, count)
+        if kernel_initialzer is not None and kernel_initializer is not None:
+            raise noted(
+                ValueError(
+                    f"{name}: kernel_initialzer and kernel_initializer are two spellings of one "
+                    "option; give one of them"
+                )
+            )
+        given = kernel_initialzer if kernel_initializer is None else kernel_initializer
+        self._kernel_initializer = (
+            self._window.kernel_initializer
+            if given is None
+            else options.function(name, "kernel_initialzer", given, "(shape, rng)")
+        )
+        self._bias_initializer = options.function(
+            name, "bias_initializer", bias_initializer, "(shape, rng)"
+        )
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Sets the weights: the kernel's key and the bias's are the two of a split."""
+        self.weights = self._window.weights(
+            input_signature, self.rng, self._kernel_initializer, self._bias_initializer
+        )
+
+    def forward(self, x: Any) -> Any:
+        """The transposed convolution of `x`, with the bias added."""
+        return self._window.over_batches(self._convolve, x)
+
+    def _convolve(self, x: Any) -> Any:
+        w, b = self.weights
+        specs = self._window.specs
+        ones = (1,) * len(self._dilation)
+        return fastmath.conv(self._spread(x), w, ones, "VALID", specs, self._dilation) + b
+
+    def _spread(self, x: Any) -> Any:
+        """The input with zeros between its elements, and around it."""
+        source, kernel, _ = self._window.specs
+        spatial = [source.index(letter) for letter in kernel if letter not in "OI"]
+        around = [(0, 0)] * len(source)
+        for i, axis in enumerate(spatial):
+            stride = self._window.strides[i]
+            low, high = self._pads(i)
+            if stride > 1:
+                x, left_over = _with_gaps(x, axis, stride), stride - 1
+                if high < left_over:  # more zeros than wanted
+                    x = jnp.take(x, jnp.arange(x.shape[axis] - left_over + high), axis=axis)
+                high = max(high - left_over, 0)
+            around[axis] = (low, high)
+        return jnp.pad(x, tuple(around))
+
+    def _pads(self, i: int) -> tuple[int, int]:
+        """The zeros before and after the input along a spatial axis."""
+        padding, stride = self._window.padding, self._window.strides[i]
+        if not isinstance(padding, str):
+            return padding[i]  # type: ignore[no-any-return]
+        k = (self._window.size[i] - 1) * self._dilation[i] + 1
+        total = k + stride - 2
+        if padding == "VALID":
+            return k - 1, total - (k - 1) + max(k - stride, 0)
+        low = k - 1 if stride > k - 1 else -(-total // 2)
+        return low, total - low
+
+
+def _with_gaps(x: Any, axis: int, stride: int) -> Any:
+    """An array with stride - 1 zeros behind each of its elements along an axis."""
+    shape = tuple(x.shape)
+    pads = [(0, 0)] * (len(shape) + 1)
+    pads[axis + 1] = (0, stride - 1)
+    gaps = jnp.pad(jnp.expand_dims(x, axis + 1), tuple(pads))
+    return jnp.reshape(gaps, (*shape[:axis], shape[axis] * stride, *shape[axis + 1 :]))

@@ -1,0 +1,104 @@
+"""Layers that reduce windows of arrays. Know nothing of other layers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import fastmath
+from ..errors import ShapeError
+from . import options
+from .base import Fn, Layer
+
+__all__ = ["AvgPool", "MaxPool", "SumPool"]
+
+PADDINGS = ("VALID", "SAME")
+
+
+def MaxPool(
+    pool_size: Sequence[int] = (2, 2),
+    strides: Sequence[int] | None = None,
+    padding: str = "VALID",
+) -> Layer:
+    """A layer that gives the largest element of each window.
+
+    Windows lie over all axes but the first and the last one.
+
+    Args:
+      pool_size: the window's lengths, n - 2 of them for arrays of n axes.
+      strides: how far each window is from the next one, as many numbers; by default 1.
+      padding: 'VALID' leaves out windows that would stick out; 'SAME' cuts them at the border.
+    Returns: a layer from an array [batch, d₁, …, d₍ₙ₋₂₎, features] to one of as many axes, whose
+      spatial lengths are ⌊(d - size) / stride⌋ + 1 with 'VALID', and ⌈d / stride⌉ with 'SAME'.
+    Raises:
+      TypeError, ValueError: an option has another form.
+      ShapeError (when called): the array has another number of axes, or is smaller than the
+        window.
+    Example:
+      >>> from weft import layers as tl
+      >>> from weft.fastmath import numpy as jnp
+      >>> x = jnp.arange(8.0).reshape(1, 2, 4, 1)
+      >>> tl.MaxPool(strides=(2, 2))(x).reshape(-1)
+      Array([5., 7.], dtype=float32)
+    Source: Trax documentation, `layers.MaxPool`.
+    """
+    return _pool("MaxPool", "max_pool", pool_size, strides, padding)
+
+
+def SumPool(
+    pool_size: Sequence[int] = (2, 2),
+    strides: Sequence[int] | None = None,
+    padding: str = "VALID",
+) -> Layer:
+    """A layer that gives the sum of each window.
+
+    Args: as `MaxPool`.
+    Returns: a layer of the shapes of `MaxPool`.
+    Raises: as `MaxPool`.
+    Source: Trax documentation, `layers.SumPool`.
+    """
+    return _pool("SumPool", "sum_pool", pool_size, strides, padding)
+
+
+def AvgPool(
+    pool_size: Sequence[int] = (2, 2),
+    strides: Sequence[int] | None = None,
+    padding: str = "VALID",
+) -> Layer:
+    """A layer that gives the mean of each window; of one that sticks out, of the elements inside.
+
+    Args: as `MaxPool`.
+    Returns: a layer of the shapes of `MaxPool`; floats, for integers too.
+    Raises: as `MaxPool`.
+    Source: Trax documentation, `layers.AvgPool`.
+    """
+    return _pool("AvgPool", "avg_pool", pool_size, strides, padding)
+
+
+def _pool(
+    name: str,
+    operation: str,
+    pool_size: Sequence[int],
+    strides: Sequence[int] | None,
+    padding: str,
+) -> Layer:
+    """A layer of the operation of fastmath."""
+    size = options.lengths(name, "pool_size", pool_size)
+    if strides is None:
+        strides = (1,) * len(size)
+    steps = options.lengths(name, "strides", strides, count=len(size))
+    options.choice(name, "padding", padding, PADDINGS)
+
+    def f(x: Any) -> Any:
+        if len(x.shape) != len(size) + 2:
+            raise ShapeError(
+                f"{name}: pool_size {size} is for arrays with {len(size) + 2} axes, batch and "
+                f"features included; got shape {tuple(x.shape)}"
+            )
+        lengths = tuple(x.shape[1:-1])
+        if padding == "VALID" and any(n < k for n, k in zip(lengths, size, strict=True)):
+            raise ShapeError(
+                f"{name}: the window {size} is larger than the input's lengths {lengths}\n"
+                "  fix: padding='SAME', or a smaller pool_size"
+            )
+        return getattr(fastmath, operation)(x, pool_size=size, strides=steps, padding=padding)
+
+    return Fn(f"{name}{size}".replace(" ", ""), f)

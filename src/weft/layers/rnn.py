@@ -1,0 +1,405 @@
+"""Recurrent layers: cells, and their scans along a sequence.
+
+A cell maps an input and a state to an output and the next state. `LSTM`, `GRU` and `SRU` run one
+along axis 1, [batch, length, features], as a loop in the compiled program: how long it takes to
+compile doesn't depend on the length. In mode "predict" the sequence comes in pieces, and the state
+after a piece is kept for the next one.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .. import fastmath
+from ..errors import ShapeError
+from ..fastmath import numpy as jnp
+from ..user_lines import noted
+from . import combinators as cb
+from .activation_fns import Sigmoid, Tanh
+from .base import Fn, Layer
+from .checked_options import checked_mode, checked_rate
+from .convolution import Conv
+from .core import Dense, Dropout
+from .initializers import (
+    GlorotUniformInitializer,
+    RandomNormalInitializer,
+    RandomUniformInitializer,
+)
+from .options import function, lengths, whole_number
+
+__all__ = [
+    "GRU",
+    "LSTM",
+    "SRU",
+    "ConvGRUCell",
+    "GRUCell",
+    "GeneralGRUCell",
+    "InnerSRUCell",
+    "LSTMCell",
+    "MakeZeroState",
+    "ScanSRUCell",
+]
+
+Initializer = Callable[[Any, Any], Any]
+
+GLOROT, SMALL = GlorotUniformInitializer(), RandomUniformInitializer(0.01)
+NEAR_ZERO = RandomNormalInitializer(1e-6)
+
+
+class LSTMCell(Layer):
+    """One step of an LSTM: maps (x, state) to (output, next state).
+
+    With (i, j, f, o) the quarters of [x, h] w + b: c' = σ(f) c + σ(i) tanh(j) and h' = σ(o)
+    tanh(c'). The output is h'; a state is [c, h].
+
+    Args:
+      n_units: features of c, and of h.
+      forget_bias: added to all of b where it begins.
+      kernel_initializer, bias_initializer: what w and b begin with.
+    Inputs: floats [batch, d] and [batch, 2 n_units].
+    Outputs: [batch, n_units] and [batch, 2 n_units].
+    Weights: w [d + n_units, 4 n_units], b [4 n_units].
+    Example:
+      >>> cell, x = LSTMCell(3), (np.ones((2, 5)), np.zeros((2, 6)))
+      >>> _ = cell.init(x)
+      >>> [y.shape for y in cell(x)]
+      [(2, 3), (2, 6)]
+    Source: Hochreiter and Schmidhuber 1997; gates: arXiv:1503.04069; Trax documentation,
+      `layers.LSTMCell`.
+    """
+
+    _needs_key = False
+
+    def __init__(
+        self,
+        n_units: int,
+        forget_bias: float = 1.0,
+        kernel_initializer: Initializer = GLOROT,
+        bias_initializer: Initializer = NEAR_ZERO,
+    ):
+        super().__init__(n_in=2, n_out=2)
+        self._n_units = whole_number("LSTMCell", "n_units", n_units)
+        self._forget_bias = forget_bias
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+
+    def forward(self, inputs: Any) -> Any:
+        """(output, next state)."""
+        x, state = inputs
+        c, h = jnp.split(state, 2, axis=-1)
+        w, b = self.weights
+        i, j, f, o = jnp.split(jnp.matmul(jnp.concatenate([x, h], axis=-1), w) + b, 4, axis=-1)
+        c = c * fastmath.sigmoid(f) + fastmath.sigmoid(i) * jnp.tanh(j)
+        h = jnp.tanh(c) * fastmath.sigmoid(o)
+        return h, jnp.concatenate([c, h], axis=-1)
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """w and b."""
+        x, state = input_signature
+        n = self._n_units
+        _check_state("LSTMCell", state, 2 * n)
+        key1, key2 = fastmath.random.split(self.rng, 2)
+        w = self._kernel_initializer((x.shape[-1] + n, 4 * n), key1)
+        self.weights = (w, self._bias_initializer((4 * n,), key2) + self._forget_bias)
+
+
+def MakeZeroState(depth_multiplier: int = 1) -> Layer:
+    """A layer from a sequence [batch, length, d] to zeros, float32 [batch, depth_multiplier * d].
+
+    Source: Trax documentation, `layers.MakeZeroState`.
+    """
+    whole_number("MakeZeroState", "depth_multiplier", depth_multiplier)
+
+    def zeros(x: Any) -> Any:
+        return _zero_state(x, depth_multiplier * x.shape[-1])
+
+    return Fn("MakeZeroState", zeros)
+
+
+def LSTM(
+    n_units: int, mode: str = "train", return_state: bool = False, initial_state: bool = False
+) -> Layer:
+    """An LSTM along axis 1.
+
+    Args:
+      n_units: features of the outputs.
+      mode: in "predict" the state is kept from call to call.
+      return_state: also give the last state, [batch, 2 n_units]; the outputs are two.
+      initial_state: the state to begin with is the second input; else it is zeros.
+    Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
+    Source: Trax documentation, `layers.LSTM`. There d has to be n_units.
+    """
+    whole_number("LSTM", "n_units", n_units)
+    return cb.Serial(
+        [] if initial_state else _with_zero_state(2 * n_units),
+        cb.Scan(LSTMCell(n_units=n_units), axis=1, mode=checked_mode("LSTM", mode)),
+        [] if return_state else cb.Select([0], n_in=2),
+        name=f"LSTM_{n_units}",
+    )
+
+
+class GRUCell(Layer):
+    """One step of a GRU: maps (x, h) to (h', h').
+
+    u, r = the halves of σ([x, h] w1 + b1); c = [x, r h] w2 + b2; h' = u h + (1 - u) tanh(c).
+
+    Args:
+      n_units: features of h.
+      forget_bias: added to all of b1 where it begins.
+      kernel_initializer, bias_initializer: what w1, w2 and b1, b2 begin with.
+    Inputs: floats [batch, d] and [batch, n_units].
+    Outputs: [batch, n_units], twice.
+    Weights: w1 [d + n_units, 2 n_units], b1, w2 [d + n_units, n_units], b2.
+    Source: arXiv:1406.1078; Trax documentation, `layers.GRUCell`.
+    """
+
+    _needs_key = False
+
+    def __init__(
+        self,
+        n_units: int,
+        forget_bias: float = 0.0,
+        kernel_initializer: Initializer = SMALL,
+        bias_initializer: Initializer = NEAR_ZERO,
+    ):
+        super().__init__(n_in=2, n_out=2)
+        self._n_units = whole_number("GRUCell", "n_units", n_units)
+        self._forget_bias = forget_bias
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+
+    def forward(self, inputs: Any) -> Any:
+        """(output, next state), which are one array."""
+        x, h = inputs
+        w1, b1, w2, b2 = self.weights
+        gates = fastmath.sigmoid(jnp.matmul(jnp.concatenate([x, h], axis=-1), w1) + b1)
+        update, reset = jnp.split(gates, 2, axis=-1)
+        candidate = jnp.matmul(jnp.concatenate([x, reset * h], axis=-1), w2) + b2
+        h = update * h + (1.0 - update) * jnp.tanh(candidate)
+        return h, h
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """w1, b1, w2 and b2."""
+        x, state = input_signature
+        n = self._n_units
+        _check_state("GRUCell", state, n)
+        rows = x.shape[-1] + n
+        keys = fastmath.random.split(self.rng, 4)
+        self.weights = (
+            self._kernel_initializer((rows, 2 * n), keys[0]),
+            self._bias_initializer((2 * n,), keys[1]) + self._forget_bias,
+            self._kernel_initializer((rows, n), keys[2]),
+            self._bias_initializer((n,), keys[3]),
+        )
+
+
+def GRU(n_units: int, mode: str = "train") -> Layer:
+    """A GRU along axis 1.
+
+    Args:
+      n_units: features of the outputs.
+      mode: in "predict" the state is kept from call to call.
+    Returns: a layer from floats [batch, length, d] to [batch, length, n_units].
+    Example:
+      >>> layer, x = GRU(3), np.ones((2, 4, 5))
+      >>> _ = layer.init(x)
+      >>> layer(x).shape
+      (2, 4, 3)
+    Source: Trax documentation, `layers.GRU`. There d has to be n_units.
+    """
+    whole_number("GRU", "n_units", n_units)
+    return cb.Serial(
+        _with_zero_state(n_units),
+        cb.Scan(GRUCell(n_units=n_units), axis=1, mode=checked_mode("GRU", mode)),
+        cb.Select([0], n_in=2),
+        name=f"GRU_{n_units}",
+    )
+
+
+def ConvGRUCell(n_units: int, kernel_size: tuple[int, int] = (3, 3)) -> Layer:
+    """A GRU cell whose products are convolutions: from a state to the next one.
+
+    Args:
+      n_units: channels of the state.
+      kernel_size: of the convolutions, which keep the size of the image.
+    Returns: a layer from floats [batch, height, width, n_units] to the same shape.
+    Source: arXiv:1511.06432; Trax documentation, `layers.ConvGRUCell`.
+    """
+    whole_number("ConvGRUCell", "n_units", n_units)
+    size = lengths("ConvGRUCell", "kernel_size", kernel_size)
+    return GeneralGRUCell(lambda: Conv(filters=n_units, kernel_size=size, padding="SAME"))
+
+
+def GeneralGRUCell(
+    candidate_transform: Callable[[], Layer],
+    memory_transform_fn: Callable[[], Layer] | None = None,
+    gate_nonlinearity: Callable[[], Layer] = Sigmoid,
+    candidate_nonlinearity: Callable[[], Layer] = Tanh,
+    dropout_rate_c: float = 0.1,
+    sigmoid_bias: float = 0.5,
+    mode: str = "train",
+) -> Layer:
+    """A GRU cell of layers of your choice, from a state to the next one.
+
+    u = σ(U' s + bias); r = σ(U'' s + bias); c = tanh(U (r s)); s' = u M(s) + (1 - u) c.
+
+    Args:
+      candidate_transform: makes each of the layers U, U' and U''.
+      memory_transform_fn: makes the layer M; by default M(s) = s.
+      gate_nonlinearity: makes the layer σ.
+      candidate_nonlinearity: makes the layer for c.
+      dropout_rate_c: rate of dropout on c.
+      sigmoid_bias: a constant added to what σ gets, so that a state is kept at first.
+      mode: dropout is active in "train" only.
+    Returns: a layer from a state to one of the same shape.
+    Source: arXiv:1406.1078; dropout: arXiv:1603.05118; Trax documentation, `layers.GeneralGRUCell`.
+    """
+    name = "GeneralGRUCell"
+    checked_rate(name, dropout_rate_c, "dropout_rate_c")
+    for option, value in (
+        ("candidate_transform", candidate_transform),
+        ("gate_nonlinearity", gate_nonlinearity),
+        ("candidate_nonlinearity", candidate_nonlinearity),
+    ):
+        if isinstance(value, Layer):
+            raise noted(
+                TypeError(
+                    f"{name}: {option} must make layers, and is one: {value}\n"
+                    "  fix: lambda: …, which makes a new layer each time"
+                )
+            )
+        function(name, option, value, "that makes a layer")
+
+    def gate() -> list[Layer]:
+        biased = Fn("AddBias", lambda x: x + sigmoid_bias)
+        return [candidate_transform(), biased, gate_nonlinearity()]
+
+    candidate = [
+        cb.Dup(),
+        gate(),
+        cb.Multiply(),
+        candidate_transform(),
+        candidate_nonlinearity(),
+        Dropout(rate=dropout_rate_c, mode=checked_mode(name, mode)),
+    ]
+    memory = memory_transform_fn() if memory_transform_fn else None
+    return cb.Serial(cb.Branch(memory, gate(), candidate), cb.Gate())
+
+
+def InnerSRUCell() -> Layer:
+    """The part of an SRU that runs in sequence: maps ((1 - f) y, f, c) to (c', c').
+
+    c' = f c + (1 - f) y, all of one shape.
+
+    Source: arXiv:1709.02755; Trax documentation, `layers.InnerSRUCell`.
+    """
+
+    def step(rest: Any, forget: Any, cell: Any) -> Any:
+        cell = forget * cell + rest
+        return cell, cell
+
+    return Fn("InnerSRUCell", step, n_out=2)
+
+
+def ScanSRUCell(mode: str, monkey_patched_mask: Any = None) -> Layer:
+    """`InnerSRUCell` along axis 1.
+
+    Args:
+      mode: in "predict" the state is kept from call to call.
+      monkey_patched_mask: an object whose `get_layer()` is a layer without inputs that gives a
+        mask [batch, 1, 1, length - 1] of the first piece: positions after the first where it is
+        zero leave the state as it is. In mode "predict" only.
+    Returns: a layer of three inputs, (1 - f) y and f, [batch, length, d], and the state to begin
+      with, [batch, d]; and two outputs, all states and the last one.
+    Source: Trax, `layers.ScanSRUCell`.
+    """
+    checked_mode("ScanSRUCell", mode)
+    if monkey_patched_mask is None:
+        return cb.Scan(InnerSRUCell(), axis=1, mode=mode)
+    if mode != "predict":
+        raise noted(
+            ValueError(
+                f"ScanSRUCell: monkey_patched_mask is for mode 'predict' only; got mode {mode!r}"
+            )
+        )
+
+    def counted(mask: Any, rest: Any) -> Any:
+        batch, length = rest.shape[:2]
+        weights = jnp.ones((batch, length), jnp.float32)
+        if length > 1:
+            mask = jnp.reshape(mask, (mask.shape[0], -1)) != 0
+            weights = fastmath.dynamic_update_slice_in_dim(
+                weights, jnp.broadcast_to(mask.astype(jnp.float32), (batch, mask.shape[1])), 1, 1
+            )
+        return weights, rest
+
+    def step(weight: Any, rest: Any, forget: Any, cell: Any) -> Any:
+        weight = weight[:, None]
+        cell = (forget * cell + rest) * weight + (1.0 - weight) * cell
+        return cell, cell
+
+    return cb.Serial(
+        monkey_patched_mask.get_layer(),
+        Fn("CountedPositions", counted, n_out=2),
+        cb.Scan(Fn("MaskedInnerSRUCell", step, n_out=2), axis=1, mode=mode),
+    )
+
+
+def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> Layer:
+    """A simple recurrent unit along axis 1: its products don't wait for the state.
+
+    r, f, y = the thirds of x w + b, the first two through σ; c' = f c + (1 - f) y; h = r
+    activation(c') + (1 - r) x √3.
+
+    Args:
+      n_units: features of the input and the outputs.
+      activation: a layer; none by default.
+      mode: in "predict" the state is kept from call to call.
+    Returns: a layer from floats [batch, length, n_units] to the same shape.
+    Source: arXiv:1709.02755, with the scale √3 of its section 3.2 (the highway term's variance);
+      Trax documentation, `layers.SRU`.
+    """
+    whole_number("SRU", "n_units", n_units)
+
+    def gated(output: Any, forget: Any, rest: Any) -> Any:
+        return rest * (1.0 - forget), forget, output
+
+    def start(rest: Any, forget: Any, output: Any) -> Any:
+        return rest, forget, _zero_state(output, n_units), output
+
+    def highway(cell: Any, output: Any, x: Any) -> Any:
+        return cell * output + x * (1.0 - output) * math.sqrt(3.0)
+
+    # The number of sublayers decides which random weights a key gives: eight, or nine.
+    return cb.Serial(
+        cb.Branch(Dense(3 * n_units), []),
+        cb.Split(n_items=3),
+        cb.Parallel(Sigmoid(), Sigmoid()),
+        Fn("Gated", gated, n_out=3),
+        Fn("ZeroState", start, n_out=4),
+        ScanSRUCell(mode=mode),
+        cb.Select([0], n_in=2),
+        activation if activation is not None else [],
+        Fn("Highway", highway),
+        name=f"SRU_{n_units}",
+    )
+
+
+def _with_zero_state(features: int) -> Layer:
+    """A layer that puts a state of zeros below a sequence."""
+    return cb.Branch([], Fn("MakeZeroState", lambda x: _zero_state(x, features)))
+
+
+def _zero_state(x: Any, features: int) -> Any:
+    if x.ndim != 3:
+        raise ShapeError(
+            f"expected a sequence [batch, length, features]; got shape {tuple(x.shape)}"
+        )
+    return jnp.zeros((x.shape[0], features), jnp.float32)
+
+
+def _check_state(cell: str, state: Any, features: int) -> None:
+    if state.shape[-1] != features:
+        raise ShapeError(
+            f"{cell}: expected a state of {features} features; got shape {tuple(state.shape)}"
+        )

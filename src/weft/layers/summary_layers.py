@@ -1,0 +1,103 @@
+"""Layers that pass tensors on and keep what a TensorBoard is to show of them, as state.
+
+The state is a dict whose keys begin with `summary_`; a training loop looks for these in the state
+of a model. Knows no writer of such logs.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..fastmath import numpy as jnp
+from . import options
+from .base import Layer
+
+
+def _checked_name(layer: str, name: Any) -> str:
+    if not isinstance(name, str) or not name:
+        raise options.wrong_type(layer, "name", "a text that isn't empty", name)
+    return f"summary_{name}"
+
+
+class SummaryScalar(Layer):
+    """A layer that returns its input, and keeps a number made of it for TensorBoard.
+
+    Args:
+      name: name of the number.
+      aggregation_fun: function that makes a scalar of a tensor; by default, the mean.
+
+    The state is {'summary_' + name: the number of the last call}.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.SummaryScalar("activation")
+      >>> _ = layer(np.array([1.0, 3.0]))
+      >>> layer.state
+      {'summary_activation': Array(2., dtype=float32)}
+
+    Source: Trax documentation, `layers.core.SummaryScalar`.
+    """
+
+    _needs_key = False
+
+    def __init__(self, name: str, aggregation_fun: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(name=_checked_name("SummaryScalar", name))
+        if aggregation_fun is not None:
+            options.function("SummaryScalar", "aggregation_fun", aggregation_fun, "of a tensor")
+        self._aggregation_fun = aggregation_fun
+
+    def forward(self, x: Any) -> Any:
+        """The input itself."""
+        aggregate = self._aggregation_fun or jnp.mean
+        self.state = {self._name: aggregate(x)}
+        return x
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Makes the state: zero."""
+        self.state = {self._name: jnp.array(0.0)}
+
+
+class SummaryImage(Layer):
+    """A layer that returns its inputs, and keeps images of them for TensorBoard.
+
+    Args:
+      name: name of the images.
+      n_in: number of inputs, which an image shows one above the other.
+      num_summaries: for how many elements of the batch there is an image.
+      recover_fn: function that makes of one element of an input what is shown.
+
+    After a call the state is {'summary_' + name + '0': image, …}; image s has what `recover_fn`
+    makes of element s of each input, concatenated along the first axis.
+
+    Source: Trax documentation, `layers.core.SummaryImage`.
+    """
+
+    _needs_key = False
+
+    def __init__(
+        self,
+        name: str,
+        n_in: int,
+        num_summaries: int = 5,
+        recover_fn: Callable[[Any], Any] | None = None,
+    ) -> None:
+        n_in = options.whole_number("SummaryImage", "n_in", n_in)
+        super().__init__(n_in, n_in, _checked_name("SummaryImage", name))
+        self._num = options.whole_number("SummaryImage", "num_summaries", num_summaries, least=0)
+        if recover_fn is not None:
+            options.function("SummaryImage", "recover_fn", recover_fn, "of a tensor")
+        self._recover_fn = recover_fn
+
+    def forward(self, x: Any) -> Any:
+        """The inputs themselves."""
+        recover = self._recover_fn or (lambda tensor: tensor)
+        inputs = x if self._n_in > 1 else (x,)
+        images = {}
+        for s in range(min(self._num, inputs[0].shape[0])):
+            parts = [recover(tensor[s]) for tensor in inputs[: self._n_in]]
+            images[f"{self._name}{s}"] = jnp.concatenate(parts, axis=0)
+        self.state = images
+        return x if self._n_in == 1 else tuple(inputs[: self._n_in])
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Makes the state: a zero, until there is an image."""
+        self.state = {self._name: jnp.array(0.0)}

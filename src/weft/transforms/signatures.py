@@ -1,0 +1,49 @@
+"""Types of transformed functions, for type checkers: parameters and result are the user's.
+
+A transformation with options is used in three ways: `@jit`, `@jit(static_argnums=0)` and
+`@functools.partial(jit, static_argnums=0)`. One signature serves all three, and not one overload
+for each: mypy gives up on `functools.partial` of overloads. Where no function is given, nothing
+determines the result's type `R`, which is then `Undetermined`, its default: such an object is
+called with a function, whatever its parameters.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with defaults, as `typing` has it since Python 3.13
+else:
+    from typing import TypeVar
+
+
+class Undetermined:
+    """In the place of a result's type: no function was given yet, only options."""
+
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+S = TypeVar("S")
+T = TypeVar("T", covariant=True)
+
+if TYPE_CHECKING:
+    R = TypeVar("R", default=Undetermined)
+else:
+    R = TypeVar("R")
+
+
+class Transformed(Protocol[P, T]):
+    """A function of parameters P and result T, and as a method one without `self`."""
+
+    @overload
+    def __call__(
+        self: "Transformed[..., Undetermined]", fun: Callable[Q, S], /
+    ) -> "Transformed[Q, S]": ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Transformed[P, T]": ...
+    @overload
+    def __get__(
+        self: "Transformed[Concatenate[Any, Q], T]", instance: object, owner: type | None = None
+    ) -> "Callable[Q, T]": ...

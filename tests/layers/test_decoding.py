@@ -1,0 +1,190 @@
+"""Sequences in pieces: mode "predict" gives, piece by piece, what "eval" gives."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft import jit, layers as tl
+from weft.layers.research import modular_dense, rotary_positional_embedding
+
+X = np.random.default_rng(0).standard_normal((2, 6, 8)).astype(np.float32)
+TOKENS = np.array([[3, 1, 4, 1, 5, 2], [2, 6, 5, 3, 5, 1]], np.int32)
+
+
+def language_model(mode):
+    """Transformer blocks and a recurrent layer, as users build them."""
+    return tl.Serial(
+        tl.Embedding(7, 8),
+        tl.PositionalEncoding(max_len=8, mode=mode),
+        [
+            [
+                tl.Residual(
+                    tl.LayerNorm(),
+                    tl.CausalAttention(8, n_heads=2, max_inference_length=8, mode=mode),
+                ),
+                tl.Residual(tl.LayerNorm(), tl.Dense(16), tl.Relu(), tl.Dense(8)),
+            ]
+            for _ in range(2)
+        ],
+        tl.SRU(8, mode=mode),
+        tl.Dense(7),
+    )
+
+
+LAYERS = {
+    "CausalAttention": lambda mode: tl.CausalAttention(8, 2, max_inference_length=6, mode=mode),
+    "GRU": lambda mode: tl.GRU(8, mode=mode),
+    "GRU of other width": lambda mode: tl.GRU(3, mode=mode),
+    "LSTM": lambda mode: tl.LSTM(8, mode=mode),
+    "LSTM of other width": lambda mode: tl.LSTM(5, mode=mode),
+    "SRU": lambda mode: tl.SRU(8, mode=mode),
+    "SRU with tanh": lambda mode: tl.SRU(8, activation=tl.Tanh(), mode=mode),
+    "PositionalEncoding": lambda mode: tl.PositionalEncoding(max_len=6, mode=mode),
+    "PositionalEncoding of d_feature": lambda mode: tl.PositionalEncoding(
+        max_len=9, d_feature=4, mode=mode
+    ),
+    "AxialPositionalEncoding": lambda mode: tl.AxialPositionalEncoding((2, 3), (5, 3), mode=mode),
+    "SinCosPositionalEncoding": lambda mode: tl.SinCosPositionalEncoding(mode=mode),
+    "FixedBasePositionalEncoding": lambda mode: tl.FixedBasePositionalEncoding(
+        [3, 5], 4, mode=mode
+    ),
+    "LocallyConvDense": lambda mode: modular_dense.LocallyConvDense(4, 2, mode, 3, 3),
+    "Rotate": lambda mode: rotary_positional_embedding.Rotate(mode=mode),
+    "language model": language_model,
+}
+ONE_AT_A_TIME = {
+    "InfinitePositionalEncoding": lambda mode: tl.InfinitePositionalEncoding(
+        affine=False, transform="diag", time_bin_length=2, mode=mode
+    ),
+    "InfinitePositionalEncoding, any": lambda mode: tl.InfinitePositionalEncoding(
+        affine=False, mode=mode
+    ),
+    "TimeBinPositionalEncoding": lambda mode: tl.TimeBinPositionalEncoding(3, mode=mode),
+}
+
+
+def pair(make, x):
+    """The layer in modes "eval" and "predict", with the same weights."""
+    whole, pieces = make("eval"), make("predict")
+    whole.init(x)
+    pieces.init(x)
+    pieces.weights = whole.weights
+    return whole, pieces
+
+
+def cut(x, ends):
+    return [x[:, start:end] for start, end in zip((0, *ends[:-1]), ends, strict=True)]
+
+
+@pytest.mark.parametrize("name", [*LAYERS, *ONE_AT_A_TIME])
+def test_pieces_give_what_the_whole_gives(name):
+    x = TOKENS if name == "language model" else X
+    whole, pieces = pair((LAYERS | ONE_AT_A_TIME)[name], x)
+    expected = np.asarray(whole(x))
+    ends = (1, 2, 3, 4, 5, 6) if name in ONE_AT_A_TIME else (3, 4, 6)
+    found = np.concatenate([np.asarray(pieces(piece)) for piece in cut(x, ends)], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*LAYERS, *ONE_AT_A_TIME])
+def test_a_compiled_step_serves_every_token(name):
+    x = TOKENS if name == "language model" else X
+    whole, pieces = pair((LAYERS | ONE_AT_A_TIME)[name], x)
+    expected, traces = np.asarray(whole(x)), 0
+
+    @jit
+    def step(weights, state, token):
+        nonlocal traces
+        traces += 1
+        return pieces.pure_fn(token, weights, state, None)
+
+    state, found = pieces.state, []
+    for token in cut(x, (1, 2, 3, 4, 5, 6)):
+        y, state = step(pieces.weights, state, token)
+        found.append(np.asarray(y))
+    np.testing.assert_allclose(np.concatenate(found, 1), expected, rtol=1e-5, atol=1e-5)
+    # A scan's state is nothing at first; a memory of pieces is marked after the first.
+    assert traces <= (2 if name in WITHOUT_FIRST_STATE else 1)
+
+
+WITHOUT_FIRST_STATE = {
+    "GRU", "GRU of other width", "LSTM", "LSTM of other width", "SRU", "SRU with tanh",
+    "LocallyConvDense", "language model",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["CausalAttention", "PositionalEncoding", "AxialPositionalEncoding"]
+)
+def test_beyond_the_room_results_are_nan(name):
+    """No error can say so in a compiled program, and no other number would be right."""
+    _, pieces = pair(LAYERS[name], X)
+    assert np.isfinite(pieces(X)).all()
+    assert np.isnan(pieces(X[:, :1])).all()
+
+
+def test_a_state_that_is_put_back_decodes_again():
+    _, pieces = pair(LAYERS["CausalAttention"], X)
+    pieces(X[:, :2])
+    state = pieces.state
+    first = np.asarray(pieces(X[:, 2:4]))
+    pieces(X[:, :1])
+    np.testing.assert_array_equal(pieces(X[:, 2:4], state=state), first)
+
+
+def test_cached_keys_and_values_are_those_of_the_first_call():
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((2, n, 8)).astype(np.float32) for n in (3, 5, 5))
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)[:, None, None]
+    layer = tl.AttentionQKV(8, n_heads=2, mode="predict", cache_KV_in_predict=True)
+    plain = tl.AttentionQKV(8, n_heads=2, mode="eval")
+    layer.init((q, k, v, mask))
+    plain.init((q, k, v, mask))
+    leaves = weft.tree_util.tree_leaves(layer.weights)
+    plain.weights = weft.tree_util.tree_structure(plain.weights).unflatten(leaves)
+    for query in (q, q + 1):
+        found, _ = layer((query, k if query is q else 0 * k, v if query is q else 0 * v, mask))
+        expected, _ = plain((query, k, v, mask))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+class Portal:
+    """A mask of the first piece's positions."""
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def get_value(self):
+        return self.mask
+
+    def get_layer(self):
+        return tl.Fn("Mask", lambda: self.mask)
+
+
+def test_causal_attention_leaves_out_what_a_portal_masks():
+    class Masked(tl.DotProductCausalAttention):
+        def monkey_patched_mask(self):
+            return Portal(np.array([[[[1, 1, 0]]]], np.float32))
+
+    q, k, v = np.random.default_rng(3).standard_normal((3, 1, 5, 4)).astype(np.float32)
+    layer = Masked(max_inference_length=6, mode="predict")
+    layer.init((q, k, v))
+    layer((q[:, :3], k[:, :3], v[:, :3]))
+    assert [x.shape for x in layer.state] == [(6,), (1, 6, 4), (1, 6, 4), ()]
+    found = layer((q[:, 3:4], k[:, 3:4], v[:, 3:4]))
+    # Position 2 was padding; but the first token after two ones of the mask is at place 2.
+    scores = np.exp(q[0, 3] @ k[0, :4].T / 2)
+    np.testing.assert_allclose(found[0, 0], scores @ v[0, :4] / scores.sum(), rtol=1e-5)
+
+
+def test_a_masked_sru_keeps_its_state_where_the_mask_is_zero():
+    rest, forget = np.random.default_rng(4).random((2, 1, 4, 3)).astype(np.float32)
+    start = np.zeros((1, 3), np.float32)
+    masked = tl.ScanSRUCell("predict", Portal(np.array([[[[1, 0, 0]]]], np.float32)))
+    masked.init((rest, forget, start))
+    states, last = masked((rest, forget, start))
+    plain = tl.ScanSRUCell("eval")
+    plain.init((rest, forget, start))
+    expected, _ = plain((rest, forget, start))
+    np.testing.assert_allclose(states[:, :2], expected[:, :2], rtol=1e-6)
+    np.testing.assert_allclose(last, expected[:, 1], rtol=1e-6)
