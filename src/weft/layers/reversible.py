@@ -13,12 +13,11 @@ from typing import Any
 import numpy as onp
 
 from .. import fastmath
-from ..dtypes import float0, issubdtype
 from ..fastmath import numpy as jnp
 from ..shapes import signature
 from ..user_lines import noted
 from . import base, options
-from .attention_gradients import forward_and_or_backward_of
+from .attention_gradients import forward_and_or_backward_of, is_gradient, vjp_of_inexact
 from .base import Layer
 from .layer_calls import applied
 from .stack_drawing import arity
@@ -503,35 +502,19 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         layer, state = self._sublayers[0], _replayed(state, new_state)
 
         def forward(x: Any, weights: Any) -> Any:
-            outputs = as_tuple(layer.pure_fn(x, weights, state, key)[0])
-            return tuple([y for y in outputs if _is_differentiable(y)]), outputs
+            outputs, aux = layer.pure_fn(x, weights, state, key)
+            return as_tuple(outputs), aux
 
-        values, pull, outputs = fastmath.vjp(forward, inputs, weights, has_aux=True)
-        places = [i for i, y in enumerate(outputs) if _is_differentiable(y)]
-
-        def pull_first(cts: tuple[Any, ...]) -> Any:
-            given = [cts[i] if i < len(cts) else None for i in places]
-            pairs = zip(given, values, strict=True)
-            return pull(tuple([c if _is_gradient(c) else jnp.zeros_like(y) for c, y in pairs]))
-
-        return outputs, pull_first
-
-
-def _is_differentiable(x: Any) -> bool:
-    return issubdtype(signature(x).dtype, onp.inexact)
-
-
-def _is_gradient(ct: Any) -> bool:
-    """False for what stands in the place of the gradient of integers."""
-    return ct is not None and getattr(ct, "dtype", None) != float0
+        outputs, pull, _ = vjp_of_inexact(forward, inputs, weights)
+        return outputs, pull
 
 
 def _with_added(grads: list[Any], more: tuple[Any, ...], start: int) -> list[Any]:
     """Gradients for the items of a stack, plus those of some items from `start` on."""
     made = list(grads)
     for i, other in enumerate(more, start):
-        if _is_gradient(other):
-            made[i] = made[i] + other if _is_gradient(made[i]) else other
+        if is_gradient(other):
+            made[i] = made[i] + other if is_gradient(made[i]) else other
     return made
 
 

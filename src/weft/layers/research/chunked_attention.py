@@ -4,7 +4,7 @@ Knows arrays only. Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Effici
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ... import fastmath
@@ -380,8 +380,3 @@ def factors_of_buckets(n_positions: int, chunk_len: int) -> int | list[int]:
         return n_buckets
     first = 2 ** math.ceil(math.log2(math.sqrt(n_buckets)))
     return [first, 2 * (n_buckets // (2 * first))]
-
-
-def total_buckets(n_buckets: int | Sequence[int]) -> int:
-    """The number of buckets that factors come to."""
-    return math.prod(n_buckets) if isinstance(n_buckets, list | tuple) else n_buckets  # type: ignore[return-value]

@@ -116,15 +116,18 @@ class EfficientAttentionBase(Layer):
         keys = fastmath.random.split(rng, n_heads)
         heads = [self.create_weights_unbatched(alone, keys[i]) for i in range(n_heads)]
         self.weights = nested_stack(heads, np_module=jnp)
-        state = self._initial_states(alone, n_examples * n_heads, rng)
-        if self._incremental:
-            state = jnp.asarray(0, dtype=jnp.int32), _memory(signatures, self._mem_len), state
-        self.state = state
+        self.state = self._initial_state(signatures, alone, n_examples * n_heads, rng)
 
-    def _initial_states(self, alone: Any, count: int, rng: Any) -> Any:
+    def _initial_state(self, signatures: tuple[Any, ...], alone: Any, count: int, rng: Any) -> Any:
         keys = fastmath.random.split(rng, count)
         states = [self.create_state_unbatched(alone, keys[i]) for i in range(count)]
-        return nested_stack(states, np_module=jnp)
+        state = nested_stack(states, np_module=jnp)
+        if not self._incremental:
+            return state
+        memory = [
+            jnp.zeros((s.shape[0], self._mem_len, *s.shape[2:]), dtype=s.dtype) for s in signatures
+        ]
+        return jnp.asarray(0, dtype=jnp.int32), tuple(memory), state
 
     def forward(self, inputs: Any) -> Any:
         """The output of the attention; the state is the new one."""
@@ -284,13 +287,6 @@ class EfficientAttentionBase(Layer):
         ])  # fmt: skip
         new_end = jnp.asarray(min(n, mem_len), dtype=jnp.int32)
         return xs, (new_end, tuple(made)), state, jnp.asarray(0, dtype=jnp.int32)
-
-
-def _memory(signatures: tuple[Any, ...], mem_len: Any) -> tuple[Any, ...]:
-    """Zeros for the positions of each input that are remembered."""
-    return tuple([
-        jnp.zeros((s.shape[0], mem_len, *s.shape[2:]), dtype=s.dtype) for s in signatures
-    ])  # fmt: skip
 
 
 def _check_memory(name: str, mem_len: Any, drop_len: Any) -> None:

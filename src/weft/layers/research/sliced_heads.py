@@ -7,12 +7,9 @@ adds to. Knows nothing of attention.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as onp
-
 from ... import fastmath
-from ...dtypes import issubdtype
 from ...fastmath import nested_map, nested_map_multiarg, numpy as jnp
-from ...shapes import signature
+from ..attention_gradients import is_inexact
 
 One = Callable[[tuple[Any, ...], Any, Any], tuple[Any, Any]]
 """(inputs, weights, state) of one head and one example to (output, new state)."""
@@ -102,7 +99,7 @@ def run_in_slices(
         return (out if stacked else jnp.sum(out, axis=0)), new_state
 
     over_all = fastmath.vmap(over_heads, in_axes=(0, None, 0))
-    places = [i for i, x in enumerate(inputs) if issubdtype(signature(x).dtype, onp.inexact)]
+    places = [i for i, x in enumerate(inputs) if is_inexact(x)]
 
     def step(i: Any, so_far: Results) -> Results:
         b, h = slices.start(i)
