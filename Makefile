@@ -111,11 +111,11 @@ needs = tests/ecosystem/requirements
 	touch $@
 
 .venv/.test: pyproject.toml | .venv/bin/python
-	.venv/bin/python $(PIP) -e '.[test,interop]'
+	.venv/bin/python $(PIP) -e '.[test,interop,tf]'
 	touch $@
 
 .venv/.lint: pyproject.toml | .venv/bin/python
-	.venv/bin/python $(PIP) -e '.[lint,test,interop]'
+	.venv/bin/python $(PIP) -e '.[lint,test,interop,tf]'
 	touch $@
 
 .venv/.docs: pyproject.toml | .venv/bin/python

@@ -14,24 +14,30 @@ from weft.config import enable_x64
 from weft.dtypes import canonicalize_dtype, issubdtype, promote, promote_types, result_type
 
 EDGES = """
-    b1 i*   i* u1   i* i1   i* i4b  i* u4b
+    b1 i*   i* u1   i* i1   i* i4b  i* u4b  i* i2b  i* u2b
     u1 u2   u1 i2   u2 u4   u2 i4   u4 u8   u4 i8   u8 f*
     i1 i2   i2 i4   i4 i8   i8 f*
     f* bf   f* f2   f* c*   f* e1   f* e2   f* e3   f* e4   f* e5
+    f* e6   f* e7   f* e8   f* e9
     bf f4   f2 f4   f4 f8   f4 c8   f8 c16  c* c8   c8 c16
 """
-FLOAT8 = ("e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")
+SMALL = (
+    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float8_e3m4", "float8_e4m3", "float8_e8m0fnu", "float4_e2m1fn",
+)  # fmt: skip
 PLAIN = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 NODES = {
     "b1": np.dtype(bool),
     "i4b": np.dtype(ml_dtypes.int4),
     "u4b": np.dtype(ml_dtypes.uint4),
+    "i2b": np.dtype(ml_dtypes.int2),
+    "u2b": np.dtype(ml_dtypes.uint2),
     "bf": np.dtype(ml_dtypes.bfloat16),
     "i*": np.dtype("i8"),
     "f*": np.dtype("f8"),
     "c*": np.dtype("c16"),
     **{name: np.dtype(name) for name in PLAIN},
-    **{f"e{i}": np.dtype(getattr(ml_dtypes, f"float8_{n}")) for i, n in enumerate(FLOAT8, 1)},
+    **{f"e{i}": np.dtype(getattr(ml_dtypes, name)) for i, name in enumerate(SMALL, 1)},
 }
 NARROW = {"i8": "i4", "u8": "u4", "f8": "f4", "c16": "c8"}
 
@@ -204,12 +210,12 @@ def test_canonical_dtypes_by_x64():
     assert canonicalize_dtype(np.longlong, x64=True) is dtypes.int64
     assert canonicalize_dtype(">i4") is dtypes.int32
     assert canonicalize_dtype([("float0", np.void, 0)]) == dtypes.float0
-    assert canonicalize_dtype(ml_dtypes.int4) is dtypes.SIGNED[0]
+    assert canonicalize_dtype(ml_dtypes.int4) is dtypes.SIGNED[1]
 
 
 @pytest.mark.parametrize("wrong", [object, str, "U3", "M8[s]", np.longdouble, [("a", "f4")], "V3"])
 def test_unsupported_dtypes_are_named(wrong):
-    with pytest.raises(TypeError, match=r"not supported; supported: bool, int4"):
+    with pytest.raises(TypeError, match=r"not supported; supported: bool, int2"):
         canonicalize_dtype(wrong)
 
 
@@ -239,7 +245,7 @@ def test_python_types_and_honoured_dtypes_do_not_warn():
 
 
 def test_kinds_agree_with_numpy_and_ml_dtypes():
-    assert len(set(dtypes.DTYPES)) == len(dtypes.DTYPES) == 22
+    assert len(set(dtypes.DTYPES)) == len(dtypes.DTYPES) == 28
     for dtype in dtypes.DTYPES:
         name = dtype.name
         assert dtypes.is_bool(dtype) == (name == "bool")
@@ -306,7 +312,8 @@ def test_limits():
         dtypes.finfo("int8")
     with pytest.raises(ValueError, match="use finfo"):
         dtypes.iinfo("float32")
-    assert dtypes.bit_width("uint4") == 4
+    assert dtypes.bit_width("uint4") == dtypes.bit_width("float4_e2m1fn") == 4
+    assert dtypes.bit_width("int2") == 2
     assert dtypes.bit_width("complex128") == 128
     assert dtypes.bit_width(dtypes.float0) == 0
 
@@ -343,7 +350,7 @@ def test_limits_of_what_has_a_dtype(x):
         dtypes.iinfo(weft.numpy.ones(2))
 
 
-CLASSES = ["bfloat16", "int4", "uint4", *(d.name for d in dtypes.FLOAT8)]
+CLASSES = ["bfloat16", *(d.name for d in (*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS))]
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -12,13 +12,12 @@ paths do not meet:
     bool → int* → uint8 → uint16 → uint32 → uint64 ─┐
              │       ╲       ╲        ╲             ├→ float* → bfloat16 ─┬→ float32 → float64
              └────→ int8 → int16 → int32 → int64 ───┘     │   └ float16 ──┘      │         │
-             └→ int4, uint4 (nothing above)               └→ complex* ───→ complex64 → complex128
-                                                          └→ each float8 (nothing above)
+             └→ int2, int4, uint2, uint4                  └→ complex* ───→ complex64 → complex128
+                (nothing above)                           └→ float4, each float8 (nothing above)
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -30,27 +29,33 @@ import numpy as np
 from .config import thread
 from .errors import ShapeError
 from .extended_dtypes import KEYS, ExtendedDType, extended, is_extended, prng_key
-from .user_lines import noted
+from .user_lines import levels_to_user, noted
 
 # NumPy's dtypes are NumPy dtypes here; those of ml_dtypes are classes of scalars, as NumPy's own
 # names are (`bfloat16(1.5)`). `x.dtype == bfloat16` holds either way; a key must be `np.dtype(…)`.
 # fmt: off
 bool_           = np.dtype(np.bool_)
+int2            = ml_dtypes.int2
 int4            = ml_dtypes.int4
 int8            = np.dtype(np.int8)
 int16           = np.dtype(np.int16)
 int32           = np.dtype(np.int32)
 int64           = np.dtype(np.int64)
+uint2           = ml_dtypes.uint2
 uint4           = ml_dtypes.uint4
 uint8           = np.dtype(np.uint8)
 uint16          = np.dtype(np.uint16)
 uint32          = np.dtype(np.uint32)
 uint64          = np.dtype(np.uint64)
+float4_e2m1fn   = ml_dtypes.float4_e2m1fn
+float8_e3m4     = ml_dtypes.float8_e3m4
+float8_e4m3     = ml_dtypes.float8_e4m3
 float8_e4m3b11fnuz = ml_dtypes.float8_e4m3b11fnuz
 float8_e4m3fn   = ml_dtypes.float8_e4m3fn
 float8_e4m3fnuz = ml_dtypes.float8_e4m3fnuz
 float8_e5m2     = ml_dtypes.float8_e5m2
 float8_e5m2fnuz = ml_dtypes.float8_e5m2fnuz
+float8_e8m0fnu  = ml_dtypes.float8_e8m0fnu
 bfloat16        = ml_dtypes.bfloat16
 float16         = np.dtype(np.float16)
 float32         = np.dtype(np.float32)
@@ -60,12 +65,16 @@ complex128      = np.dtype(np.complex128)
 float0          = np.dtype([("float0", np.void, 0)])   # tangents of integers: no bits at all
 # fmt: on
 
-FLOAT8: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, (
-    float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz
+SMALL_FLOATS: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, (
+    float4_e2m1fn, float8_e3m4, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz,
+    float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
 )))  # fmt: skip
-SIGNED: tuple[np.dtype[Any], ...] = (np.dtype(int4), int8, int16, int32, int64)
-UNSIGNED: tuple[np.dtype[Any], ...] = (np.dtype(uint4), uint8, uint16, uint32, uint64)
-FLOATS: tuple[np.dtype[Any], ...] = (*FLOAT8, np.dtype(bfloat16), float16, float32, float64)
+"""Those of 8 bits, and of 4."""
+SMALL_INTS: tuple[np.dtype[Any], ...] = tuple(map(np.dtype, (int2, int4, uint2, uint4)))
+"""Those of less than a byte: NumPy keeps each in one, XLA packs them."""
+SIGNED: tuple[np.dtype[Any], ...] = (*SMALL_INTS[:2], int8, int16, int32, int64)
+UNSIGNED: tuple[np.dtype[Any], ...] = (*SMALL_INTS[2:], uint8, uint16, uint32, uint64)
+FLOATS: tuple[np.dtype[Any], ...] = (*SMALL_FLOATS, np.dtype(bfloat16), float16, float32, float64)
 COMPLEX: tuple[np.dtype[Any], ...] = (complex64, complex128)
 DTYPES: tuple[np.dtype[Any], ...] = (bool_, *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX)
 """Every dtype that an array can have (float0 apart, which only tangents have)."""
@@ -171,25 +180,9 @@ def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
             f"gives {found}. To have them: set WEFT_ENABLE_X64=1 in the environment, or "
             'config.update("enable_x64", True) before arrays are made.',
             UserWarning,
-            stacklevel=_levels_to_user(),
+            stacklevel=levels_to_user(),
         )
     return found
-
-
-def _levels_to_user() -> int:
-    """The distance of the first frame outside this package, for `stacklevel`."""
-    package = __name__.partition(".")[0]
-    level = 1
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != package and not module.startswith(package + "."):
-            return level
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-        level += 1
-    return level
 
 
 def default_int() -> np.dtype[Any]:
@@ -243,7 +236,7 @@ def is_unsigned(dtype: Any) -> bool:
 
 
 def is_float(dtype: Any) -> bool:
-    """True if `dtype` is a real floating-point type, bfloat16 and the float8s included.
+    """True if `dtype` is a real floating-point type, bfloat16, the float8s and float4 included.
 
     Example:
       >>> is_float(bfloat16), is_float(complex64), is_float(float0)
@@ -271,7 +264,7 @@ _ABSTRACT: dict[int, type[np.generic]] = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4, uint4 and keys belong.
+    """NumPy's `issubdtype`, which also knows where bfloat16, float8, int4 and keys belong.
 
     Example:
       >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
@@ -353,10 +346,13 @@ def tangent_dtype(dtype: Any) -> np.dtype[Any]:
     return found if _KIND[found] & (_FLOAT | _COMPLEX) else float0
 
 
+_PACKED = dict(zip((*SMALL_INTS, np.dtype(float4_e2m1fn)), (2, 4, 2, 4, 4), strict=True))
+
+
 def bit_width(dtype: Any) -> int:
     """Bits of one element: 4 for int4, 8 for bool and float8, 128 for complex128, 0 for float0."""
     dtype = named_dtype(dtype)
-    return 4 if dtype in (int4, uint4) else dtype.itemsize * 8
+    return _PACKED.get(dtype, dtype.itemsize * 8)
 
 
 _FINFO: Callable[[Any], Any] = cache(ml_dtypes.finfo)  # untyped there
@@ -411,7 +407,7 @@ def _of_either(x: Any) -> np.dtype[Any]:
 # Edges of the lattice in the module docstring. Between names, since `np.dtype(int) == int`.
 _ABOVE: dict[str, tuple[str, ...]] = {
     "bool": ("int*",),
-    "int*": ("uint8", "int8", "int4", "uint4"),
+    "int*": ("uint8", "int8", *(dtype.name for dtype in SMALL_INTS)),
     "uint8": ("uint16", "int16"),
     "uint16": ("uint32", "int32"),
     "uint32": ("uint64", "int64"),
@@ -420,7 +416,7 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "int16": ("int32",),
     "int32": ("int64",),
     "int64": ("float*",),
-    "float*": ("bfloat16", "float16", "complex*", *(dtype.name for dtype in FLOAT8)),
+    "float*": ("bfloat16", "float16", "complex*", *(dtype.name for dtype in SMALL_FLOATS)),
     "bfloat16": ("float32",),
     "float16": ("float32",),
     "float32": ("float64", "complex64"),
@@ -515,8 +511,9 @@ def _join(
             dtype = canonicalize_dtype(_BY_NAME[node])
             return dtype, both_weak and dtype != bool_
     raise ShapeError(
-        f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: 4-bit integers and "
-        "8-bit floats are never promoted implicitly\n  fix: convert one of them with astype"
+        f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: integers of 2 and 4 "
+        "bits and floats of 4 and 8 bits are never promoted implicitly\n"
+        "  fix: convert one of them with astype"
     )
 
 

@@ -18,20 +18,16 @@ NOT_YET = {
         tree_flatten tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose
         tree_unflatten typeof typing util
     """,
-    "weft.numpy": """
-        DeviceArray float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
-        float8_e8m0fnu int1 int2 uint1 uint2
-    """,
+    "weft.numpy": "DeviceArray float6_e2m3fn float6_e3m2fn int1 uint1",
     "weft.lax": """
         AccuracyMode DotAlgorithm DotAlgorithmPreset RaggedDotDimensionNumbers
         RandomAlgorithm Tolerance after_all broadcast_like composite conv_general_dilated_local
         conv_general_permutations conv_general_shape_tuple conv_shape_tuple
         conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype infeed mulhi
         outfeed pcast pdot platform_dependent precv psend pvary ragged_all_to_all ragged_dot
-        ragged_dot_general pbroadcast scaled_dot select_and_gather_add
+        ragged_dot_general pbroadcast select_and_gather_add
         select_and_scatter select_and_scatter_add shape_as_value stack stage tie_in unstack xeinsum
     """,
-    "weft.nn": "get_scaled_dot_general_config scaled_dot_general",
     "weft.profiler": "ProfileEvent ProfilePlane",
     "weft.random": """
         PRNGKeyArray KeyArray default_prng_impl random_gamma_p threefry2x32_key threefry_2x32
@@ -117,7 +113,6 @@ NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map tak
 NO_SYMBOLS = "lengths are numbers in weft's programs: export a function once for each shape"
 NO_EFFECTS = "effects are no part of weft's types"
 
-NO_SCALES = "weft has no dtype float8_e8m0fnu or float4_e2m1fn, which the scales need"
 LEFT_OUT = {
     "weft.ad": "weft's programs have no cells that are written to",
     "weft.auto_pcast": "weft finds out by itself which values vary: leave it out",
@@ -131,8 +126,6 @@ LEFT_OUT = {
     "weft.debug.DebugEffect": NO_EFFECTS,
     "weft.debug.OrderedDebugEffect": NO_EFFECTS,
     "weft.errors.InconclusiveDimensionOperation": NO_SYMBOLS,
-    "weft.nn.get_scaled_dot_general_config": NO_SCALES,
-    "weft.nn.scaled_dot_general": NO_SCALES,
     "weft.profiler.ProfileEvent": "events come out of weft.profiler.ProfileData",
     "weft.profiler.ProfilePlane": "planes come out of weft.profiler.ProfileData",
     "weft.errors.JaxprTypeError": "weft.errors.InvalidJaxprError is raised",
@@ -144,6 +137,8 @@ LEFT_OUT = {
     "weft.export.symbolic_args_specs": NO_SYMBOLS,
     "weft.export.symbolic_shape": NO_SYMBOLS,
     "weft.lax.pbroadcast": "weft finds out by itself which values vary: leave it out",
+    "weft.numpy.float6_e2m3fn": "XLA's CPU has no memory for it",
+    "weft.numpy.float6_e3m2fn": "XLA's CPU has no memory for it",
     "weft.numpy.int1": "XLA's CPU computes nothing with it",
     "weft.numpy.uint1": "XLA's CPU computes nothing with it",
     "weft.random.random_gamma_p": "random.gamma is made of other operations",

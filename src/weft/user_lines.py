@@ -63,3 +63,19 @@ def noted(error: E) -> E:
     """An error with the user's line on it: `raise noted(TypeError(…))`."""
     note_user_line(error)
     return error
+
+
+def levels_to_user() -> int:
+    """The distance of the first frame outside this package, for `stacklevel`."""
+    package = __name__.partition(".")[0]
+    level = 1
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != package and not module.startswith(package + "."):
+            return level
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        level += 1
+    return level

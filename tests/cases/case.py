@@ -39,6 +39,8 @@ INEXACT = (*FLOATS, *COMPLEX)
 REAL = (*INTEGERS, *FLOATS)
 NUMBERS = (*INTEGERS, *INEXACT)
 ALL = ("bool", *NUMBERS)
+SMALLEST = ("int2", "uint2", "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu")
+"""Those that have a table of their own: tests/numpy/test_small_dtypes.py."""
 
 
 @dataclasses.dataclass(frozen=True)

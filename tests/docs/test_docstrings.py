@@ -27,6 +27,7 @@ MODULES = [
     info.name
     for info in pkgutil.walk_packages(weft.__path__, "weft.")
     if not info.name.endswith("__main__")
+    and not info.name.startswith(("weft.fastmath.tf", "weft.fastmath.tensorflow"))  # they load it
 ]
 
 

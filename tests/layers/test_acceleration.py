@@ -137,6 +137,19 @@ def test_within_a_network_and_shared():
     close(layer(jnp.asarray(ROWS)), (ROWS @ w + b) @ w + b)
 
 
+def test_gradients_of_the_copies_add_up_to_the_gradient(trained):
+    layer, fast = trained
+    x = jnp.asarray(ROWS)
+
+    def loss(weights, which):
+        return jnp.sum(which.pure_fn(x, weights, which.state, KEY)[0] ** 2)
+
+    expected = fastmath.grad(loss)(layer.weights, layer)
+    found = weft.jit(fastmath.grad(loss), static_argnums=1)(fast[2].weights, fast[2])
+    for e, f in zip(*map(fastmath.tree_leaves, (expected, found)), strict=True):
+        close(onp.asarray(f).sum(0), e)
+
+
 def test_signatures_without_values():
     fast = tl.Accelerate(tl.Dense(4), 2)
     (w, b), _ = fast.weights_and_state_signature(shapes.signature(ROWS))

@@ -10,6 +10,7 @@ import weft.layers as tl
 from weft import fastmath, lax, shapes
 from weft.fastmath import numpy as jnp
 from weft.layers.operation_counts import flops
+from weft.layers.summaries import told
 
 SIGNATURE = shapes.ShapeDtype((4, 3))
 
@@ -77,17 +78,34 @@ def test_shared_layers_count_once():
     assert "Dense_3 (shared)" in table(tl.Serial(shared, shared))[3]
 
 
-def test_branches_scans_and_several_tensors():
-    model = tl.Serial(tl.Branch(tl.Dense(2), None), tl.Fn("Swap", lambda a, b: (b, a), n_out=2))
-    lines = table(model)
-    assert lines[1].split()[:3] == ["Serial", "(float32[4,3],", "float32[4,2])"]
-    assert [line.split()[0] for line in lines[2:]] == [
-        "Branch", "Select[0,0]", "Parallel_in2_out2", "Dense_2", "Serial", "Swap"
-    ] or True  # fmt: skip
+def test_branches_and_several_tensors():
+    swap = tl.Fn("Exchange", lambda a, b: (b, a), n_out=2)
+    rows = tl.summary_rows(tl.Serial(tl.Branch(tl.Dense(2), None), swap), SIGNATURE)
+    assert [(row.depth, row.layer.name, told(row.outputs), row.n_weights) for row in rows] == [
+        (0, "Serial", "(float32[4,3], float32[4,2])", 8),
+        (1, "Branch", "(float32[4,2], float32[4,3])", 8),
+        (2, "Select[0,0]", "(float32[4,3], float32[4,3])", 0),
+        (2, "Parallel", "(float32[4,2], float32[4,3])", 8),
+        (3, "Dense_2", "float32[4,2]", 8),
+        (3, "Serial", "float32[4,3]", 0),
+        (1, "Exchange", "(float32[4,3], float32[4,2])", 0),
+    ]
+
+
+def test_scans_count_each_step():
     rows = tl.summary_rows(tl.Chunk(tl.Dense(2), 2), SIGNATURE)
-    scan = next(row for row in rows if row.layer.name == "Scan")
-    assert scan.flops == 2 * 4 * 3 * 2 + 4 * 2
-    assert scan.n_weights == 8
+    found = {row.layer.name: (row.flops, row.n_weights, told(row.inputs)) for row in rows}
+    assert found["Dense_2"] == (28, 8, "float32[2,3]")
+    assert found["Scan"] == (2 * 28, 8, "float32[2,2,3]")
+
+
+@pytest.mark.devices(2)
+def test_copies_on_devices_count():
+    rows = tl.summary_rows(tl.Accelerate(tl.Dense(3), 2), SIGNATURE)
+    assert [(row.layer.name, row.n_weights) for row in rows] == [
+        ("Accelerate", 24),
+        ("Dense_3", 12),
+    ]
 
 
 def test_metrics_and_hidden_layers_are_one_line():

@@ -88,6 +88,14 @@ def test_shapes_agree_with_numpy(name, args, options):
     agree(name, *args, compiled=name not in ("insert", "delete", "repeat"), **options)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "uint32", "uint64", "int64"])
+def test_repeats_are_of_any_integer_dtype(dtype):
+    """NumPy refuses uint64, the array API standard doesn't."""
+    with weft.enable_x64(True):
+        found = np.repeat(M, np.asarray([0, 2, 1], dtype), axis=0)
+    onp.testing.assert_array_equal(found, onp.repeat(M, [0, 2, 1], axis=0))
+
+
 @pytest.mark.parametrize("name", ["insert", "delete", "repeat"])
 def test_places_known_at_tracing_time(name):
     rest = {"insert": (1, 9.0), "delete": ([1, 3],), "repeat": (2,)}[name]

@@ -74,6 +74,16 @@ def test_jax_is_imported_nowhere():
     assert [str(i) for i in ALL if i.target.split(".")[0] == "jax"] == []
 
 
+def test_only_one_module_knows_tensorflow_and_no_other_backend_loads_it():
+    """`fastmath` calls it by name there, when it is chosen; the backend's own modules import it."""
+    assert [str(i) for i in ALL if i.target.split(".")[0] == "tensorflow"] == []
+    loaders = {i.source for i in ALL if i.inner == "fastmath.tensorflow_module"}
+    assert loaders
+    assert all(re.match(r"fastmath\.tf(_|$)", name) for name in loaders)
+    importers = {i.source for i in ALL if re.match(r"fastmath\.tf(_|$)", i.inner)}
+    assert all(re.match(r"fastmath\.tf(_|$)", name) for name in importers)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "bad"),
     [
@@ -241,6 +251,9 @@ assert "jaxlib" not in sys.modules, "a small operation loads jaxlib"
 gradient = weft.jit(weft.vmap(weft.grad(lambda x: np.sum(np.tanh(x) ** 2))))
 assert gradient(np.ones((2, 3))).shape == (2, 3)
 assert "jaxlib" in sys.modules
+from weft import fastmath
+fastmath.logsumexp(np.ones(3))
+assert "tensorflow" not in sys.modules, "fastmath loads TensorFlow unasked"
 assert not asked, asked  # by jaxlib, which does it in some calls, and goes on when it fails
 """
 

@@ -300,11 +300,11 @@ def local_device_count() -> int:
 
 
 def dataset_as_numpy(ds: Any, batch_size: int | None = None) -> Iterator[Any]:
-    """The elements of a `tf.data.Dataset` as a stream of nested NumPy arrays, read as they are used.
+    """The elements of a `tf.data.Dataset` as a stream of nested NumPy arrays, read one by one.
 
     Args:
       ds: the dataset; its elements may be nested.
-      batch_size: how many elements are read at a time, for speed; they come one by one in any case.
+      batch_size: how many elements TensorFlow reads ahead, for speed.
     Raises: TypeError: not a dataset.
     Source: Trax documentation, `fastmath.ops.dataset_as_numpy`.
     """

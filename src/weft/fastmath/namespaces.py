@@ -1,9 +1,11 @@
 """Namespaces of NumPy's functions. Knows no function."""
 
+import difflib
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from .backends import current
+from .backends import Backend, UnavailableError, current, operations
 
 
 class NumpyBackend(ModuleType):
@@ -26,3 +28,42 @@ class NumpyBackend(ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(current.operations.np)
+
+
+class Names:
+    """The functions of a backend by NumPy's names.
+
+    Args:
+      backend: whose they are.
+      library: the module that has most of them.
+      others: what it lacks, or has otherwise.
+    """
+
+    def __init__(self, backend: Backend, library: Any, others: Mapping[str, Any]) -> None:
+        self._backend, self._library = backend, library
+        vars(self).update(others)
+
+    def __getattr__(self, name: str) -> Any:  # of each name once
+        if name.startswith("__") or not hasattr(self._library, name):
+            raise self._absent(name)
+        value = getattr(self._library, name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in vars(self) if not name.startswith("_")]
+        return sorted({*dir(self._library), *own})
+
+    def _absent(self, name: str) -> AttributeError:
+        message = f"fastmath.numpy.{name}: not available on the backend {self._backend.value!r}"
+        others = [b.value for b in Backend if b is not self._backend and has_name(b, name)]
+        if others:
+            return UnavailableError(f"{message}\n  fix: use_backend({others[0]!r})")
+        if near := difflib.get_close_matches(name, [n for n in dir(self) if n[0] != "_"], 1):
+            return UnavailableError(f"{message}\n  fix: did you mean {near[0]}?")
+        return UnavailableError(message)
+
+
+def has_name(backend: Backend, name: str) -> bool:
+    """True if a backend is known to have one of NumPy's names; TensorFlow isn't loaded for it."""
+    return backend is not Backend.TFNP and hasattr(operations(backend).np, name)

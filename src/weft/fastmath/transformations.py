@@ -53,7 +53,7 @@ def scan(
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
-      >>> fastmath.scan(lambda total, x: (total + x, total), 0, np.arange(4))
+      >>> fastmath.scan(lambda total, x: (total + x, total), np.array(0), np.arange(4))
       (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32))
     Source: Trax documentation, `fastmath.ops.scan`.
     """
@@ -178,7 +178,7 @@ def custom_grad(f_vjp: Function, f_original: Function) -> Function:
     Example:
       >>> from weft import fastmath
       >>> double = fastmath.custom_grad(lambda x: (2 * x, lambda g: (10 * g,)), lambda x: 2 * x)
-      >>> double(1.0), fastmath.grad(double)(1.0).item()
+      >>> double(1.0).item(), fastmath.grad(double)(1.0).item()
       (2.0, 10.0)
     Source: Trax documentation, `fastmath.ops.custom_grad`.
     """
@@ -220,7 +220,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def remat(f: Function) -> Function:
-    """The function, whose backward pass computes intermediate values again in place of keeping them.
+    """The function, whose backward pass computes what is inside again in place of keeping it.
+
+    On `tensorflow-numpy` that holds for functions that close over no tensors; others stay as they
+    are. On `numpy` there is no backward pass.
 
     Source: Trax documentation, `fastmath.ops.remat`.
     """

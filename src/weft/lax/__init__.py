@@ -254,6 +254,7 @@ if TYPE_CHECKING:
         reduce_sum,
         reduce_xor,
     )
+    from .scaled_products import scaled_dot
     from .select_windows import select_and_gather_add, select_and_scatter, select_and_scatter_add
     from .selection import clamp, optimization_barrier, select, select_n, stop_gradient, tie_in
     from .shapes import (
@@ -590,6 +591,7 @@ __all__ = [
     "round_p",
     "rsqrt",
     "rsqrt_p",
+    "scaled_dot",
     "scan",
     "scan_p",
     "scatter",
@@ -967,6 +969,7 @@ __getattr__, __dir__ = exports(
             "reduce_sum",
             "reduce_xor",
         ),
+        "scaled_products": ("scaled_dot",),
         "select_windows": (
             "select_and_gather_add",
             "select_and_scatter",

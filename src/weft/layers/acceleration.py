@@ -17,6 +17,7 @@ from ..transforms.devices.sharded import device_put_replicated
 from ..user_lines import noted
 from . import base, options
 from .base import Layer, LayerError
+from .layer_errors import described
 from .weight_trees import is_state_marker, is_weights_marker
 
 __all__ = [
@@ -137,6 +138,7 @@ class Accelerate(Layer):
         Raises: LayerError: as `Layer.init`.
         """
         weights, state = self.sublayer.init(input_signature, rng, use_cache)
+        self._init_signature = described(input_signature)
         if is_weights_marker(weights) and is_state_marker(state):
             return weights, state
         self._weights, self._state = (

@@ -7,6 +7,7 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from . import options
 from .base import Layer
+from .checked_options import MODES, checked_mode
 
 __all__ = ["BatchNorm", "FilterResponseNorm", "LayerNorm"]
 
@@ -32,7 +33,7 @@ class BatchNorm(Layer):
       center: whether there is a β.
       scale: whether there is a γ.
       momentum: how much of the running statistics stays at each batch, from 0 to 1.
-      mode: 'train', 'eval' or 'predict'.
+      mode: 'train', 'eval', 'predict' or 'viz'.
     Raises:
       TypeError, ValueError: an option has another form.
       ShapeError: the array has no such axis, or (when called) the result's dtype isn't the input's,
@@ -70,7 +71,7 @@ class BatchNorm(Layer):
         self._center = options.flag(name, "center", center)
         self._scale = options.flag(name, "scale", scale)
         self._momentum = options.number(name, "momentum", momentum, least=0.0, most=1.0)
-        self._mode = options.choice(name, "mode", mode, ("train", "eval", "predict"))
+        self._mode = checked_mode(name, mode)
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Sets β to 0, γ to 1, the running mean to 0, the running variance to 1, the count to 0."""
@@ -215,7 +216,7 @@ class FilterResponseNorm(Layer):
     ) -> None:
         super().__init__()
         name = self.name
-        options.choice(name, "mode", mode, (None, "train", "eval", "predict"))
+        options.choice(name, "mode", mode, (None, *MODES))
         self._learn_epsilon = options.flag(name, "learn_epsilon", learn_epsilon)
         self._epsilon = options.number(name, "init_epsilon", init_epsilon, above=0.0)
         self._learnt_epsilon = options.number(

@@ -66,9 +66,9 @@ def summary(layer: Layer, input_signature: Any, file: TextIO | None = None) -> N
       >>> model = tl.Serial(tl.Dense(8), tl.Relu(), tl.Dense(2))
       >>> tl.summary(model, shapes.ShapeDtype((4, 3)))
       layer      output        weights  bytes  FLOPs
-      Serial     float32[4,2]       50    200    432
+      Serial     float32[4,2]       50    200    392
         Dense_8  float32[4,8]       32    128    224
-        Relu     float32[4,8]        0      0     64
+        Relu     float32[4,8]        0      0     32
         Dense_2  float32[4,2]       18     72    136
     """
     lines = [["layer", "output", "weights", "bytes", "FLOPs"]]

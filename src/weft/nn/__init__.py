@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         tanh,
     )
     from .attention import dot_product_attention
+    from .block_scaling import get_scaled_dot_general_config, scaled_dot_general
     from .encodings import one_hot
     from .normalization import log_softmax, logmeanexp, logsumexp, normalize, softmax, standardize
     from .scaled_products import scaled_matmul
@@ -43,6 +44,7 @@ __all__ = [
     "dot_product_attention",
     "elu",
     "gelu",
+    "get_scaled_dot_general_config",
     "glu",
     "hard_sigmoid",
     "hard_silu",
@@ -61,6 +63,7 @@ __all__ = [
     "one_hot",
     "relu",
     "relu6",
+    "scaled_dot_general",
     "scaled_matmul",
     "selu",
     "sigmoid",
@@ -107,6 +110,10 @@ __getattr__, __dir__ = exports(
             "tanh",
         ),
         "attention": ("dot_product_attention",),
+        "block_scaling": (
+            "get_scaled_dot_general_config",
+            "scaled_dot_general",
+        ),
         "encodings": ("one_hot",),
         "normalization": (
             "log_softmax",

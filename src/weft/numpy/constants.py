@@ -28,11 +28,15 @@ __all__ = [
     "euler_gamma",
     "finfo",
     "flexible",
+    "float4_e2m1fn",
+    "float8_e3m4",
+    "float8_e4m3",
     "float8_e4m3b11fnuz",
     "float8_e4m3fn",
     "float8_e4m3fnuz",
     "float8_e5m2",
     "float8_e5m2fnuz",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "float64",
@@ -43,6 +47,7 @@ __all__ = [
     "index_exp",
     "inexact",
     "inf",
+    "int2",
     "int4",
     "int8",
     "int16",
@@ -65,6 +70,7 @@ __all__ = [
     "signedinteger",
     "single",
     "uint",
+    "uint2",
     "uint4",
     "uint8",
     "uint16",
@@ -127,15 +133,18 @@ def scalar_type(name: str) -> Any:
 
 # fmt: off
 bool_ = scalar_type("bool_")
-int4, int8, int16, int32, int64 = map(scalar_type, ("int4", "int8", "int16", "int32", "int64"))
-uint4, uint8, uint16, uint32, uint64 = map(
-    scalar_type, ("uint4", "uint8", "uint16", "uint32", "uint64"))
+int2, int4, int8, int16, int32, int64 = map(
+    scalar_type, ("int2", "int4", "int8", "int16", "int32", "int64"))
+uint2, uint4, uint8, uint16, uint32, uint64 = map(
+    scalar_type, ("uint2", "uint4", "uint8", "uint16", "uint32", "uint64"))
 bfloat16, float16, float32, float64 = map(
     scalar_type, ("bfloat16", "float16", "float32", "float64"))
 complex64, complex128 = map(scalar_type, ("complex64", "complex128"))
 float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz = map(
     scalar_type,
     ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"))
+float4_e2m1fn, float8_e3m4, float8_e4m3, float8_e8m0fnu = map(
+    scalar_type, ("float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu"))
 # fmt: on
 
 # NumPy's names of its widest types; arrays asked for with them have the default width.

@@ -16,10 +16,7 @@ __all__ = ["load", "save", "savez"]
 File = str | os.PathLike[str] | IO[bytes]
 
 # NumPy's format has no names for these: their bits are written, and the name goes into the dtype.
-_BITS = {
-    d.name: d
-    for d in (*dtypes.FLOAT8, *map(np.dtype, (dtypes.bfloat16, dtypes.int4, dtypes.uint4)))
-}
+_BITS = {d.name: d for d in (*dtypes.SMALL_FLOATS, *dtypes.SMALL_INTS, np.dtype(dtypes.bfloat16))}
 
 
 def _plain(x: Any) -> np.ndarray:

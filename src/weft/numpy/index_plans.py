@@ -206,7 +206,7 @@ def classify(name: str, x: Any, item: Any) -> Any:
     if isinstance(item, (np.ndarray, np.generic)):
         if item.dtype == np.bool_:
             return item if item.ndim else np.bool_(item)
-        if not (item.dtype.kind in "iu" or item.dtype in (dtypes.int4, dtypes.uint4)):
+        if not (item.dtype.kind in "iu" or item.dtype in dtypes.SMALL_INTS):
             raise noted(not_an_index(name, f"{item.dtype}{list(item.shape)}"))
         return int(item) if not item.ndim else item
     try:

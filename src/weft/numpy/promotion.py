@@ -23,6 +23,7 @@ from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
 from ..typing import SupportsShape
+from ..user_lines import levels_to_user
 
 SCALARS = frozenset(_SCALAR_TYPES)
 _PLAIN = frozenset({*SCALARS, list, tuple, set, dict})
@@ -213,7 +214,7 @@ def check_ranks(name: str, *xs: Any) -> None:
         )
         if mode == "raise":
             raise noted(ValueError(message))
-        warnings.warn(message, stacklevel=dtypes._levels_to_user())
+        warnings.warn(message, stacklevel=levels_to_user())
 
 
 # what stands between a function and who calls it: wrappers, plans, operators

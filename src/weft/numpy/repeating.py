@@ -115,7 +115,7 @@ def repeat(
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
         return merge_axes(wide, i)  # type: ignore[no-any-return]
-    places = np.repeat(np.arange(n), counts)
+    places = np.repeat(np.arange(n), counts.astype(np.int64))  # NumPy refuses uint64
     if total_repeat_length is not None:
         missing = total_repeat_length - len(places)
         places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[

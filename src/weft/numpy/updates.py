@@ -25,6 +25,7 @@ from ..primitives.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from ..primitives.selection import where
 from ..primitives.slicing import rev, slice_
 from ..primitives.structural import reshape, widen
+from ..user_lines import levels_to_user
 from .creation import asarray
 from .index_arrays import place_array, with_inserted
 from .index_plans import Index, IntegerAt, LookedUp, New, Sliced, parse, unknown_mask
@@ -147,7 +148,7 @@ def warn_of_loss(name: str, x: Any, y: Any) -> None:
         f"{name}: {y.aval} may lose something in {x.aval}; in the future this will be an error\n"
         f"  fix: y.astype(x.dtype) if that is meant, or x.astype(y.dtype) first",
         FutureWarning,
-        stacklevel=dtypes._levels_to_user(),
+        stacklevel=levels_to_user(),
     )
 
 

@@ -77,7 +77,7 @@ def _integer_division(x: Host, y: Host) -> tuple[Host, Host]:
     return np.where(by_zero, all_ones, (x - remainder) // safe), remainder
 
 
-_INTEGERS = (*dtypes.SIGNED[1:], *dtypes.UNSIGNED[1:])
+_INTEGERS = [d for d in (*dtypes.SIGNED, *dtypes.UNSIGNED) if d not in dtypes.SMALL_INTS]
 
 
 def _lower_division(name: str) -> Rule:

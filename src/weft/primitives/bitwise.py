@@ -1,5 +1,7 @@
 """Operations on bits. A shift as wide as the operand, or wider, leaves nothing but the sign."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import dtypes
@@ -46,34 +48,37 @@ def _shift_right_logical(x: Host, y: Host) -> Host:
     return np.right_shift(unsigned_view(x), unsigned_view(y)).view(x.dtype)
 
 
-def _in_nibbles(shift: Kernel) -> dict[DType, Kernel]:
-    """Evaluate rules for 4-bit integers: `shift` gets both operands as int64 numbers, the first
-    sign-extended from its top bit, and the second from 0 to 15."""
+def _of_few_bits(shift: Callable[..., Host]) -> dict[DType, Kernel]:
+    """Evaluate rules for integers of 2 and 4 bits: `shift` gets both operands as int64 numbers, the
+    first sign-extended from its top bit, and the second from 0 on; and the number of bits."""
 
     def evaluate(x: Host, y: Host) -> Host:
-        wide = ((x.astype(np.int64) & 15) ^ 8) - 8
-        return shift(wide, y.astype(np.int64) & 15).astype(np.int8).astype(x.dtype)
+        bits = dtypes.bit_width(x.dtype)
+        top, mask = 1 << (bits - 1), (1 << bits) - 1
+        wide = ((x.astype(np.int64) & mask) ^ top) - top
+        found = shift(wide, y.astype(np.int64) & mask, bits) & mask
+        return (found if dtypes.is_unsigned(x.dtype) else (found ^ top) - top).astype(x.dtype)
 
-    return {np.dtype(dtypes.int4): evaluate, np.dtype(dtypes.uint4): evaluate}
+    return dict.fromkeys(dtypes.SMALL_INTS, evaluate)
 
 
 # NumPy's shifts too are defined for every amount, negative ones being taken as wide ones
 shift_left = nary(
     "shift_left", "x · 2**y, modulo the width.", evaluate=np.left_shift, stablehlo="shift_left",
     jvp=(zero, zero), accepts="integer", host_limit=_FAST,
-    evaluate_in=_in_nibbles(lambda x, y: np.where(y > 3, 0, x << y)),
+    evaluate_in=_of_few_bits(lambda x, y, bits: np.where(y >= bits, 0, x << y)),
 )  # fmt: skip
 shift_right_arithmetic = nary(
     "shift_right_arithmetic", "Bits moved down; the top bit is repeated.",
     evaluate=_shift_right_arithmetic, stablehlo="shift_right_arithmetic",
     jvp=(zero, zero), accepts="integer", host_limit=_FAST,
-    evaluate_in=_in_nibbles(lambda x, y: x >> y),
+    evaluate_in=_of_few_bits(lambda x, y, bits: x >> y),
 )  # fmt: skip
 shift_right_logical = nary(
     "shift_right_logical", "Bits moved down; zeros come in.",
     evaluate=_shift_right_logical, stablehlo="shift_right_logical",
     jvp=(zero, zero), accepts="integer", host_limit=_FAST,
-    evaluate_in=_in_nibbles(lambda x, y: (x & 15) >> y),
+    evaluate_in=_of_few_bits(lambda x, y, bits: (x & (1 << bits) - 1) >> y),
 )  # fmt: skip
 
 
@@ -99,29 +104,33 @@ def _clz(x: Host) -> Host:
     return (count - (rest != 0)).astype(x.dtype)
 
 
-def _of_nibbles(count: Kernel, correction: int) -> dict[DType, Kernel]:
-    def evaluate(x: Host) -> Host:
-        low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)
-        return (count(low) - np.uint8(correction)).astype(x.dtype)
+def _counted_in_bytes(count: Kernel, leading: bool) -> dict[DType, Kernel]:
+    """Evaluate rules for integers of 2 and 4 bits, of which a byte has `leading` zeros more."""
 
-    return {np.dtype(dtypes.int4): evaluate, np.dtype(dtypes.uint4): evaluate}
+    def evaluate(x: Host) -> Host:
+        bits = dtypes.bit_width(x.dtype)
+        low = (x.astype(np.int8) & np.int8((1 << bits) - 1)).view(np.uint8)
+        return (count(low) - np.uint8(8 - bits if leading else 0)).astype(x.dtype)
+
+    return dict.fromkeys(dtypes.SMALL_INTS, evaluate)
 
 
 def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:
-    if out.dtype != dtypes.int4:
+    if not (out.dtype in dtypes.SMALL_INTS and dtypes.is_signed(out.dtype)):
         return block.elementwise("popcnt", (x,), out)
     wide = out.update(dtype=dtypes.int8, weak_type=False)  # XLA would count copies of the sign bit
-    bits = block.elementwise("and", (block.convert(x, wide.dtype), block.full(15, wide)), wide)
+    mask = block.full((1 << dtypes.bit_width(out.dtype)) - 1, wide)
+    bits = block.elementwise("and", (block.convert(x, wide.dtype), mask), wide)
     return block.convert(block.elementwise("popcnt", (bits,), wide), out.dtype)
 
 
 population_count = unary(
     "population_count", "How many bits are one.", evaluate=_population_count,
     stablehlo=_lower_population_count,
-    jvp=zero, accepts="integer", evaluate_in=_of_nibbles(_population_count, 0),
+    jvp=zero, accepts="integer", evaluate_in=_counted_in_bytes(_population_count, leading=False),
 )  # fmt: skip
 clz = unary(
     "clz", "How many leading bits are zero.", evaluate=_clz,
     stablehlo="count_leading_zeros", jvp=zero, accepts="integer",
-    evaluate_in=_of_nibbles(_clz, 4),
+    evaluate_in=_counted_in_bytes(_clz, leading=True),
 )  # fmt: skip

@@ -62,9 +62,9 @@ def ordinal(x: Host) -> Host:
     """
     if not dtypes.is_float(x.dtype):
         return x
-    if x.dtype.name.endswith("fnuz"):
+    if x.dtype.name.endswith(("fnuz", "e2m1fn", "fnu")):
         wide = x.astype(np.float32)
-        x = np.where(np.isnan(wide), np.float32(-np.inf), wide)
+        x = np.where(np.isnan(wide), np.float32(-np.inf), wide) if x.dtype.name[-1] == "z" else wide
     bits = np.asarray(x).view(f"i{x.dtype.itemsize}")
     return np.where(bits < 0, np.iinfo(bits.dtype).max ^ bits, bits)
 
@@ -79,7 +79,7 @@ def _total(name: str, doc: str, compare: Kernel, direction: str) -> Primitive:
     return nary(
         name, doc, evaluate=evaluate, stablehlo=lower, jvp=(zero, zero), accepts="real or bool",
         out_dtype=lambda _: dtypes.bool_,
-        evaluate_in=dict.fromkeys(dtypes.FLOAT8, evaluate),
+        evaluate_in=dict.fromkeys(dtypes.SMALL_FLOATS, evaluate),
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
+from .families import HALF, WIDER, lowered_in_bytes
 from .one_thread import BLOCK, LONG, inner, matrix_vector
 from .rule_types import (
     Argument,
@@ -105,8 +106,7 @@ def narrower(dtype: DType, wish: DType) -> bool:
         dtypes.is_complex(dtype) > dtypes.is_complex(wish)
         or dtypes.is_inexact(dtype) > dtypes.is_inexact(wish)
         or (dtypes.is_bool(wish) and not dtypes.is_bool(dtype))
-        or (dtypes.real_of(wish).itemsize < dtypes.real_of(dtype).itemsize)
-        or (dtype.itemsize == wish.itemsize == 1 and wish in (dtypes.int4, dtypes.uint4))
+        or dtypes.bit_width(dtypes.real_of(wish)) < dtypes.bit_width(dtypes.real_of(dtype))
     )
 
 
@@ -131,11 +131,8 @@ def check_result_dtype(name: str, x: Aval, y: Aval, dtype: DType | None) -> DTyp
 # 8-bit floats are kept in float32 and rounded once, as XLA does.
 _WIDE: dict[DType, DType] = {
     dtypes.bool_: np.dtype(np.float32),
-    np.dtype(dtypes.int4): np.dtype(np.int8),
-    np.dtype(dtypes.uint4): np.dtype(np.uint8),
-    np.dtype(dtypes.bfloat16): np.dtype(np.float32),
-    dtypes.float16: np.dtype(np.float32),
-    **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
+    **WIDER,
+    **HALF,
 }
 
 
@@ -302,6 +299,7 @@ def _folded(x_shape: Integers, y_shape: Integers, dims: Dims) -> Kernel:
 
 
 @dot_general.lower
+@lowered_in_bytes
 def _(
     block: Block,
     x: Operand,

@@ -44,7 +44,7 @@ def _(x: Aval, *, dtype: DType) -> Aval:
     return x.update(shape=x.shape[:-1], dtype=dtype, weak_type=False)
 
 
-_NIBBLES = (np.dtype(dtypes.int4), np.dtype(dtypes.uint4))
+_PACKED = (*dtypes.SMALL_INTS, np.dtype(dtypes.float4_e2m1fn))
 
 
 @bitcast_convert_type.evaluate
@@ -52,22 +52,24 @@ def _(x: Host, *, dtype: DType) -> Host:
     old, new = dtypes.bit_width(x.dtype), dtypes.bit_width(dtype)
     if x.dtype == dtype:
         return x
-    if old == new and x.dtype not in _NIBBLES:
+    if old == new and x.dtype not in _PACKED:
         return np.ascontiguousarray(x).reshape(x.shape).view(dtype)
     shape = x.shape if new == old else (*x.shape, old // new) if new < old else x.shape[:-1]
     if not x.size:
         return np.empty(shape, dtype)
     whole = np.ascontiguousarray(x).reshape(-1)
-    if x.dtype in _NIBBLES:  # NumPy keeps them in bytes; XLA packs two in one, the lower first
-        whole = whole.astype(np.int8).view(np.uint8) & np.uint8(15)
-        if dtype not in _NIBBLES:
-            whole = whole[::2] | whole[1::2] << np.uint8(4)
-    elif dtype in _NIBBLES:
-        parts = whole.view(np.uint8)
-        whole = np.stack([parts & np.uint8(15), parts >> np.uint8(4)], -1).reshape(-1)
-    if dtype in _NIBBLES:
-        return whole.view(np.int8).astype(dtype).reshape(shape)
-    return whole.view(dtype).reshape(shape)
+    # NumPy keeps 2 and 4 bits in a byte; XLA packs several in one, the lowest first
+    parts = whole.view(np.uint8)
+    if old < 8:
+        places = np.arange(0, min(new, 8), old, dtype=np.uint8)
+        parts = (parts & np.uint8((1 << old) - 1)).reshape(-1, len(places)) << places
+        parts = np.bitwise_or.reduce(parts, axis=1)
+    if new < 8:
+        places = np.arange(0, min(old, 8), new, dtype=np.uint8)
+        parts = (parts[:, None] >> places & np.uint8((1 << new) - 1)).reshape(-1)
+        if dtype in dtypes.SMALL_INTS:
+            return parts.view(np.int8).astype(dtype).reshape(shape)
+    return parts.view(dtype).reshape(shape)
 
 
 @bitcast_convert_type.lower

@@ -26,6 +26,7 @@ from .contraction import (
     must_convert,
     precision_config,
 )
+from .families import lowered_in_bytes
 from .rule_types import Argument, Avals, Batched, DType, Host, Integers, Tangent, Tangents, Values
 from .slicing import rev
 from .structural import add, move_axis, reshape, zeros
@@ -264,6 +265,7 @@ def windows_of(
 
 
 @conv_general_dilated.lower
+@lowered_in_bytes
 def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Operand:
     if dtypes.is_complex(out.dtype):
         return by_parts(block, lhs, rhs, out, params)

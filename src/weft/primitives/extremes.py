@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..extended_dtypes import is_extended, no_numbers
+from .families import HALF, WIDER
 from .rule_types import DType, Host, Integers, Ufunc
 
 
@@ -33,7 +34,8 @@ def highest(dtype: DType) -> np.generic:
         return dtype.type(True)
     if dtypes.is_integer(dtype):
         return dtype.type(dtypes.iinfo(dtype).max)
-    return np.negative(lowest(dtype))
+    high = np.negative(lowest(dtype))
+    return dtype.type(dtypes.finfo(dtype).max) if np.isnan(high) else high  # it has no sign
 
 
 def all_ones(dtype: DType) -> np.generic:
@@ -47,13 +49,7 @@ def all_ones(dtype: DType) -> np.generic:
 
 # The dtypes in which NumPy reduces narrow ones: exact for extremes, rounded once for products, as
 # by XLA.
-WIDE: dict[DType, DType] = {
-    np.dtype(dtypes.int4): np.dtype(np.int8),
-    np.dtype(dtypes.uint4): np.dtype(np.uint8),
-    np.dtype(dtypes.bfloat16): np.dtype(np.float32),
-    dtypes.float16: np.dtype(np.float32),
-    **dict.fromkeys(dtypes.FLOAT8, np.dtype(np.float32)),
-}
+WIDE: dict[DType, DType] = {**WIDER, **HALF}
 
 
 def signed_zeros(

@@ -56,9 +56,8 @@ def same_dtype(name: str, *avals: Aval) -> None:
 
 # The dtypes in which NumPy computes elements of narrow ones, as XLA does.
 WIDER: dict[DType, DType] = {
-    np.dtype(dtypes.int4): dtypes.int8,
-    np.dtype(dtypes.uint4): dtypes.uint8,
-    **dict.fromkeys(dtypes.FLOAT8, dtypes.float32),
+    **{d: dtypes.int8 if dtypes.is_signed(d) else dtypes.uint8 for d in dtypes.SMALL_INTS},
+    **dict.fromkeys(dtypes.SMALL_FLOATS, dtypes.float32),
 }
 HALF: dict[DType, DType] = {
     dtypes.float16: dtypes.float32,
@@ -107,6 +106,31 @@ def lowering_by(operation: str) -> Rule:
         if out.dtype != operands[0].aval.dtype or "." in operation:
             return block.op(operation, *[block.widen(x, out.shape) for x in operands], out=out)
         return block.elementwise(operation, operands, out)
+
+    return lower_rule
+
+
+def lowered_in_bytes(rule: Rule) -> Rule:
+    """A lowering rule that takes integers of 2 bits as ones of 8 through the operation.
+
+    XLA's CPU packs four in a byte, but can't join or sort those (jaxlib 0.10 to 0.12: the process
+    ends, elements get lost), and has no products of them.
+    """
+
+    def widened(x: Aval) -> Aval:
+        few = dtypes.bit_width(x.dtype) == 2
+        return x.update(dtype=WIDER[x.dtype], weak_type=False) if few else x
+
+    def lower_rule(block: Block, *operands: Operand, out: Any, **params: Any) -> Any:
+        outs = [out] if isinstance(out, Aval) else list(out)
+        if all(dtypes.bit_width(o.dtype) != 2 for o in outs):
+            return rule(block, *operands, out=out, **params)
+        xs = [block.convert(x, widened(x.aval).dtype) for x in operands]
+        wide = [widened(o) for o in outs]
+        found = rule(block, *xs, out=wide[0] if outs[0] is out else wide, **params)
+        results = [found] if outs[0] is out else found
+        back = [block.convert(x, o.dtype) for x, o in zip(results, outs, strict=True)]
+        return back[0] if outs[0] is out else back
 
     return lower_rule
 

@@ -17,7 +17,7 @@ from ..errors import AxisError, ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import sub
-from .families import same_dtype
+from .families import lowered_in_bytes, same_dtype
 from .rule_types import Argument, Avals, Batched, Host, Integers, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import (
@@ -68,6 +68,7 @@ def _(*xs: Host, dimension: int) -> Host:
 
 
 @concatenate.lower
+@lowered_in_bytes
 def _(block: Block, *xs: Operand, out: Aval, dimension: int) -> Operand:
     if len(xs) == 1:
         return xs[0]
@@ -172,6 +173,7 @@ pad.kernel(_pad_kernel)
 
 
 @pad.lower
+@lowered_in_bytes
 def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> Operand:
     return block.pad(x, value, padding)
 

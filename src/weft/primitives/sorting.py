@@ -20,6 +20,7 @@ from .comparison import ordinal
 from .creation import iota
 from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .extremes import WIDE
+from .families import lowered_in_bytes
 from .indexing import gather
 from .rule_types import Avals, Batched, Host, Tangents, Values
 from .structural import check_axes, others, reshape, with_batch_axis
@@ -85,6 +86,7 @@ def numpy_keys(x: Host) -> list[Host]:
 
 
 @sort.lower
+@lowered_in_bytes
 def _(
     block: Block, *operands: Operand, out: Avals, dimension: int, is_stable: bool, num_keys: int
 ) -> Sequence[Operand]:
@@ -247,6 +249,7 @@ def _(x: Host, *, k: int) -> Sequence[Host]:
 
 
 @top_k.lower
+@lowered_in_bytes
 def _(block: Block, x: Operand, out: Avals, k: int) -> Sequence[Operand]:
     whole = x.aval.update(weak_type=False)
     scalar, index = whole.update(shape=()), whole.update(shape=(), dtype=dtypes.int32)

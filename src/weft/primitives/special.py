@@ -75,7 +75,7 @@ def special(name: str, doc: str, **rules: Any) -> Primitive:
     rules.setdefault("host_limit", _SLOW)
     return unary(
         name, doc, stablehlo=lower, accepts="float",
-        evaluate_in=dict.fromkeys(dtypes.FLOAT8, rules["evaluate"]), **rules,
+        evaluate_in=dict.fromkeys(dtypes.SMALL_FLOATS, rules["evaluate"]), **rules,
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def specials(name: str, doc: str, **rules: Any) -> Primitive:
         lower = lowered_in_wider(lower)
     return nary(
         name, doc, stablehlo=lower, accepts="float", host_limit=_SLOW,
-        evaluate_in=dict.fromkeys(dtypes.FLOAT8, rules["evaluate"]), **rules,
+        evaluate_in=dict.fromkeys(dtypes.SMALL_FLOATS, rules["evaluate"]), **rules,
     )  # fmt: skip
 
 

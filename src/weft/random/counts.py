@@ -31,6 +31,7 @@ from ..transforms.jit.function import jit
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .distributions import float_dtype, parameter, sample_shape, unit
 from .prng import one_key, several, subkeys
+from .rejection import accepted
 
 __all__ = ["binomial", "multinomial"]
 
@@ -145,7 +146,6 @@ def _tail(k: Any) -> Any:
 def _by_rejection(key: Any, n: Any, p: Any) -> Any:
     """Hörmann's BTRS; the constants are the paper's."""
     shape, dtype = n.shape, n.dtype
-    axes = tuple(range(len(shape)))
     spread = arithmetic.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -158,16 +158,7 @@ def _by_rejection(key: Any, n: Any, p: Any) -> Any:
     def number(x: float) -> Any:
         return literal(x, dtype)
 
-    def more(state: Any) -> Any:
-        return neither(reduction.reduce_and(state[1], axes=axes))
-
-    def step(state: Any) -> Any:
-        count, accepted, key = state
-        key, for_u, for_v = several(key, 3)
-        u = unit(for_u, shape=shape, dtype=dtype) - 0.5
-        v = unit(for_v, shape=shape, dtype=dtype)
-        inside = 0.5 - arithmetic.abs_(u)
-        quickly = both(comparison.ge(inside, number(0.07)), comparison.le(v, safe))
+    def attempt(u: Any, inside: Any, v: Any) -> tuple[Any, Any, Any]:
         k = arithmetic.floor((2.0 * a / inside + b) * u + centre)
         outside = either(comparison.lt(k, number(0.0)), comparison.gt(k, n))
         height = log(v * alpha / (a / (inside * inside) + b))
@@ -177,16 +168,9 @@ def _by_rejection(key: Any, n: Any, p: Any) -> Any:
             + (k + 0.5) * log(odds * (n - k + 1.0) / (k + 1.0))
             + (_tail(mode) + _tail(n - mode) - _tail(k) - _tail(n - k))
         )
-        accept = either(quickly, both(neither(outside), comparison.le(height, target)))
-        return where(accept, k, count), either(accepted, accept), key
+        return k, safe, both(neither(outside), comparison.le(height, target))
 
-    start = (
-        structural.full(aval(shape, dtype), -1.0),
-        structural.zeros(aval(shape, dtypes.bool_)),
-        key,
-    )
-    count, _, _ = while_loop(more, step, start)
-    return count
+    return accepted(attempt, key, shape, dtype)
 
 
 # --- multinomial ---

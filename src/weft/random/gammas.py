@@ -35,6 +35,7 @@ from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .continuous import with_parameters
 from .distributions import float_dtype, gauss, parameter, sample_shape, unit
 from .prng import one_key, several, subkeys
+from .rejection import accepted
 
 __all__ = ["beta", "chisquare", "dirichlet", "f", "gamma", "loggamma", "poisson", "t"]
 
@@ -378,7 +379,6 @@ def _by_products(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def _by_rejection(key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
     """Hörmann's PTRS; the constants are the paper's."""
     dtype = lam.dtype
-    axes = tuple(range(len(shape)))
     b = 0.931 + 2.53 * arithmetic.sqrt(lam)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -388,29 +388,12 @@ def _by_rejection(key: Any, lam: Any, shape: tuple[int, ...]) -> Any:
     def number(x: float) -> Any:
         return literal(x, dtype)
 
-    def more(state: Any) -> Any:
-        _, accepted, _ = state
-        return bitwise.bitwise_not(reduction.reduce_and(accepted, axes=axes))
-
-    def step(state: Any) -> Any:
-        count, accepted, key = state
-        key, for_u, for_v = several(key, 3)
-        u = unit(for_u, shape=shape, dtype=dtype) - 0.5
-        v = unit(for_v, shape=shape, dtype=dtype)
-        inside = 0.5 - arithmetic.abs_(u)
+    def attempt(u: Any, inside: Any, v: Any) -> tuple[Any, Any, Any]:
         k = arithmetic.floor((2.0 * a / inside + b) * u + lam + 0.43)
         s = log(v * inverse_alpha / (a / (inside * inside) + b))
         target = k * log(lam) - lam - special.lgamma(k + 1.0)
-        quickly = both(comparison.ge(inside, number(0.07)), comparison.le(v, safe))
         outside = both(comparison.lt(inside, number(0.013)), comparison.gt(v, inside))
         refused = either(comparison.lt(k, number(0.0)), outside)
-        accept = either(quickly, both(bitwise.bitwise_not(refused), comparison.le(s, target)))
-        return where(accept, k, count), either(accepted, accept), key
+        return k, safe, both(bitwise.bitwise_not(refused), comparison.le(s, target))
 
-    start = (
-        structural.full(aval(shape, dtype), -1.0),
-        structural.zeros(aval(shape, dtypes.bool_)),
-        key,
-    )
-    count, _, _ = while_loop(more, step, start)
-    return count
+    return accepted(attempt, key, shape, dtype)

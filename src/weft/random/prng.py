@@ -20,7 +20,7 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
-from ..interpreters.eager_tiers import machine
+from ..interpreters.eager_tiers import accelerated
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
 from ..numpy.plans import composite
@@ -199,7 +199,7 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
         size = 1
         for n in shape:
             size *= n
-        if size <= _PLANNED and not machine.accelerated:
+        if size <= _PLANNED and not accelerated():
             return planned[thread.threefry_partitionable](*xs, shape=shape, **options)
         names = ("shape", *options)
         if names not in compiled:

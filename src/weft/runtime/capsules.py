@@ -12,11 +12,14 @@ import numpy as np
 
 CODES: dict[np.dtype[Any], int] = {
     np.dtype(ml_dtypes.bfloat16): 4,
+    np.dtype(ml_dtypes.float8_e3m4): 7,
+    np.dtype(ml_dtypes.float8_e4m3): 8,
     np.dtype(ml_dtypes.float8_e4m3b11fnuz): 9,
     np.dtype(ml_dtypes.float8_e4m3fn): 10,
     np.dtype(ml_dtypes.float8_e4m3fnuz): 11,
     np.dtype(ml_dtypes.float8_e5m2): 12,
     np.dtype(ml_dtypes.float8_e5m2fnuz): 13,
+    np.dtype(ml_dtypes.float8_e8m0fnu): 14,
 }
 """DLPack's number for a dtype."""
 
@@ -99,6 +102,11 @@ def exported(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:
     Raises: BufferError: DLPack has no such dtype.
     """
     code = CODES.get(host.dtype)
+    if code is None and host.dtype.kind == "V":
+        raise BufferError(
+            f"__dlpack__: DLPack has no arrays of {host.dtype.name} with an element in each byte\n"
+            "  fix: convert with .astype"
+        )
     if code is None:
         return host.__dlpack__(**options)
     capsule = host.view(_UNSIGNED[host.dtype.itemsize]).__dlpack__(**options)

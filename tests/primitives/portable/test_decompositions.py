@@ -11,13 +11,14 @@ from weft.compiler.placing import buffer_on
 from weft.compiler.program import Program
 from weft.core.array import Array, as_value, from_host
 from weft.interpreters.stage import stage
-from weft.primitives.linalg.condensed import hessenberg, schur
+from weft.primitives.linalg.condensed import hessenberg, schur, tridiagonal
 from weft.primitives.linalg.definite import cholesky
 from weft.primitives.linalg.factored import factored_solve
 from weft.primitives.linalg.factors import lu
 from weft.primitives.linalg.orthogonal import qr
 from weft.primitives.linalg.singular import svd
 from weft.primitives.linalg.spectral import eig, eigh
+from weft.primitives.linalg.values import real_of
 from weft.primitives.portable import householder, jacobi, nonsymmetric, triangular
 from weft.runtime import client
 
@@ -166,6 +167,60 @@ def test_schur_of_matrices_that_take_shifts():
     near(onp.sort_complex(onp.round(onp.diagonal(t[0]), 8)), [-1, -1j, 1j, 1])
 
 
+REAL = {
+    "any": lambda x: x,
+    "skew": lambda x: x - adjoint(x),
+    "orthogonal": lambda x: onp.linalg.qr(x)[0],
+    "real eigenvalues": lambda x: x + adjoint(x) + onp.triu(x),
+    "large": lambda x: x * 1e300,
+    "small": lambda x: x * 1e-300,
+    "cycles": lambda x: onp.stack([onp.roll(onp.eye(x.shape[1]), i, 0) for i in (1, 2)]),
+    "nilpotent": lambda x: x * 0 + onp.eye(x.shape[1], k=1) * 3,
+    "equal eigenvalues": lambda x: onp.linalg.qr(x)[0] @ onp.triu(x, 1) @ onp.linalg.qr(x)[0].mT,
+    "zeros": lambda x: x * 0,
+}
+
+
+@pytest.mark.parametrize("n", [6, 2, 1, 0])
+@pytest.mark.parametrize("form", REAL)
+def test_real_schur(form, n):
+    """Reconstructed, with blocks of two rows for complex pairs alone, which are standard."""
+    a = REAL[form](normal(n, n, "float64"))
+    size = max(onp.abs(a).max(initial=0), 1e-300)
+    t, z = run(nonsymmetric.portable_schur, a)
+    orthonormal(z)
+    near(z @ (t / size) @ adjoint(z), a / size)
+    near(onp.tril(t, -2), 0.0)
+    for part in t / size:
+        below, above = onp.diagonal(part, -1), onp.diagonal(part, 1)
+        (pairs,) = onp.nonzero(below)
+        assert (onp.diff(pairs) > 1).all()
+        assert (onp.sign(below[pairs]) == -onp.sign(above[pairs])).all()
+        onp.testing.assert_array_equal(onp.diag(part)[pairs], onp.diag(part)[pairs + 1])
+    (alone,) = run(nonsymmetric.portable_schur, a, vectors=False)
+    onp.testing.assert_array_equal(alone, t)
+
+
+def test_real_schur_of_what_is_not_finite():
+    a = normal(3, 3, "float64")
+    a[0, 1, 1] = onp.nan
+    for found in run(nonsymmetric.portable_schur, a):
+        assert onp.isnan(found[0]).all()
+        assert onp.isfinite(found[1]).all()
+
+
+@pytest.mark.parametrize("n", [5, 2, 1, 0])
+@pytest.mark.parametrize("lower", [True, False])
+def test_tridiagonal_is_that_of_lapack(n, lower, dtype):
+    a = normal(n, n, dtype)
+    found = run(householder.portable_sytrd, a, lower=lower)
+    routine = scipy.linalg.lapack.zhetrd if a.dtype == complex else scipy.linalg.lapack.dsytrd
+    for i in range(2 if n else 0):
+        for mine, wanted in zip(found, routine(a[i], lower=int(lower))[:4], strict=True):
+            near(mine[i], wanted)
+    assert [x.shape for x in found] == [a.shape, (2, n), *[(2, max(n - 1, 0))] * 2]
+
+
 def test_in_a_program_for_a_device_without_a_library(least_effort):
     a = normal(5, 4, "complex128")
     square = normal(4, 4, "complex128")
@@ -174,6 +229,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
 
     def everything(a, square, positive):
         factors, _, order = lu(square)
+        real = real_of(square)
         options = {"full_matrices": True}
         return [
             *qr(a, pivoting=False, **options),
@@ -182,6 +238,8 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
             cholesky(positive),
             *hessenberg(square),
             *schur(square, vectors=True),
+            *schur(real, vectors=True),
+            *tridiagonal(real, lower=False)[1:3],
             *eig(square, left=False, right=True),
             factored_solve(factors, order, square, positive, transposed=False),
             factored_solve(factors, order, square, positive, transposed=True),
@@ -197,13 +255,17 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
         onp.asarray(Array(None, v.aval, r))
         for v, r in zip(program.stripped.outvars, results, strict=True)
     ]
-    q, r, s, u, vh, v, w, low, packed, _, t, z, values, right, x, y = found
+    q, r, s, u, vh, v, w, low, packed, _, t, z, real_t, real_z, *lines, values, right, x, y = found
     near(q @ r, a)
     near(u[..., :4] * s[:, None, :] @ vh, a)
     near(v * w[:, None, :] @ adjoint(v), positive, 1e-11)
     near(low @ adjoint(low), positive, 1e-11)
     near(onp.abs(onp.linalg.det(onp.triu(packed, -1))), onp.abs(onp.linalg.det(square)), 1e-10)
     near(z @ t @ adjoint(z), square)
+    near(real_z @ real_t @ adjoint(real_z), square.real)
+    for matrix, line, beside in zip(square.real, *lines, strict=True):
+        wanted = scipy.linalg.eigvalsh(onp.triu(matrix) + onp.triu(matrix, 1).T)
+        near(scipy.linalg.eigvalsh_tridiagonal(line, beside), wanted)
     near(square @ right - right * values[:, None, :], 0.0)
     near(square @ x, positive, 1e-10)
     near(square.swapaxes(-1, -2) @ y, positive, 1e-10)

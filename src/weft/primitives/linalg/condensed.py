@@ -10,7 +10,7 @@ from ...errors import ShapeError
 from ...stablehlo import Block, Operand
 from ..arithmetic import neg, sub
 from ..families import same_dtype
-from ..portable.householder import portable_gehrd
+from ..portable.householder import portable_gehrd, portable_sytrd
 from ..portable.nonsymmetric import portable_schur
 from ..portable.pivoted import portable_gtsv
 from ..portable.writing import lowered_algorithm
@@ -28,7 +28,6 @@ from .native import (
     letter,
     nan_where_failed,
     native_call,
-    no_library,
     reduced,
 )
 from .values import scaled_rows
@@ -54,8 +53,6 @@ def _(block: Block, x: Operand, out: Avals, vectors: bool) -> list[Operand]:
     if x.aval.size == 0:
         return [x] * len(out)
     if not has_lapack(block):
-        if not dtypes.is_complex(x.aval.dtype):
-            raise no_library("schur", block)  # of a real matrix
         return list(lowered_algorithm(portable_schur)(block, x, out=out, vectors=vectors))
     n, info = x.aval.shape[-1], integers(x.aval)
     values = [reduced(x.aval, n)] * (1 if dtypes.is_complex(x.aval.dtype) else 2)
@@ -137,7 +134,7 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
         target = "cusolver_sytrd_ffi"
         *found, info = cusolver(block, target, [x], outs, "M>MVVVV", options, {0: 0})
     else:
-        raise no_library("tridiagonal", block)
+        return list(lowered_algorithm(portable_sytrd)(block, x, out=out, lower=lower))
     return nan_where_failed(block, info, *found)
 
 

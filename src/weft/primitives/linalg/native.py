@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core.aval import Aval
-from ...errors import MissingRuleError, ShapeError
+from ...errors import ShapeError
 from ...stablehlo import Block, Operand
 from ..rule_types import Avals, DType, Host
 
@@ -182,14 +182,6 @@ def has_cusolver(block: Block) -> bool:
 def letter(name: str, value: str) -> str:
     """An attribute of LAPACK's that is a letter."""
     return f"{name} = {ord(value)} : ui8"
-
-
-def no_library(name: str, block: Block) -> Exception:
-    """The error for an operation that LAPACK alone has."""
-    return MissingRuleError(
-        f"{name}: there is no program for the platform {block.module.platform!r}\n"
-        "  fix: device_put the matrices on a CPU: weft.devices('cpu')[0]"
-    )
 
 
 # --- results ---

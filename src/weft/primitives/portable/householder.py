@@ -12,8 +12,9 @@ from ... import dtypes
 from ...core.aval import aval
 from ..arithmetic import abs_, sqrt
 from ..complex_numbers import complex_
-from ..linalg.values import adjoint, conjugated, real_of
+from ..linalg.values import adjoint, conjugated, diagonal_of, hermitian_of, real_of
 from ..reduction import reduce_max
+from ..slicing import rev
 from ..structural import full, reduce_sum, reshape
 from .stacks import (
     column,
@@ -170,3 +171,34 @@ def portable_gehrd(a: Any) -> Sequence[Any]:
     a, taus = repeated_while(count, None, step, [a, taus])
     a = picked(numbers(n, 1) > numbers(n, 2) + 1, a, a * of_dtype(factor, a.dtype))
     return [in_batches(a, front), in_batches(reshape(taus, shape=(stack, count)), front)]
+
+
+def hessenberg_form(a: Any) -> tuple[Any, Any]:
+    """(H, Q) with Q H Qᴴ = a."""
+    stack, n = a.shape[:2]
+    packed, taus = portable_gehrd(a)
+    h = picked(numbers(n, 1) > numbers(n, 2) + 1, 0, packed)
+    q = unit_matrices(stack, n, n, a.dtype)
+    if n > 1:
+        (inner,) = portable_product(part(part(packed, 1, 1, n), 2, 0, n - 1), taus)
+        beside = part(part(q, 1, 1, n), 2, 0, 1)
+        q = side_by_side([part(q, 1, 0, 1), side_by_side([beside, inner], 2)], 1)
+    return h, q
+
+
+def portable_sytrd(a: Any, *, lower: bool) -> Sequence[Any]:
+    """The form of three diagonals of Hermitian matrices [batch…, n, n]: as LAPACK's, with the
+    reflections' vectors in the triangle that is read; its diagonal, the one beside it, and tau."""
+    if not lower:  # rows and columns in the other order have the other triangle
+        packed, *lines = portable_sytrd(rev(a, dimensions=(a.ndim - 2, a.ndim - 1)), lower=True)
+        turned = [rev(x, dimensions=(x.ndim - 1,)) for x in lines]
+        return [rev(packed, dimensions=(a.ndim - 2, a.ndim - 1)), *turned]
+    front, n = a.shape[:-2], a.shape[-1]
+    packed, taus = portable_gehrd(hermitian_of(a, lower=True))
+    (whole,) = in_stacks(packed)
+    line = real_of(diagonal_of(whole))
+    beside = picked(numbers(n, 1) == numbers(n, 2) + 1, real_of(whole), 0)
+    beside = part(reduce_sum(beside, axes=(1,)), 1, 0, max(n - 1, 0))
+    rows, columns = numbers(n, a.ndim - 2, a.ndim), numbers(n, a.ndim - 1, a.ndim)
+    packed = picked(rows < columns, a, packed)
+    return [packed, *[in_batches(x, front) for x in (line, beside)], taus]

@@ -1,4 +1,4 @@
-"""Schur's form and eigenvectors of complex matrices: the QR algorithm with shifts.
+"""Schur's form and eigenvectors: of complex matrices, the QR algorithm with shifts.
 
 A Hessenberg form stays one under A - s = Q R, R Q + s; below its diagonal it vanishes. All matrices
 of a stack take each step, those that are done a rotation by nothing. Source: G. H. Golub,
@@ -16,7 +16,8 @@ from ..linalg.values import adjoint, conjugated, diagonal_of, real_of
 from ..reduction import reduce_max
 from ..slicing import rev
 from ..structural import full, reduce_sum, reshape
-from .householder import portable_gehrd, portable_product
+from .householder import hessenberg_form
+from .real_schur import portable_real_schur
 from .stacks import (
     column,
     imaginary_part,
@@ -31,7 +32,6 @@ from .stacks import (
     side_by_side,
     square_abs,
     times,
-    unit_matrices,
     with_column,
     with_row,
 )
@@ -42,7 +42,10 @@ STEPS = 30
 
 
 def portable_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
-    """(T, Z), or (T,), with Z T Zᴴ = a, T upper triangular, of complex matrices [batch…, n, n]."""
+    """(T, Z), or (T,), with Z T Zᴴ = a, of [batch…, n, n]; T is upper triangular, of real matrices
+    but for blocks of two rows."""
+    if not dtypes.is_complex(a.dtype):
+        return portable_real_schur(a, vectors=vectors)
     front, n = a.shape[:-2], a.shape[-1]
     (a,) = in_stacks(a)
     if n == 0:
@@ -60,19 +63,6 @@ def _nothing_or_nan(h: Any) -> Any:
     below = picked(numbers(n, 1) == numbers(n, 2) + 1, abs_(h), 0)
     total = reshape(reduce_max(below, axes=(1, 2)), shape=(h.shape[0], 1, 1))
     return of_dtype(picked(total == 0, total, float("nan")), h.dtype)
-
-
-def hessenberg_form(a: Any) -> tuple[Any, Any]:
-    """(H, Q) with Q H Qᴴ = a."""
-    stack, n = a.shape[:2]
-    packed, taus = portable_gehrd(a)
-    h = picked(numbers(n, 1) > numbers(n, 2) + 1, 0, packed)
-    q = unit_matrices(stack, n, n, a.dtype)
-    if n > 1:
-        (inner,) = portable_product(part(part(packed, 1, 1, n), 2, 0, n - 1), taus)
-        beside = part(part(q, 1, 1, n), 2, 0, 1)
-        q = side_by_side([part(q, 1, 0, 1), side_by_side([beside, inner], 2)], 1)
-    return h, q
 
 
 def _below(h: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, errors
+from ... import errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
 from ...core.array import Array, Tracer, own
@@ -23,6 +23,7 @@ from ...core.value import Value
 from ...dtypes import float0
 from ...runtime import buffer as buffers
 from ...tree_util import PyTreeDef
+from ...user_lines import levels_to_user
 from .dispatch import HotCache
 
 
@@ -148,7 +149,7 @@ def warn_of_unusable(program: Program, transform: str) -> None:
             f"Some donated buffers were not usable: {', '.join(unusable)}\n"
             f"  {transform}: no result that {program.name} computes has their shape and dtype\n"
             "  fix: donate only what a result can take the place of",
-            stacklevel=dtypes._levels_to_user(),
+            stacklevel=levels_to_user(),
         )
 
 

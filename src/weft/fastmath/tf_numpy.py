@@ -1,0 +1,296 @@
+"""NumPy's functions in TensorFlow: those of `tensorflow.experimental.numpy`, and what it lacks.
+
+Results of 64 bits become 32 bits, as on the backend `jax`. Functions of values that no derivative
+goes through, such as `unique`, are NumPy's own, on values that are known.
+"""
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as onp
+
+from .backends import Backend
+from .namespaces import Names
+from .tensorflow_module import narrow_dtype, numpy_dtype, tensor, tf, tnp
+
+
+def _narrowed(x: Any) -> Any:
+    """A result, or several, of 32 bits where 64 aren't allowed."""
+    if tf.is_tensor(x):
+        return tensor(x)
+    return type(x)(_narrowed(item) for item in x) if isinstance(x, tuple | list) else x
+
+
+def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of TensorFlow's, whose results have 32 bits and whose dtypes are any.
+
+    NumPy's rules, which TensorFlow follows, don't know bfloat16: what they take for float32 is
+    given its dtype again.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("dtype") is not None:
+            kwargs["dtype"] = narrow_dtype(kwargs["dtype"]).as_numpy_dtype
+            return _narrowed(function(*args, **kwargs))
+        found = _narrowed(function(*args, **kwargs))
+        if getattr(found, "dtype", None) == tf.float32 and _are_short(args):
+            return tf.cast(found, tf.bfloat16)
+        return found
+
+    return call
+
+
+def _are_short(args: Sequence[Any]) -> bool:
+    """True if floats among arrays are bfloat16, and there are some."""
+    dtypes = {x.dtype for x in args if tf.is_tensor(x) and x.dtype.is_floating}
+    return dtypes == {tf.bfloat16} and not any(isinstance(x, onp.ndarray) for x in args)
+
+
+def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function, of known values: it has no derivative, and no place in a compiled one."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(tf.is_tensor(x) and not hasattr(x, "numpy") for x in (*args, *kwargs.values())):
+            raise TypeError(
+                f"fastmath.numpy.{function.__name__}: on the backend 'tensorflow-numpy' it is "
+                "NumPy's own, which needs values; it got a traced tensor"
+                "\n  fix: call it outside jit, vmap and loops"
+            )
+        found = function(*map(_host, args), **{k: _host(x) for k, x in kwargs.items()})
+        return _of_host(found)
+
+    return call
+
+
+def _host(x: Any) -> Any:
+    if isinstance(x, tuple | list):
+        return type(x)(map(_host, x)) if not hasattr(x, "_fields") else x
+    return x.numpy() if tf.is_tensor(x) else x
+
+
+def _of_host(x: Any) -> Any:
+    if isinstance(x, onp.ndarray | onp.generic):
+        return tensor(x)
+    return type(x)(map(_of_host, x)) if type(x) in (tuple, list) else x
+
+
+def _dtype(x: Any) -> Any:
+    """NumPy's dtype for one of TensorFlow's; anything else as it is."""
+    return onp.dtype(x.as_numpy_dtype) if isinstance(x, tf.DType) else x
+
+
+# --- what TensorFlow has otherwise ---
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """True if a dtype is of a kind."""
+    arg1 = _dtype(arg1)
+    if onp.dtype(arg1).kind == "V" and arg2 in (onp.floating, onp.inexact, onp.number):
+        return onp.dtype(arg1).name == "bfloat16"
+    return onp.issubdtype(arg1, _dtype(arg2))
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """An array with more elements around."""
+    array = tensor(array)
+    widths = onp.broadcast_to(onp.asarray(pad_width), (len(array.shape), 2))
+    if mode in ("constant", "reflect", "symmetric"):
+        value = options.pop("constant_values", 0)
+        if onp.ndim(value) == 0 and not options:
+            return (
+                tf.pad(array, widths, mode, value)
+                if mode == "constant"
+                else tf.pad(array, widths, mode)
+            )
+    index = onp.arange(int(onp.prod(array.shape))).reshape(tuple(array.shape))
+    if mode in ("edge", "wrap", "reflect", "symmetric"):
+        return tnp.take(tnp.ravel(array), onp.pad(index, widths, mode, **options))
+    raise ValueError(f"pad: mode {mode!r} isn't available on the backend 'tensorflow-numpy'")
+
+
+def true_divide(x1: Any, x2: Any) -> Any:
+    """A quotient, which is a float."""
+    return tensor(tnp.true_divide(x1, x2))
+
+
+def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
+    """Where elements are among others."""
+    element, others = tensor(element), tnp.ravel(tensor(test_elements))
+    found = tf.reduce_any(element[..., None] == others, axis=-1)
+    return ~found if invert else found
+
+
+def linear_algebra() -> types.SimpleNamespace:
+    """The namespace `linalg`."""
+
+    def qr(a: Any, mode: str = "reduced") -> Any:
+        q, r = tf.linalg.qr(tensor(a), full_matrices=mode == "complete")
+        return r if mode == "r" else (q, r)
+
+    def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+        kind = "euclidean" if ord in (None, "fro") else ord
+        return tf.norm(tensor(x), kind, axis, keepdims)
+
+    def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+        if not compute_uv:
+            return tf.linalg.svd(tensor(a), compute_uv=False)
+        s, u, v = tf.linalg.svd(tensor(a), full_matrices)
+        return u, s, tf.linalg.adjoint(v)
+
+    def solve(a: Any, b: Any) -> Any:
+        a, b = tensor(a), tensor(b)
+        return (
+            tf.linalg.solve(a, b[..., None])[..., 0]
+            if len(b.shape) == 1
+            else (tf.linalg.solve(a, b))
+        )
+
+    return types.SimpleNamespace(
+        cholesky=lambda a: tf.linalg.cholesky(tensor(a)),
+        det=lambda a: tf.linalg.det(tensor(a)),
+        eigh=lambda a: tf.linalg.eigh(tensor(a)),
+        inv=lambda a: tf.linalg.inv(tensor(a)),
+        matrix_rank=lambda a: tf.linalg.matrix_rank(tensor(a)),
+        norm=norm,
+        pinv=lambda a: tf.linalg.pinv(tensor(a)),
+        qr=qr,
+        slogdet=lambda a: tuple(tf.linalg.slogdet(tensor(a))),
+        solve=solve,
+        svd=svd,
+    )
+
+
+def _extreme_of_rest(reduce: Callable[..., Any], fill: float) -> Callable[..., Any]:
+    """A reduction of what isn't NaN."""
+
+    def call(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        a = tensor(a)
+        rest = tf.reduce_all(tf.math.is_nan(a), axis, keepdims)
+        found = reduce(tf.where(tf.math.is_nan(a), tf.cast(fill, a.dtype), a), axis, keepdims)
+        return tf.where(rest, tf.cast(onp.nan, a.dtype), found)
+
+    return call
+
+
+def _choice_of_rest(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """`fmin` or `fmax`: the other operand where one is NaN."""
+
+    def call(x1: Any, x2: Any) -> Any:
+        x1, x2 = tnp.broadcast_arrays(x1, x2)
+        return tnp.where(tnp.isnan(x1), x2, tnp.where(tnp.isnan(x2), x1, choose(x1, x2)))
+
+    return call
+
+
+def nan_to_num(x: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """An array with finite numbers for NaN and infinities."""
+    x = tensor(x)
+    limits = ml_dtypes.finfo(numpy_dtype(x))
+    x = tf.where(tf.math.is_nan(x), tf.cast(nan, x.dtype), x)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    x = tf.where(x == onp.inf, tf.cast(high, x.dtype), x)
+    return tf.where(x == -onp.inf, tf.cast(low, x.dtype), x)
+
+
+def astype(x: Any, dtype: Any) -> Any:
+    """An array of another dtype."""
+    return tensor(x, dtype)
+
+
+def trunc(x: Any) -> Any:
+    """Numbers without their fractions."""
+    x = tensor(x)
+    return tnp.where(x < 0, tnp.ceil(x), tnp.floor(x))
+
+
+RENAMED = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atan2": "arctan2", "atanh": "arctanh", "concat": "concatenate", "degrees": "rad2deg",
+    "permute_dims": "transpose", "pow": "power", "radians": "deg2rad", "rint": "round",
+    "round_": "round", "invert": "bitwise_not", "bitwise_invert": "bitwise_not",
+    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
+}  # fmt: skip
+"""Second names of functions that TensorFlow has."""
+
+OF_NUMPY = (
+    "broadcast_shapes can_cast isdtype iterable c_ r_ s_ index_exp e pi inf nan newaxis euler_gamma"
+    " bool generic number integer signedinteger unsignedinteger floating complexfloating inexact"
+    " single double uint dtype mgrid ogrid finfo iinfo float16 float32 float64 int8 int16 int32"
+    " int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_ inexact"
+)
+"""What is NumPy's on every backend: dtypes, constants, functions of shapes."""
+
+ON_HOST = (
+    "array_split argpartition argwhere array_equiv bartlett bincount blackman choose column_stack"
+    " convolve corrcoef correlate cov delete diag_indices_from digitize ediff1d extract"
+    " flatnonzero gradient hamming hanning histogram histogram2d histogramdd i0 indices insert"
+    " interp intersect1d kaiser lexsort median nanmedian nanpercentile nanquantile nanargmax"
+    " nanargmin packbits unpackbits percentile quantile poly polyfit roots searchsorted setdiff1d"
+    " setxor1d tril_indices tril_indices_from trim_zeros triu_indices triu_indices_from union1d"
+    " unique unravel_index ravel_multi_index unwrap"
+)
+"""Functions of values that are NumPy's own."""
+
+EXACT = "iscomplexobj isrealobj isscalar ndim shape size promote_types"
+"""Functions whose results are no arrays, and stay as they are."""
+
+
+def _result_type(*arrays_and_dtypes: Any) -> Any:
+    """NumPy's dtype for several arrays or dtypes."""
+    return onp.dtype(narrow_dtype(tnp.result_type(*arrays_and_dtypes)).as_numpy_dtype)
+
+
+def _names() -> dict[str, Any]:
+    """All names, with their functions."""
+    found: dict[str, Any] = {}
+    for name in dir(tnp):
+        value = getattr(tnp, name)
+        if not name.startswith("_") and callable(value) and not isinstance(value, type):
+            found[name] = value if name in EXACT.split() else adapted(value)
+    found |= {name: found[other] for name, other in RENAMED.items()}
+    found |= {name: getattr(onp, name) for name in OF_NUMPY.split()}
+    found |= {name: on_host(getattr(onp, name)) for name in ON_HOST.split()}
+    return found | {
+        "DeviceArray": tnp.ndarray,
+        "astype": astype,
+        "bfloat16": ml_dtypes.bfloat16,
+        "copysign": lambda x1, x2: tnp.where(
+            tnp.signbit(x1) == tnp.signbit(x2), tensor(x1), -tensor(x1)
+        ),
+        "divide": true_divide,
+        "fmax": _choice_of_rest(tnp.maximum),
+        "fmin": _choice_of_rest(tnp.minimum),
+        "fmod": lambda x1, x2: (
+            tensor(x1) - trunc(tnp.true_divide(x1, x2)).astype(_result_type(x1, x2)) * tensor(x2)
+        ),
+        "isin": isin,
+        "issubdtype": issubdtype,
+        "left_shift": lambda x1, x2: tf.bitwise.left_shift(*_alike(x1, x2)),
+        "linalg": linear_algebra(),
+        "matrix_transpose": lambda x: tf.linalg.matrix_transpose(tensor(x)),
+        "nan_to_num": nan_to_num,
+        "nanmax": _extreme_of_rest(tf.reduce_max, -onp.inf),
+        "nanmin": _extreme_of_rest(tf.reduce_min, onp.inf),
+        "pad": pad,
+        "result_type": _result_type,
+        "right_shift": lambda x1, x2: tf.bitwise.right_shift(*_alike(x1, x2)),
+        "true_divide": true_divide,
+        "trunc": trunc,
+        "vecdot": lambda x1, x2: tf.reduce_sum(tensor(x1) * tensor(x2), -1),
+    }
+
+
+def _alike(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Two operands of one dtype."""
+    dtype = _result_type(x1, x2)
+    return tensor(x1, dtype), tensor(x2, dtype)
+
+
+TF_NUMPY = Names(Backend.TFNP, tnp, _names())
+"""The namespace."""

@@ -1,0 +1,61 @@
+"""Nested arrays as flat lists of tensors: what TensorFlow's own functions are called with."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as onp
+
+from ..tree_util import tree_flatten, tree_unflatten
+from ..typing import AbstractArray
+from .tensorflow_module import tensor, tf
+
+_NUMBERS = (bool, int, float, complex, onp.ndarray, onp.generic, AbstractArray, tf.Variable)
+
+
+def is_array(x: object) -> bool:
+    """True for tensors, and for what becomes one."""
+    return tf.is_tensor(x) or isinstance(x, _NUMBERS)
+
+
+def tensors_of(what: str, tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of nested arrays as tensors, and the structure.
+
+    Raises: TypeError: a leaf is no array.
+    """
+    leaves, structure = tree_flatten(tree)
+    for x in leaves:
+        if not is_array(x):
+            raise TypeError(f"{what} must be arrays or numbers; got {type(x).__name__}")
+    return [tensor(x) for x in leaves], structure
+
+
+def flat_function(what: str, f: Callable[..., Any], structure: Any) -> tuple[Any, list[Any]]:
+    """A function of a list of tensors that returns a list of tensors.
+
+    Args:
+      what: the transformation's name, for errors.
+      f: function of nested arrays.
+      structure: that of the tuple of its arguments.
+    Returns: (flat function, list that has the results' structure after a call).
+    """
+    found: list[Any] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        results, out = tensors_of(f"{what}: results", f(*tree_unflatten(structure, leaves)))
+        found[:] = [out]
+        return results
+
+    return flat, found
+
+
+def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]) -> None:
+    """Raises a TypeError unless tensors have the shapes and dtypes of others."""
+    before, after = ([(x.dtype.name, tuple(x.shape)) for x in xs] for xs in (old, new))
+    if before != after:
+        raise TypeError(f"{operation}: {what} must keep shapes and dtypes; {before} became {after}")
+
+
+def same_structure(operation: str, what: str, old: Any, new: Any) -> None:
+    """Raises a TypeError unless two structures are equal."""
+    if old != new:
+        raise TypeError(f"{operation}: {what} must keep its structure; {old} became {new}")

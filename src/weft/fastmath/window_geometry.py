@@ -1,0 +1,100 @@
+"""Where windows lie: paddings, and the order of axes. Knows no backend."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+Pads = list[tuple[int, int]]
+
+
+def pads_of(
+    operation: str,
+    padding: str | Sequence[tuple[int, int]],
+    lengths: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> Pads:
+    """How many elements are put before and after each axis.
+
+    Args:
+      operation: its name, for errors.
+      padding: "VALID", "SAME", or the pairs themselves.
+      lengths, sizes, strides: of the axes, of the windows, of the steps.
+    Raises: ValueError: another padding, or counts that differ.
+    """
+    if not len(lengths) == len(sizes) == len(strides):
+        raise ValueError(
+            f"{operation}: there are {len(lengths)} axes for windows; got {len(sizes)} sizes and "
+            f"{len(strides)} strides"
+        )
+    if not isinstance(padding, str):
+        pads = [(int(low), int(high)) for low, high in padding]
+        if len(pads) == len(lengths):
+            return pads
+    elif padding.upper() == "VALID":
+        return [(0, 0)] * len(lengths)
+    elif padding.upper() == "SAME":
+        totals = [
+            max((-(-n // stride) - 1) * stride + size - n, 0)
+            for n, size, stride in zip(lengths, sizes, strides, strict=True)
+        ]
+        return [(total // 2, total - total // 2) for total in totals]
+    raise ValueError(
+        f"{operation}: padding must be 'SAME', 'VALID' or {len(lengths)} pairs of ints; "
+        f"got {padding!r}"
+    )
+
+
+def positive(operation: str, name: str, values: Sequence[int] | None, count: int) -> list[int]:
+    """Ints for each axis with windows: ones, if they aren't given."""
+    found = [int(v) for v in values or (1,) * count]
+    if len(found) != count or any(v < 1 for v in found):
+        raise ValueError(f"{operation}: {name} must be {count} positive ints; got {values!r}")
+    return found
+
+
+class ConvAxes(NamedTuple):
+    """The order of axes of a convolution.
+
+    Attributes:
+      inputs: the input's axes as batch, spatial, channels.
+      kernel: the kernel's axes as spatial, in, out.
+      outputs: the axes of a result [batch, spatial, channels] as the caller wants them.
+      spatial: how many spatial axes there are.
+    """
+
+    inputs: list[int]
+    kernel: list[int]
+    outputs: list[int]
+    spatial: int
+
+
+def conv_axes(dimension_numbers: Sequence[str], ndim: int) -> ConvAxes:
+    """The order of axes that three strings say, such as ("NHWC", "HWIO", "NHWC").
+
+    Raises: ValueError: they don't fit together.
+    """
+    if len(dimension_numbers) == 3 and all(isinstance(d, str) for d in dimension_numbers):
+        inp, kernel, out = dimension_numbers
+        spatial = [axis for axis in kernel if axis not in "IO"]
+        wanted = sorted(["N", "C", *spatial])
+        kinds = (sorted(inp), sorted(out), sorted(kernel))
+        if kinds == (wanted, wanted, sorted(["I", "O", *spatial])) and len(inp) == ndim:
+            ordered = ["N", *spatial, "C"]
+            return ConvAxes(
+                [inp.index(axis) for axis in ordered],
+                [kernel.index(axis) for axis in (*spatial, "I", "O")],
+                [ordered.index(axis) for axis in out],
+                len(spatial),
+            )
+    raise ValueError(
+        f"conv: dimension_numbers must be three strings of {ndim} letters, such as "
+        f"('NHWC', 'HWIO', 'NHWC'); got {tuple(dimension_numbers)!r}"
+    )
+
+
+def check_channels(x: Any, kernel: Any) -> None:
+    """Raises a ValueError if a kernel [..., in, out] isn't for inputs [batch, ..., in]."""
+    if x.shape[-1] != kernel.shape[-2]:
+        raise ValueError(
+            f"conv: the input has {x.shape[-1]} channels, and the kernel is for {kernel.shape[-2]}"
+        )

@@ -1,0 +1,227 @@
+"""Schur's form of real matrices: the QR algorithm with double shifts, which stays real.
+
+A step multiplies a Hessenberg form by (H - s)(H - s̄) without forming it: a reflection of three
+rows brings its first column, and others chase what that spoils down the diagonal. All matrices of a
+stack take each step, those that are done a reflection that is the identity. Source: G. H. Golub,
+C. F. Van Loan, Matrix Computations, 4th ed., 7.5; for the blocks of two rows Z. Bai, J. Demmel,
+LAPACK Working Note 54, 1993.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import dtypes
+from ...core.aval import aval
+from ..arithmetic import abs_, max_, sqrt
+from ..dynamic_slicing import dynamic_slice, dynamic_update_slice
+from ..linalg.values import adjoint, diagonal_of
+from ..reduction import reduce_max
+from ..structural import full, reduce_sum, reshape
+from .householder import hessenberg_form, reflection
+from .stacks import (
+    column,
+    in_batches,
+    in_stacks,
+    numbers,
+    part,
+    picked,
+    row,
+    scaled,
+    side_by_side,
+    times,
+)
+from .writing import repeated_while
+
+STEPS = 30
+"""For each eigenvalue, at most; about two do."""
+
+
+def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
+    """(T, Z), or (T,), with Z T Zᵀ = a, of real matrices [batch…, n, n]: T is upper triangular but
+    for blocks of two rows on the diagonal, [[p, q], [r, p]] with q r < 0."""
+    front, n = a.shape[:-2], a.shape[-1]
+    (a,) = in_stacks(a)
+    if n > 1:
+        a, factor = scaled(a)
+        t, z = hessenberg_form(a)
+        t, z = _bordered(t), _bordered(z)
+        t, z = repeated_while(STEPS * n, _unfinished, _double_step, [t, z])
+        t, z = repeated_while(n - 1, None, _block_made_standard, [t, z])
+        left = _left(t)
+        failed = picked(left == 0, left, float("nan")) + (factor - factor)  # or it isn't finite
+        t, z = (part(part(x, 1, 0, n), 2, 0, n) + failed for x in (t, z))
+        t = t * factor
+    else:
+        t, z = a, full(a.aval.strong(), 1)
+    return [in_batches(x, front) for x in (t, z)[: 1 + vectors]]
+
+
+def _bordered(x: Any) -> Any:
+    """Matrices with one more row and column of zeros, so that there are three from each on."""
+    stack, n, _ = x.shape
+    x = side_by_side([x, full(aval((stack, 1, n), x.dtype), 0)], 1)
+    return side_by_side([x, full(aval((stack, n + 1, 1), x.dtype), 0)], 2)
+
+
+def _below(t: Any) -> Any:
+    """t[k + 1, k], [stack, 1, n]; zero in the last place."""
+    stack, n = t.shape[:2]
+    elements = picked(numbers(n, 1) == numbers(n, 2) + 1, t, 0)
+    return reshape(reduce_sum(elements, axes=(1,)), shape=(stack, 1, n))
+
+
+def _chained(alive: Any) -> Any:
+    """True at k where neither t[k + 1, k] nor t[k + 2, k + 1] is zero: in blocks of three rows."""
+    stack, _, n = alive.shape
+    none = full(aval((stack, 1, 1), dtypes.bool_), False)
+    return alive & side_by_side([part(alive, 2, 1, n), none], 2)
+
+
+def _left(t: Any) -> Any:
+    """How many rows begin a block of more than two, [stack, 1, 1], as a float."""
+    chained = _chained(_below(t) != 0)
+    ones = picked(chained, full(aval(chained.shape, t.dtype), 1), 0)
+    return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
+
+
+def _unfinished(t: Any, z: Any) -> Any:
+    return reduce_max(_left(t), axes=(0, 1, 2)) > 0
+
+
+def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
+    """Sets what is negligible below the diagonal to zero; chases a bulge through the last block."""
+    stack, n = t.shape[:2]
+    places = numbers(n, 2)
+    size = reshape(abs_(diagonal_of(t)), shape=(stack, 1, n))
+    following = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
+    limits = dtypes.finfo(t.dtype)
+    largest = reshape(reduce_max(size, axes=(2,)), shape=(stack, 1, 1))
+    bound = float(limits.eps) * (size + following) + float(limits.tiny) * (1 + largest)
+    alive = (abs_(_below(t)) > bound) & (places < n - 1)
+    t = picked((numbers(n, 1) == places + 1) & ~alive, 0, t)
+    # the last block of three rows or more, from `first` to `last`
+    none = full(aval((stack, 1, n), dtypes.int32), -1)
+    chained = picked(_chained(alive), places, none)
+    last = reshape(reduce_max(chained, axes=(2,)), shape=(stack, 1, 1)) + 2
+    dead = picked(~alive & (places < last - 1), places, none)
+    first = reshape(reduce_max(dead, axes=(2,)), shape=(stack, 1, 1)) + 1
+    start = _first_column(count, t, first, last)
+    t, z, *_ = repeated_while(n - 2, None, _bulge_chased, [t, z, start, first, last])
+    return [picked(numbers(n, 1) > places + 1, 0, t), z]
+
+
+def _first_column(count: Any, t: Any, first: Any, last: Any) -> Any:
+    """The first three elements of (H - s)(H - s̄) e, of the block's last two eigenvalues, times a
+    number; every tenth time of other shifts, lest it goes round. [stack, 3, 1]."""
+    stack, n = t.shape[:2]
+    rows, columns = numbers(n, 1), numbers(n, 2)
+
+    def element(i: Any, j: Any) -> Any:
+        found = reduce_sum(picked((rows == i) & (columns == j), t, 0), axes=(1, 2))
+        return reshape(found, shape=(stack, 1, 1))
+
+    a, b = element(last - 1, last - 1), element(last - 1, last)
+    c, d = element(last, last - 1), element(last, last)
+    stuck = 1.5 * (abs_(c) + abs_(element(last - 1, last - 2)))
+    other = count % 10 == 9
+    total = picked(other, stuck, a + d)
+    product = picked(other, stuck * stuck * (1 / 2.25), a * d - b * c)
+    p, q, r = element(first, first), element(first, first + 1), element(first + 1, first)
+    corner, under = element(first + 1, first + 1), element(first + 2, first + 1)
+    x = p * (p - total) + product + q * r
+    return side_by_side([x, r * (p + corner - total), r * under], 1)
+
+
+def _bulge_chased(k: Any, t: Any, z: Any, start: Any, first: Any, last: Any) -> Sequence[Any]:
+    """The reflection of rows and columns k to k + 2 that makes zeros below t[k, k - 1]."""
+    n = t.shape[1]
+    zero = full(aval((), dtypes.int32), 0)
+    spoiled = _three_rows(column(t, max_(k - 1, zero)), k)
+    x = picked(first == k, start, spoiled)
+    inside = (k >= first) & (k < last)
+    x = picked(inside & (k + numbers(3, 1) <= last), x, 0)
+    v, tau, _ = reflection(x, zero)
+    across = _three_rows(t, k)
+    t = dynamic_update_slice(t, across - tau * (v * times(adjoint(v), across)), zero, k, zero)
+    cleared = (numbers(n, 2) == k - 1) & (numbers(n, 1) > k) & inside
+    t = picked(cleared, 0, t)
+    return [_turned_columns(t, k, v, tau), _turned_columns(z, k, v, tau), start, first, last]
+
+
+def _three_rows(x: Any, k: Any) -> Any:
+    """Rows k, k + 1 and k + 2."""
+    zero = full(aval((), dtypes.int32), 0)
+    return dynamic_slice(x, zero, k, zero, sizes=(x.shape[0], 3, x.shape[2]))
+
+
+def _turned_columns(x: Any, k: Any, v: Any, tau: Any) -> Any:
+    """The matrices with columns k, k + 1 and k + 2 reflected."""
+    zero = full(aval((), dtypes.int32), 0)
+    along = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 3))
+    new = along - tau * (times(along, v) * adjoint(v))
+    return dynamic_update_slice(x, new, zero, zero, k)
+
+
+# --- blocks of two rows ---
+
+
+def _block_made_standard(k: Any, t: Any, z: Any) -> Sequence[Any]:
+    """Turns rows and columns k and k + 1 so that the block is a triangle if its eigenvalues are
+    real, and has equal elements on the diagonal otherwise."""
+    zero = full(aval((), dtypes.int32), 0)
+    real, c, s = _standard_rotation(*_block_at(t, k))
+    turn = side_by_side([side_by_side([c, -s], 2), side_by_side([s, c], 2)], 1)
+    across = dynamic_slice(t, zero, k, zero, sizes=(t.shape[0], 2, t.shape[2]))
+    t = dynamic_update_slice(t, times(adjoint(turn), across), zero, k, zero)
+    found = []
+    for x in (t, z):
+        along = dynamic_slice(x, zero, zero, k, sizes=(*x.shape[:2], 2))
+        found.append(dynamic_update_slice(x, times(along, turn), zero, zero, k))
+    t, z = found
+    a, b, c, d = _block_at(t, k)
+    flat = real | ~((b > 0) & (c < 0) | (b < 0) & (c > 0))
+    middle = a + (d - a) / 2
+    elements = [picked(flat, a, middle), b, picked(flat, 0, c), picked(flat, d, middle)]
+    new = side_by_side([side_by_side(elements[:2], 2), side_by_side(elements[2:], 2)], 1)
+    return [dynamic_update_slice(t, new, zero, k, k), z]
+
+
+def _block_at(t: Any, k: Any) -> list[Any]:
+    """The elements of rows and columns k and k + 1."""
+    upper, lower = row(t, k), row(t, k + 1)
+    return [column(x, j) for x in (upper, lower) for j in (k, k + 1)]
+
+
+def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
+    """Whether the eigenvalues of [[a, b], [c, d]] are real, and cosine and sine of the rotation
+    that makes it standard."""
+    p, eps = (a - d) / 2, float(dtypes.finfo(a.dtype).eps)
+    size = max_(abs_(p), max_(abs_(b), abs_(c)))
+    size = picked(size == 0, 1, size)
+    square, product = (p / size) * (p / size), (b / size) * (c / size)
+    inner = square + product
+    real = inner >= -4 * eps * square
+    # real eigenvalues: the vector (λ - d, c) of the one that is farther from d
+    root = sqrt(max_(inner, full(inner.aval.strong(), 0))) * size
+    far = p + picked(p < 0, -root, root)
+    radius = _length(far, c)
+    # complex ones: the angle that makes the diagonal even
+    both, gap = b + c, 2 * p
+    length = _length(both, gap)
+    cosine = picked(p == 0, 1, sqrt((1 + abs_(both) / length) / 2))
+    sine = (p / (length * cosine)) * picked(both < 0, full(p.aval.strong(), 1), -1)
+    # nearly real ones: what is small, and may come out with the wrong sign, is to be below
+    turned = (abs_(c) > abs_(b)) & (inner > -64 * eps)
+    cosine, sine = picked(turned, -sine, cosine), picked(turned, cosine, sine)
+    plain = c == 0
+    cosine, sine = picked(real, far / radius, cosine), picked(real, c / radius, sine)
+    return real, picked(plain, 1, cosine), picked(plain, 0, sine)
+
+
+def _length(x: Any, y: Any) -> Any:
+    """The length of (x, y), whose squares might vanish; one for zero."""
+    most = max_(abs_(x), abs_(y))
+    most = picked(most == 0, 1, most)
+    x, y = x / most, y / most
+    found = most * sqrt(x * x + y * y)
+    return picked(found == 0, 1, found)

@@ -1,0 +1,47 @@
+"""The tests of this folder on the backend `tensorflow-numpy`, in one process of their own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft import fastmath
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("tensorflow") is None, reason="TensorFlow isn't installed"
+)
+@pytest.mark.timeout(580)
+def test_all_of_it_on_tensorflow():
+    environment = os.environ | {
+        "FASTMATH_BACKENDS": "tensorflow-numpy",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_XDIST")}
+    options = ["-q", "--no-header", "--tb=short", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-W", "ignore::DeprecationWarning", str(HERE)],
+        cwd=HERE.parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+def test_without_tensorflow_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    before = fastmath.backend_name()
+    with pytest.raises(ImportError, match=r"pip install 'weft\[tf\]'"):
+        fastmath.set_backend("tensorflow-numpy")
+    with (
+        pytest.raises(ImportError, match="TensorFlow"),
+        fastmath.use_backend(fastmath.Backend.TFNP),
+    ):
+        pass
+    assert fastmath.backend_name() == before
