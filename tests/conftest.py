@@ -46,6 +46,7 @@ LEAST_EFFORT = (
     "core",
     "docs/test_docstrings.py",
     "errors",
+    "examples/test_programs.py",
     "experimental",
     "generated",
     "higher_order",

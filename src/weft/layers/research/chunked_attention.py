@@ -214,12 +214,13 @@ def attend(
     dots = jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2))
     if mask_fn is not None:
         dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
-    # Where all keys are hidden, the logits are alike; they are weighted alike then, not summed.
-    largest = fastmath.stop_gradient(jnp.max(dots, axis=-1, keepdims=True))
-    weights = jnp.exp(dots - largest)
+    logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
+    weights = jnp.exp(dots - logsumexp)
+    # Where all keys are hidden, the logits are alike, and so large that the logarithm of the number
+    # of keys is nothing beside them: the weights would come to that number.
+    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -HIDDEN / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
-    logsumexp = (largest + jnp.log(total))[..., 0]
-    weights = weights / total
+    weights = jnp.where(is_hidden, weights / total, weights)
     if dropout > 0.0:
         kept = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape[-2:])
         weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import fastmath
 from ...fastmath import numpy as jnp
+from ...shapes import ShapeDtype
 from ...user_lines import noted
 from .. import options
 from .chunked_attention import (
@@ -387,7 +388,7 @@ class PureLSHSelfAttention(HashedAttention):
                 f"{self._name}: inputs have batch * n_heads rows; got {rows} rows, which is no "
                 f"multiple of n_heads={self._n_heads}"
             )
-        alone = tuple([type(s)(tuple(s.shape[1:]), s.dtype) for s in input_signature])
+        alone = tuple([ShapeDtype(tuple(s.shape[1:]), s.dtype) for s in input_signature])
         self.state = self._initial_state(input_signature, alone, rows, self.rng)
 
     def forward_unbatched(
