@@ -35,6 +35,7 @@ QUESTIONS = (
     "dispatch",
     "compile",
     "step",
+    "stax_step",
     "special",
     "linalg",
     "memory",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         reversible,
         rnn,
         summaries,
+        test_utils,
     )
     from .acceleration import (
         Accelerate,
@@ -486,6 +487,7 @@ __all__ = [
     "summaries",
     "summary",
     "summary_rows",
+    "test_utils",
     "threefry_2x32_prange",
     "threefry_2x32_prf",
     "to_list",
@@ -743,6 +745,6 @@ __getattr__, __dir__ = exports(
             "summary_rows",
         ),
     },
-    modules=("research",),
+    modules=("research", "test_utils"),
     with_modules=True,
 )

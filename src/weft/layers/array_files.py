@@ -49,7 +49,9 @@ def content(path: Any) -> bytes:
     path = os.fspath(path)
     try:
         with gzip.open(path) as file:
-            return file.read()
+            if os.path.getsize(path):
+                return file.read()
+        wrong = "it is empty"
     except EOFError:
         wrong = "it is cut off"
     except (zlib.error, gzip.BadGzipFile) as error:

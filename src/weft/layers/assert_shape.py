@@ -135,16 +135,22 @@ def _equal(a: Any, b: Any) -> bool:
     return not is_known
 
 
-def _linked(specification: Any, message: str | None) -> tuple[AssertShape, AssertShape]:
-    """The checks of inputs and of outputs, which share the lengths of letters."""
-    parts = specification.split("->") if isinstance(specification, str) else ()
-    if len(parts) != 2:
+def _both(specification: Any) -> list[str]:
+    """What a specification says of inputs and of outputs."""
+    parts = specification.split("->") if isinstance(specification, str) else []
+    if len(parts) != 2 or not all(map(_ALLOWED.fullmatch, parts)):
         raise noted(
             ValueError(
                 f"assert_shape: expected 'inputs->outputs', such as '...a->...b'; got "
                 f"{specification!r}"
             )
         )
+    return parts
+
+
+def _linked(specification: Any, message: str | None) -> tuple[AssertShape, AssertShape]:
+    """The checks of inputs and of outputs, which share the lengths of letters."""
+    parts = _both(specification)
     path, line = creation_site()
     message = f"Defined at {short_path(path)}:{line}" if message is None else message
     before = AssertShape(parts[0], f"{message} function input")
@@ -184,6 +190,8 @@ def assert_shape(specification: str) -> Callable[[Any], Any]:
       (2,)
     Source: Trax's `layers.assert_shape.assert_shape`.
     """
+
+    _both(specification)
 
     def decorated(target: Any) -> Any:
         return (_of_class if isinstance(target, type) else _of_function)(specification, target)

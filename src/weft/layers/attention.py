@@ -393,8 +393,8 @@ class DotProductCausalAttention(Layer):
                 f"max_inference_length of {room}\n  fix: max_inference_length={length}, or more"
             )
         *counted, kept_keys, kept_values, index = self.state
-        kept_keys = fastmath.dynamic_update_slice_in_dim(kept_keys, keys, index, 1)
-        kept_values = fastmath.dynamic_update_slice_in_dim(kept_values, values, index, 1)
+        kept_keys = _with_more(kept_keys, keys, index)
+        kept_values = _with_more(kept_values, values, index)
         place = index + jnp.arange(length, dtype=jnp.int32)
         mask = (jnp.arange(room, dtype=jnp.int32)[None, :] <= place[:, None])[None]
         if counted:
@@ -410,6 +410,10 @@ class DotProductCausalAttention(Layer):
         counted = fastmath.dynamic_update_slice_in_dim(counted, mask, 0, 0)
         positions = jnp.arange(self._max_len, dtype=jnp.int32)
         return counted | (positions == jnp.sum(mask.astype(jnp.int32))) | (positions == index)
+
+
+def _with_more(kept: Any, more: Any, index: Any) -> Any:
+    return fastmath.dynamic_update_slice_in_dim(kept, more.astype(kept.dtype), index, 1)
 
 
 @assert_shape("...d->...d")

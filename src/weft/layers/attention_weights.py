@@ -38,8 +38,12 @@ def attend(
     if dropout and mode == "train":
         keep = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape)
         weights = jnp.where(keep, weights / (1.0 - dropout), jnp.zeros_like(weights))
-    means = jnp.matmul(weights, values)
-    return means.astype(jnp.float32), weights.astype(jnp.float32)
+    return widened(jnp.matmul(weights, values)), widened(weights)
+
+
+def widened(x: Any) -> Any:
+    """The array as float32, or as float64 if it is."""
+    return x if "float64" in str(x.dtype) else x.astype(jnp.float32)
 
 
 def masked(scores: Any, mask: Any) -> Any:

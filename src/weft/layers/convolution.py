@@ -93,6 +93,8 @@ class Conv(Layer):
         w, b = self.weights if self._use_bias else (self.weights, None)
         window = self._window
         ones = (1,) * len(window.size)
+        if x.dtype != w.dtype:
+            x, w = (array.astype(jnp.result_type(x, w)) for array in (x, w))
         y = fastmath.conv(x, w, window.strides, window.padding, window.specs, ones)
         return y if b is None else y + b
 

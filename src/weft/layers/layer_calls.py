@@ -110,10 +110,13 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
     def run_backward(residual: Any, grads: Any) -> tuple[Any, ...]:
         state, rng, inputs, outputs, weights, new_state = residual
         grad, _ = grads  # the state is no result that is trained
-        gradients = layer.backward(inputs, outputs, grad, weights, state, new_state, rng)
+        try:
+            gradients = layer.backward(inputs, outputs, grad, weights, state, new_state, rng)
+        except Exception as error:
+            raise layer._error("backward", inputs, error, True) from None
         return None, None, *gradients
 
-    whole = fastmath.custom_vjp(run, run_forward, run_backward, nondiff_argnums=(0, 1))
+    whole = fastmath.custom_vjp(run, run_forward, run_backward)
     return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
 
 

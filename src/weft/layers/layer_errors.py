@@ -14,7 +14,7 @@ from ..shapes import ShapeDtype
 
 HERE = os.path.dirname(__file__) + os.sep
 WEFT = os.path.dirname(os.path.dirname(__file__)) + os.sep
-HIDDEN = (HERE + "base.py", HERE + "layer_errors.py")
+HIDDEN = tuple(HERE + name for name in ("base.py", "layer_calls.py", "layer_errors.py"))
 
 
 class LayerError(WeftError):
@@ -22,7 +22,7 @@ class LayerError(WeftError):
 
     Args:
       layer_name: name of the layer.
-      function_name: what it was doing: 'init', 'pure_fn' or '_forward_abstract'.
+      function_name: what it was doing: 'init', 'pure_fn', 'backward' or '_forward_abstract'.
       caller: where the layer was made, as a dict with 'filename' and 'lineno'.
       input_signature: the shapes and dtypes that came in.
       traceback_string: the frames down to the error, and the error itself.
@@ -110,5 +110,8 @@ def told(error: BaseException) -> str:
             place = f"File {short_path(name)}, line {number}, in {trace.tb_frame.f_code.co_name}"
             lines += [f"  {place}", *([f"    {code}"] if code else []), ""]
         trace = trace.tb_next
-    notes = [f"\n{note}" for note in getattr(error, "__notes__", ())]
+    has_line = isinstance(
+        error, LayerError
+    )  # that of the layer; the outermost one has the caller's
+    notes = [] if has_line else [f"\n{note}" for note in getattr(error, "__notes__", ())]
     return "\n".join([*lines, f"{type(error).__name__}: {error}{''.join(notes)}"])

@@ -40,7 +40,7 @@ class Empty:
         self.kind, self.value, self.dtype = kind, None, dtype
 
 
-ARRAY, DTYPE, SCALAR, BUFFER, JAX_ARRAY, SIGNATURE, ENCODE, NDARRAY, NUMBER = (
+ARRAY, DTYPE, SCALAR, BUFFER, JAX_ARRAY, SIGNATURE, ENCODE, NDARRAY, NUMBER, BYTES = (
     "array",
     "dtype",
     "scalar",
@@ -50,11 +50,13 @@ ARRAY, DTYPE, SCALAR, BUFFER, JAX_ARRAY, SIGNATURE, ENCODE, NDARRAY, NUMBER = (
     "encode",
     "ndarray",
     "number",
+    "bytes",
 )
 KNOWN = {
     Name("numpy", "ndarray"): NDARRAY,
     Name("numpy", "dtype"): DTYPE,
     Name("_codecs", "encode"): ENCODE,
+    Name("__builtin__", "bytes"): BYTES,
     Name("jax._src.array", "_reconstruct_array"): JAX_ARRAY,
     Name("jax.interpreters.xla", "_reconstruct_array"): JAX_ARRAY,
     Name("trax.shapes", "ShapeDtype"): SIGNATURE,
@@ -173,7 +175,7 @@ class _Machine:
 
 def _filled(value: Any, depth: int = 0) -> Any:
     """A value with arrays and signatures in the place of what stood for them."""
-    if depth > 500:
+    if depth > 100:
         raise RefusedPickle("the pickle is nested too deep, or holds itself")
     if isinstance(value, Empty):
         if value.value is None:
@@ -254,6 +256,13 @@ def _signature(made: Empty, state: Any) -> None:
     made.value = ShapeDtype(_filled(slots["shape"]), _filled(dtype))  # type: ignore[assignment]
 
 
+def _no_bytes(*arguments: Any) -> bytes:
+    """What protocol 2 makes of no bytes."""
+    if arguments:
+        raise RefusedPickle("the pickle has bytes made of something")
+    return b""
+
+
 def _encoded(text: Any, encoding: Any) -> bytes:
     if encoding != "latin1" or not isinstance(text, str):
         raise RefusedPickle(f"the pickle has text encoded as {encoding!r}")
@@ -263,6 +272,7 @@ def _encoded(text: Any, encoding: Any) -> bytes:
 MAKERS: dict[str, Callable[..., Any]] = {
     ARRAY: _array,
     BUFFER: _buffer,
+    BYTES: _no_bytes,
     DTYPE: _dtype,
     ENCODE: _encoded,
     JAX_ARRAY: _jax_array,

@@ -395,7 +395,7 @@ def _zero_state(x: Any, features: int) -> Any:
         raise ShapeError(
             f"expected a sequence [batch, length, features]; got shape {tuple(x.shape)}"
         )
-    return jnp.zeros((x.shape[0], features), jnp.float32)
+    return jnp.zeros((x.shape[0], features), "float64" if "float64" in str(x.dtype) else "float32")
 
 
 def _check_state(cell: str, state: Any, features: int) -> None:

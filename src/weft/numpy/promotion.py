@@ -176,11 +176,14 @@ def is_operand(x: Any) -> bool:
 
 def _goes_first(kind: type) -> bool:
     """True for a class of another library that says its operators go before those of arrays:
-    a Series of pandas, a tensor of torch, or what has `__array_ufunc__ = None`.
+    a Series of pandas, or what has `__array_ufunc__ = None`.
 
-    Of equal priorities the other library's counts: it knows what it makes of an array.
+    Of equal priorities the other library's counts: it knows what it makes of an array. PyTorch's
+    tensors say so too, but their operators take NumPy's arrays only.
     """
     if kind is np.ndarray or issubclass(kind, np.generic):
+        return False
+    if kind.__module__.partition(".")[0] == "torch":
         return False
     if hasattr(kind, "__pandas_priority__") or getattr(kind, "__array_ufunc__", True) is None:
         return True

@@ -21,12 +21,14 @@ class LayerCase:
       make: makes the layer.
       inputs: the inputs: arrays, or shapes, of which arrays of numbers around 0 are made.
       exempt: laws that don't hold, each with its reason.
+      gives: the dtype of outputs for inputs and weights of bfloat16.
     """
 
     name: str
     make: Callable[[], Any]
     inputs: tuple[Any, ...]
     exempt: dict[str, str] = field(default_factory=dict)
+    gives: str = "bfloat16"
 
     def arrays(self) -> Any:
         """The inputs as NumPy arrays, packaged for the layer."""

@@ -51,7 +51,8 @@ CASES = [
         masked=True, bias=True, n_parallel_heads=2), ((2, 4, 3), PADDED), BUCKETS),
     LayerCase("PureLSHSelfAttention", lambda: pure(causal=True), ((4, 4, 3), (4, 4, 3)), BUCKETS),
     LayerCase("MixedLSHSelfAttention", lambda: tl.MixedLSHSelfAttention(
-        causal=True, std_length=4, **CHUNKS), ((4, 4, 3), (4, 4, 3))),
+        causal=True, std_length=4, **CHUNKS), ((4, 4, 3), (4, 4, 3)),
+        {"bfloat16": "full attention widens to float32"}, precise=False),
     LayerCase("PureLSHSelfAttentionWrapper", lambda: tl.PureLSHSelfAttentionWrapper(
         causal=True, pure_lsh_implementation=tl.PureLSHSelfAttention, **CHUNKS), ((2, 4, 6),),
         BUCKETS),

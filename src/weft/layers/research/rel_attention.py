@@ -17,7 +17,7 @@ from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from .. import combinators as cb
 from ..assert_shape import assert_shape
-from ..attention_weights import masked, merge_heads, softmax, split_heads
+from ..attention_weights import masked, merge_heads, softmax, split_heads, widened
 from ..base import Fn, Layer
 from ..checked_options import checked_mode, checked_rate, divided
 from ..core import Dense, Weights
@@ -270,7 +270,7 @@ def DotProductAttention(
     if dropout and mode == "train":
         keep = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape)
         weights = jnp.where(keep, weights / (1.0 - dropout), jnp.zeros_like(weights))
-    return jnp.matmul(weights, values).astype(jnp.float32), weights.astype(jnp.float32)
+    return widened(jnp.matmul(weights, values)), widened(weights)
 
 
 def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:
