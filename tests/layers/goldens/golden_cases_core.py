@@ -334,10 +334,10 @@ def _flatten(E):
     E.put("w", w)
     E.put("s", s)
     E.put("output_signature", lambda: np.array(layer.output_signature(E.sig(x)).shape))
+
+
 @case("extra")
 def _Bidirectional(E):
     tl = E.tl
     x = E.arr("x", (2, 5, 4))
     E.run("gru", lambda: tl.Bidirectional(tl.GRU(n_units=4)), x, grads=False)
-
-

@@ -12,7 +12,7 @@ from ...user_lines import noted
 from .. import options
 from ..base import Layer
 from ..stacks import as_tuple, packed
-from .sliced_heads import run_in_slices, slices_of
+from .sliced_heads import Results, SlicedPass, slices_of
 
 
 class EfficientAttentionBase(Layer):
@@ -193,21 +193,10 @@ class EfficientAttentionBase(Layer):
                 ValueError(f"{self._name}: neither the output nor gradients were asked for")
             )
         given = as_tuple(inputs)
-        memory: Any = ()
-        arguments: dict[str, Any] = {}
-        xs = given
+        memory, xs, arguments = (), given, {}
         if self._incremental:
-            q_len = given[0].shape[-2]
             xs, memory, state, q_start = self._remembered(given, state, update_state)
-            arguments = {"q_start": q_start, "q_len": q_len}
-        n_examples, owns = self._n_examples(given), self._are_per_head()
-        slices = slices_of(n_examples, self._n_heads, self._parallel(n_examples))
-
-        def grouped(x: Any) -> Any:
-            return jnp.reshape(x, (n_examples, self._n_heads, *x.shape[1:]))
-
-        def joined(x: Any) -> Any:
-            return jnp.reshape(x, (-1, *x.shape[2:]))
+            arguments = {"q_start": q_start, "q_len": given[0].shape[1]}
 
         def one(xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
             run = self._incremental_forward_unbatched if arguments else self.forward_unbatched
@@ -215,35 +204,61 @@ class EfficientAttentionBase(Layer):
                 *xs, **arguments, weights=weights, state=state, rng=rng, update_state=update_state
             )
 
-        like = given[1 if owns[0] else 0]
-        results = run_in_slices(
+        results = self._all_heads(
+            one, given, xs, weights, state, output_grad, compute_output, update_state
+        )
+        has_grad = output_grad is not None
+        return (
+            results.output if compute_output else None,
+            (*memory, results.state) if memory else results.state if update_state else None,
+            self._own_positions(results.inputs_grad, **arguments) if has_grad else None,
+            results.weights_grad if has_grad else None,
+        )
+
+    def _all_heads(
+        self,
+        one: Any,
+        given: tuple[Any, ...],
+        xs: tuple[Any, ...],
+        weights: Any,
+        state: Any,
+        output_grad: Any,
+        compute_output: bool,
+        update_state: bool,
+    ) -> Results:
+        """The results of all heads of all examples, which attend to `xs`."""
+        n_examples, owns = self._n_examples(given), self._are_per_head()
+
+        def grouped(x: Any) -> Any:
+            return jnp.reshape(x, (n_examples, self._n_heads, *x.shape[1:]))
+
+        def joined(x: Any) -> Any:
+            return jnp.reshape(x, (-1, *x.shape[2:]))
+
+        results = SlicedPass(
             one,
-            slices,
+            slices_of(n_examples, self._n_heads, self._parallel(n_examples)),
             tuple([grouped(x) if own else x for x, own in zip(xs, owns, strict=True)]),
             owns,
             weights,
             nested_map(grouped, state),
-            grouped(like) if owns[0] else like,
+            grouped(given[1]) if owns[0] else given[0],
             grouped(output_grad) if owns[0] and output_grad is not None else output_grad,
             compute_output,
             update_state,
-            self._use_python_loop or self._use_reference_code,
+        ).run(self._use_python_loop or self._use_reference_code)
+        grads = zip(results.inputs_grad, owns, strict=False)
+        return results._replace(
+            output=nested_map(joined, results.output) if owns[0] else results.output,
+            state=nested_map(joined, results.state),
+            inputs_grad=[joined(g) if own else g for g, own in grads],
         )
-        output = new_state = inputs_grad = weights_grad = None
-        if compute_output:
-            output = joined(results.output) if owns[0] else results.output
-        if update_state:
-            new_state = nested_map(joined, results.state)
-            if self._incremental:
-                new_state = (*memory, new_state)
-        if output_grad is not None:
-            pairs = zip(results.inputs_grad, owns, strict=True)
-            grads = [joined(g) if own else g for g, own in pairs]
-            if self._incremental:  # of what is remembered, the call's own positions
-                start, n = arguments["q_start"], arguments["q_len"]
-                grads = [fastmath.dynamic_slice_in_dim(g, start, n, 1) for g in grads]
-            inputs_grad, weights_grad = packed(tuple(grads)), results.weights_grad
-        return output, new_state, inputs_grad, weights_grad
+
+    def _own_positions(self, grads: list[Any], q_start: Any = None, q_len: int = 0) -> Any:
+        """Gradients for a call's inputs, of those for what was remembered."""
+        if self._incremental:
+            grads = [fastmath.dynamic_slice_in_dim(g, q_start, q_len, 1) for g in grads]
+        return packed(tuple(grads))
 
     def _n_examples(self, inputs: tuple[Any, ...]) -> int:
         n = inputs[0].shape[0]

@@ -61,20 +61,8 @@ class Results(NamedTuple):
     weights_grad: Any
 
 
-def run_in_slices(
-    one: One,
-    slices: Slices,
-    inputs: tuple[Any, ...],
-    are_per_head: tuple[bool, ...],
-    weights: Any,
-    state: Any,
-    output_like: Any,
-    output_grad: Any = None,
-    compute_output: bool = True,
-    update_state: bool = True,
-    use_python_loop: bool = False,
-) -> Results:
-    """Runs a computation of one head and one example over all.
+class SlicedPass:
+    """A computation of one head and one example, to be run over all.
 
     Args:
       one: the computation.
@@ -88,71 +76,96 @@ def run_in_slices(
       output_grad: the gradient with respect to the output, or None for no backward pass.
       compute_output: whether the output is asked for.
       update_state: whether the new state is.
-      use_python_loop: whether each slice is written out in a compiled program.
-    Returns: the results. Inputs that aren't inexact have zeros as their gradient.
     """
-    stacked = any(are_per_head)
-    inner_axes = tuple([0 if own else None for own in are_per_head])
 
-    def over_heads(inputs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
-        out, new_state = fastmath.vmap(one, in_axes=(inner_axes, 0, 0))(inputs, weights, state)
-        return (out if stacked else jnp.sum(out, axis=0)), new_state
+    def __init__(
+        self,
+        one: One,
+        slices: Slices,
+        inputs: tuple[Any, ...],
+        are_per_head: tuple[bool, ...],
+        weights: Any,
+        state: Any,
+        output_like: Any,
+        output_grad: Any,
+        compute_output: bool,
+        update_state: bool,
+    ) -> None:
+        self.slices, self.inputs, self.are_per_head = slices, inputs, are_per_head
+        self.weights, self.state = weights, state
+        self.output_like, self.output_grad = output_like, output_grad
+        self.compute_output, self.update_state = compute_output, update_state
+        self.stacked = any(are_per_head)
+        self.places = [i for i, x in enumerate(inputs) if is_inexact(x)]
+        inner_axes = tuple([0 if own else None for own in are_per_head])
 
-    over_all = fastmath.vmap(over_heads, in_axes=(0, None, 0))
-    places = [i for i, x in enumerate(inputs) if is_inexact(x)]
+        def over_heads(inputs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
+            out, new_state = fastmath.vmap(one, in_axes=(inner_axes, 0, 0))(inputs, weights, state)
+            return (out if self.stacked else jnp.sum(out, axis=0)), new_state
 
-    def step(i: Any, so_far: Results) -> Results:
-        b, h = slices.start(i)
-        pairs = zip(inputs, are_per_head, strict=True)
-        xs = [_cut(x, slices, b, h if own else None) for x, own in pairs]
-        ws = _cut(weights, slices, None, h)
-        ss = _cut(state, slices, b, h)
+        self.over_all = fastmath.vmap(over_heads, in_axes=(0, None, 0))
 
-        def run(floats: list[Any], ws: Any) -> Any:
-            given = list(xs)
-            for place, x in zip(places, floats, strict=True):
-                given[place] = x
-            return over_all(tuple(given), ws, ss)
+    def run(self, use_python_loop: bool) -> Results:
+        """The results. Inputs that aren't inexact have zeros as their gradient.
 
-        floats = [xs[i] for i in places]
-        x_grads: Any = ()
-        w_grads: Any = ()
-        if output_grad is None:
-            out, new = run(floats, ws)
+        Args:
+          use_python_loop: whether each slice is written out in a compiled program.
+        """
+        has_grad = self.output_grad is not None
+        results = Results(
+            jnp.zeros_like(self.output_like) if self.compute_output else (),
+            self.state if self.update_state else (),
+            [jnp.zeros_like(self.inputs[i]) for i in self.places] if has_grad else (),
+            nested_map(jnp.zeros_like, self.weights) if has_grad else (),
+        )
+        if use_python_loop or self.slices.count == 1:
+            for i in range(self.slices.count):
+                results = self.step(i, results)
         else:
-            out, pull, new = fastmath.vjp(run, floats, ws, has_aux=True)
-            ct = _cut(output_grad, slices, b, h if stacked else None)
-            x_grads, w_grads = pull(ct.astype(out.dtype))
+            results = fastmath.fori_loop(0, self.slices.count, self.step, results)
+        if has_grad:
+            grads = [jnp.zeros_like(x) for x in self.inputs]
+            for place, grad in zip(self.places, results.inputs_grad, strict=True):
+                grads[place] = grad
+            results = results._replace(inputs_grad=tuple(grads))
+        return results
+
+    def step(self, i: Any, so_far: Results) -> Results:
+        """The results with those of slice `i`."""
+        slices, (b, h) = self.slices, self.slices.start(i)
+        own = h if self.stacked else None
+        out, new, inputs_grads, weights_grads = self._slice(b, h)
         output, states, inputs_grad, weights_grad = so_far
-        if compute_output:
-            output = _added(output, out, slices, b, h if stacked else None)
-        if update_state:
+        if self.compute_output:
+            output = _added(output, out, slices, b, own)
+        if self.update_state:
             states = _put(states, new, slices, b, h)
-        if output_grad is not None:
-            owns = [are_per_head[i] for i in places]
-            rows = zip(inputs_grad, x_grads, owns, strict=True)
-            inputs_grad = [_added(x, g, slices, b, h if own else None) for x, g, own in rows]
-            weights_grad = _added(weights_grad, w_grads, slices, None, h)
+        if self.output_grad is not None:
+            owns = [self.are_per_head[i] for i in self.places]
+            rows = zip(inputs_grad, inputs_grads, owns, strict=True)
+            inputs_grad = [_added(x, g, slices, b, h if o else None) for x, g, o in rows]
+            weights_grad = _added(weights_grad, weights_grads, slices, None, h)
         return Results(output, states, inputs_grad, weights_grad)
 
-    has_grad = output_grad is not None
-    results = Results(
-        jnp.zeros_like(output_like) if compute_output else (),
-        state if update_state else (),
-        [jnp.zeros_like(inputs[i]) for i in places] if has_grad else (),
-        nested_map(jnp.zeros_like, weights) if has_grad else (),
-    )
-    if use_python_loop or slices.count == 1:
-        for i in range(slices.count):
-            results = step(i, results)
-    else:
-        results = fastmath.fori_loop(0, slices.count, step, results)
-    if has_grad:
-        grads = [jnp.zeros_like(x) for x in inputs]
-        for place, grad in zip(places, results.inputs_grad, strict=True):
-            grads[place] = grad
-        results = results._replace(inputs_grad=tuple(grads))
-    return results
+    def _slice(self, b: Any, h: Any) -> Results:
+        """The results of the slice that begins at an example and a head."""
+        slices = self.slices
+        pairs = zip(self.inputs, self.are_per_head, strict=True)
+        xs = [_cut(x, slices, b, h if own else None) for x, own in pairs]
+        weights, state = _cut(self.weights, slices, None, h), _cut(self.state, slices, b, h)
+
+        def run(floats: list[Any], weights: Any) -> Any:
+            given = list(xs)
+            for place, x in zip(self.places, floats, strict=True):
+                given[place] = x
+            return self.over_all(tuple(given), weights, state)
+
+        floats = [xs[i] for i in self.places]
+        if self.output_grad is None:
+            return Results(*run(floats, weights), (), ())
+        out, pull, new = fastmath.vjp(run, floats, weights, has_aux=True)
+        ct = _cut(self.output_grad, slices, b, h if self.stacked else None)
+        return Results(out, new, *pull(ct.astype(out.dtype)))
 
 
 def _cut(tree: Any, slices: Slices, b: Any, h: Any) -> Any:
