@@ -405,7 +405,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         self, *residual_layers: Any, attention_layer: Any = None, name: str | None = None
     ) -> None:
         layers: list[Layer] = [Serial(*residual_layers)]
-        self.__dict__["_attend"] = None
+        attend: Callable[..., Any] | None = None
         if attention_layer is not None:
             if not isinstance(attention_layer, Layer):
                 raise noted(
@@ -416,9 +416,10 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
                 )
             layers.append(attention_layer)
             own = getattr(attention_layer, "forward_and_or_backward", None)
-            self.__dict__["_attend"] = own or forward_and_or_backward_of(attention_layer)
+            attend = own or forward_and_or_backward_of(attention_layer)
         n_in = 1 + arity(layers)[0]
         Combinator.__init__(self, layers, n_in, n_in, name)
+        self._attend = attend
 
     def forward(self, xs: Any) -> tuple[Any, ...]:
         """The accumulator with what the layers make of the context, and the context."""
@@ -470,8 +471,10 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
         stack = packed(tuple(context))
         inputs = inputs_from_stack(stack, first.n_in)
         residual, pull = self._residual(inputs, weights[0], state[0], new_state[0], keys[0])
+        cts: tuple[Any, ...]
+        attention_ct: tuple[Any, ...] = ()
         if self._attend is None:
-            added, cts, attention_ct = residual[0], (accumulator_ct,), ()
+            added, cts = residual[0], (accumulator_ct,)
         else:
             n_in = self._sublayers[1].n_in
             below = outputs_onto_stack(residual, stack, first.n_in)

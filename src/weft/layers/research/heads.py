@@ -93,9 +93,7 @@ class EfficientAttentionBase(Layer):
         """
         raise NotImplementedError(f"{self._name}: its class is to define forward_unbatched")
 
-    def _incremental_forward_unbatched(
-        self, *inputs: Any, q_start: Any, q_len: int, **arguments: Any
-    ) -> tuple[Any, Any]:
+    def _incremental_forward_unbatched(self, *inputs: Any, **arguments: Any) -> tuple[Any, Any]:
         """The same for the `q_len` positions from `q_start` on of a memory."""
         raise NotImplementedError(
             f"{self._name}: its class is to define _incremental_forward_unbatched"

@@ -211,7 +211,7 @@ class HashedAttention(EfficientAttentionBase):
 
     def _next_position(
         self, q: Any, memory: Any, state: Any, q_start: Any
-    ) -> tuple[Any, Any, tuple[Any, Any, Any]]:
+    ) -> tuple[Any, tuple[Any, Any, Any]]:
         """The positions of the memory that one query attends to, those of its buckets first and the
         latest of these; (positions, which may stand for nothing yet, the new state)."""
         buckets, end, key = state
@@ -417,8 +417,8 @@ class PureLSHSelfAttention(HashedAttention):
             return self._prefix(qk, v, state, rng, q_start)
         q = fastmath.dynamic_slice_in_dim(qk, q_start, 1, 0)
         chosen, state = self._next_position(q, qk, state, q_start)
-        rows = [jnp.take(x, chosen, axis=0) for x in (qk, v)]
-        return self._attend_to(q, *rows, chosen, q_start), state
+        chosen_q, chosen_v = jnp.take(qk, chosen, axis=0), jnp.take(v, chosen, axis=0)
+        return self._attend_to(q, chosen_q, chosen_v, chosen, q_start), state
 
     def forward(self, inputs: Any) -> Any:
         """The output; the state is the new one."""

@@ -26,7 +26,7 @@ class Slices(NamedTuple):
     """In each slice."""
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """The number of slices."""
         return (self.n_examples // self.examples) * (self.n_heads // self.heads)
 
@@ -118,11 +118,11 @@ class SlicedPass:
             [jnp.zeros_like(self.inputs[i]) for i in self.places] if has_grad else (),
             nested_map(jnp.zeros_like, self.weights) if has_grad else (),
         )
-        if use_python_loop or self.slices.count == 1:
-            for i in range(self.slices.count):
+        if use_python_loop or self.slices.total == 1:
+            for i in range(self.slices.total):
                 results = self.step(i, results)
         else:
-            results = fastmath.fori_loop(0, self.slices.count, self.step, results)
+            results = fastmath.fori_loop(0, self.slices.total, self.step, results)
         if has_grad:
             grads = [jnp.zeros_like(x) for x in self.inputs]
             for place, grad in zip(self.places, results.inputs_grad, strict=True):
@@ -162,10 +162,12 @@ class SlicedPass:
 
         floats = [xs[i] for i in self.places]
         if self.output_grad is None:
-            return Results(*run(floats, weights), (), ())
+            out, new = run(floats, weights)
+            return Results(out, new, (), ())
         out, pull, new = fastmath.vjp(run, floats, weights, has_aux=True)
         ct = _cut(self.output_grad, slices, b, h if self.stacked else None)
-        return Results(out, new, *pull(ct.astype(out.dtype)))
+        inputs_grads, weights_grads = pull(ct.astype(out.dtype))
+        return Results(out, new, inputs_grads, weights_grads)
 
 
 def _cut(tree: Any, slices: Slices, b: Any, h: Any) -> Any:
