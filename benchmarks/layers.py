@@ -24,13 +24,10 @@ ALWAYS = ("flax", "haiku")
 
 BLOCKS = (2, 6)
 BATCHES = (1, 8)
+COMPILED = {f"trace, {n} blocks": 10.0 for n in BLOCKS} | {f"step, {n} blocks": 1.0 for n in BLOCKS}
 TARGETS = {
-    peer: {
-        **{f"trace, {blocks} blocks": 10.0 for blocks in BLOCKS},
-        **{f"step, {blocks} blocks": 1.0 for blocks in BLOCKS},
-        **{f"decode for {batch}, 6 blocks": 1.0 for batch in BATCHES},
-    }
-    for peer in ("flax", "haiku")
+    "flax": COMPILED | {f"decode for {batch}, 6 blocks": 1.0 for batch in BATCHES},
+    "haiku": COMPILED,
 }
 
 

@@ -64,6 +64,7 @@ class Row:
       reason: why its worst error is above 8 ulps.
       inside: a condition on the arguments, in NumPy.
       points: how many are measured.
+      call: weft's function and the arguments -> the value, where it isn't that of the call alone.
     """
 
     name: str
@@ -73,11 +74,14 @@ class Row:
     inside: Callable[..., Any] | None = None
     points: int = 1000
     wide: tuple[Domain, ...] | None = None
+    call: Callable[..., Any] | None = None
 
     def function(self) -> Callable[..., Any]:
         """weft's function; of several results that whose number stands in the name."""
         name, *part = self.name.split()
         f = functools.reduce(getattr, name.split("."), weft)
+        if self.call is not None:
+            return functools.partial(self.call, f)
         place = next((int(p) for p in part if p.isdigit()), None)
         return f if place is None else lambda *xs: f(*xs)[place]
 
@@ -237,6 +241,15 @@ def kl_div(p: Any, q: Any) -> Any:
 
 def entropy(x: Any) -> Any:
     return -x * mp.log(x)
+
+
+def spherical(bessel: Any, order: float) -> Any:
+    """√(π / 2x) times a Bessel function of order n + 1/2, n = 3."""
+    return with_digits(40, lambda x: mp.sqrt(mp.pi / (2 * x)) * bessel(order, x))
+
+
+def of_order_3(f: Any, x: Any) -> Any:
+    return f(3, x)
 
 
 ZEROS = "near its zeros, where larger terms cancel: the absolute error is that of these terms"
@@ -442,6 +455,96 @@ ROWS = [
         (Domain(((0.1, 5),)), Domain(((0.1, 5),)), Domain(((0.1, 8),)), Domain(((-3, 0.95),))),
         points=300,
         reason=CANCELS,
+    ),
+    one("scipy.special.ellipk", mp.ellipk, Domain(((-3, 1),), ((1e-20, 1e20),), signed=True)),
+    one(
+        "scipy.special.ellipkm1",
+        with_digits(80, lambda p: mp.ellipk(1 - p)),
+        Domain(((0, 3),), ((1e-30, 1e20),)),
+    ),
+    one("scipy.special.ellipe", mp.ellipe, Domain(((-3, 1),), ((1e-20, 1e20),), signed=True)),
+    one(
+        "scipy.special.lambertw (k = 0)",
+        mp.lambertw,
+        Domain(((-0.367, 0), (0, 10)), ((1e-30, 1e30),)),
+        call=lambda f, x: weft.numpy.real(f(x)),
+        inside=lambda x: x != 0,
+    ),
+    one(
+        "scipy.special.lambertw (k = -1)",
+        lambda x: mp.lambertw(x, -1),
+        Domain(((-0.367, -0.001),)),
+        call=lambda f, x: weft.numpy.real(f(x, -1)),
+    ),
+    one(
+        "scipy.special.spherical_jn (n = 3)",
+        spherical(mp.besselj, 3.5),
+        Domain(((0, 6),), ((1e-3, 6),)),
+        call=of_order_3,
+        inside=lambda x: x > 0,
+    ),
+    one(
+        "scipy.special.spherical_yn (n = 3)",
+        spherical(mp.bessely, 3.5),
+        Domain(((0, 4),), ((1e-3, 4),)),
+        call=of_order_3,
+        inside=lambda x: x > 0,
+    ),
+    one(
+        "scipy.special.spherical_in (n = 3)",
+        spherical(mp.besseli, 3.5),
+        Domain(((0, 30),), ((1e-3, 30),)),
+        call=of_order_3,
+        inside=lambda x: x > 0,
+    ),
+    one(
+        "scipy.special.spherical_kn (n = 3)",
+        with_digits(40, lambda x: mp.sqrt(mp.pi / (2 * x)) * mp.besselk(3.5, x)),
+        Domain(((0, 30),), ((1e-3, 30),)),
+        call=of_order_3,
+        inside=lambda x: x > 0,
+    ),
+    one(
+        "scipy.special.exprel",
+        with_digits(60, lambda x: mp.expm1(x) / x),
+        Domain(((-80, 80), (-1, 1)), ((1e-30, 1),), signed=True),
+        inside=lambda x: x != 0,
+    ),
+    Row(
+        "scipy.special.pseudo_huber",
+        with_digits(60, lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1)),
+        (Domain(((0.1, 10),)), Domain(((-10, 10),), ((1e-6, 1e6),), signed=True)),
+    ),
+    Row(
+        "scipy.special.comb",
+        with_digits(40, mp.binomial),
+        (Domain(((0, 30),), whole=True), Domain(((0, 30),), whole=True)),
+        inside=lambda n, k: k <= n,
+        reason=LOGARITHM,
+        points=300,
+    ),
+    one(
+        "scipy.special.factorial",
+        mp.factorial,
+        Domain(((0, 33),), whole=True),
+        Domain(((0, 170),), whole=True),
+    ),
+    one(
+        "scipy.special.multigammaln (d = 3)",
+        with_digits(
+            40,
+            lambda a: 3 * mp.log(mp.pi) / 2 + sum(mp.loggamma(a - mp.mpf(j) / 2) for j in range(3)),
+        ),
+        Domain(((1.1, 10),), ((2, 1e6),)),
+        call=lambda f, a: f(a, 3),
+        reason=ZEROS,
+    ),
+    one(
+        "scipy.special.wofz (imaginary axis)",
+        erfcx,
+        Domain(((-8, 20), (-1, 1)), ((1e-3, 1e6),)),
+        call=lambda f, x: weft.numpy.real(f(1j * x)),
+        reason=EXPONENT,
     ),
 ]
 

@@ -136,6 +136,18 @@ def what_was_there_uncounted():
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def all_digits_of_products():
+    """On an accelerator products of float32 round to TF32 or bfloat16 unless all digits are asked
+    for; tests compare values with NumPy's."""
+    from weft.runtime import client
+
+    if client.has_accelerator():
+        import weft
+
+        weft.config.update("default_matmul_precision", "highest")
+
+
 @pytest.fixture(scope="session")
 def least_effort():
     """XLA's options with which it compiles soonest, of those that this jaxlib has."""

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         local_devices,
         process_count,
         process_index,
+        process_indices,
     )
     from .transforms.devices.pmap import pmap
     from .transforms.devices.shard_map import shard_map
@@ -214,6 +215,7 @@ __all__ = [
     "pmap",
     "process_count",
     "process_index",
+    "process_indices",
     "profiler",
     "pure_callback",
     "random",
@@ -292,6 +294,7 @@ __getattr__, __dir__ = exports(
             "local_devices",
             "process_count",
             "process_index",
+            "process_indices",
         ),
         "transforms.tracing": (
             "ShapeDtypeStruct",

@@ -2,11 +2,26 @@
 
 from typing import Any
 
+from . import dtypes
 from .core.array import Array, Tracer
 from .core.source import located
 from .numpy.buffers import from_dlpack as array_from_dlpack
+from .typing import DTypeLike
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["from_dlpack", "is_supported_dtype", "to_dlpack"]
+
+
+def is_supported_dtype(dtype: DTypeLike) -> bool:
+    """True if arrays of a dtype can be shared by DLPack: all but those of less than a byte.
+
+    Example:
+      >>> from weft import dlpack
+      >>> dlpack.is_supported_dtype("bfloat16"), dlpack.is_supported_dtype("int4")
+      (True, False)
+    Source: JAX documentation, `jax.dlpack.is_supported_dtype`.
+    """
+    own = dtypes.named_dtype(dtype)
+    return own in dtypes.DTYPES and dtypes.bit_width(own) >= 8
 
 
 @located

@@ -27,7 +27,7 @@ import ml_dtypes
 import numpy as np
 
 from .config import thread
-from .errors import ShapeError
+from .errors import ShapeError, TypePromotionError
 from .extended_dtypes import KEYS, ExtendedDType, extended, is_extended, prng_key
 from .user_lines import levels_to_user, noted
 
@@ -355,6 +355,8 @@ def bit_width(dtype: Any) -> int:
     return _PACKED.get(dtype, dtype.itemsize * 8)
 
 
+itemsize_bits = bit_width
+
 _FINFO: Callable[[Any], Any] = cache(ml_dtypes.finfo)  # untyped there
 _IINFO: Callable[[Any], Any] = cache(ml_dtypes.iinfo)
 
@@ -461,7 +463,7 @@ def promote(
     # A hit costs 0.25 µs; the caller of a hot path keeps its own table, keyed on avals.
     x64 = thread.x64
     if thread.numpy_dtype_promotion == "strict" and not _meets(dtype_a, weak_a, dtype_b, weak_b):
-        raise ShapeError(
+        raise TypePromotionError(
             f"{_shown(dtype_a, weak_a)} and {_shown(dtype_b, weak_b)} are not promoted to one "
             "dtype: numpy_dtype_promotion is 'strict'\n  fix: convert one of them with astype"
         )
@@ -495,7 +497,7 @@ def _join(
     if is_extended(a) or is_extended(b):
         if a is b:
             return a, False
-        raise TypeError(
+        raise TypePromotionError(
             f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: keys combine with "
             "keys only\n  fix: random.key_data(keys) gives their uint32 words"
         )
@@ -510,7 +512,7 @@ def _join(
                 return _WEAK[node](), True
             dtype = canonicalize_dtype(_BY_NAME[node])
             return dtype, both_weak and dtype != bool_
-    raise ShapeError(
+    raise TypePromotionError(
         f"{_shown(a, weak_a)} and {_shown(b, weak_b)} have no common type: integers of 2 and 4 "
         "bits and floats of 4 and 8 bits are never promoted implicitly\n"
         "  fix: convert one of them with astype"

@@ -3,7 +3,8 @@
 WeftError                                    any of these
 ├── ShapeError        TypeError, ValueError      a shape, dtype or structure doesn't fit
 │   ├── IndexingError            IndexError      … an index: out of range, too many, a wrong mask
-│   └── AxisError       NumPy's AxisError        … an axis: the array has no such one
+│   ├── AxisError       NumPy's AxisError        … an axis: the array has no such one
+│   └── TypePromotionError                       … two dtypes that have no common one
 ├── DerivativeError   TypeError, ValueError      a derivative that can't be had in this way
 ├── ConcretizationTypeError      TypeError       a traced value is needed as a number, now
 │   ├── TracerBoolConversionError                … as the condition of an `if`, `while`, `and`, `or`
@@ -58,6 +59,22 @@ class ShapeError(WeftError, TypeError, ValueError):
     Example::
 
         np.ones(3) + np.ones(4)
+    """
+
+
+class TypePromotionError(ShapeError):
+    """Two dtypes have no common one to which they could be promoted.
+
+    Usual causes:
+      An operand of a dtype that is for storage alone: int2, int4, uint2, uint4, float4, float8.
+      Any two dtypes, where `numpy_dtype_promotion` is 'strict'.
+
+    Cures:
+      * Convert one operand: `x.astype("float32")`.
+
+    Example::
+
+        np.ones(3, "float8_e5m2") + np.ones(3)
     """
 
 

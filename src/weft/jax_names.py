@@ -13,7 +13,7 @@ NOT_YET = {
         ffi float0 free_ref freeze fwd_and_bwd host_count host_id host_ids image interpreters
         jacobian jax2tf_associative_scan_reductions jaxpr_debug_info legacy_prng_key lib linear_util
         live_arrays monitoring new_ref nn no_execution no_tracing numpy_dtype_promotion
-        print_environment_info process_indices profiler remove_size_one_mesh_axis_from_type reshard
+        print_environment_info profiler remove_size_one_mesh_axis_from_type reshard
         safe_map scipy set_mesh smap softmax_custom_jvp stages test_util thread_guard tree tree_all
         tree_flatten tree_leaves tree_map tree_multimap tree_reduce tree_structure tree_transpose
         tree_unflatten typeof typing util
@@ -21,7 +21,7 @@ NOT_YET = {
     "weft.numpy": "DeviceArray float6_e2m3fn float6_e3m2fn int1 uint1",
     "weft.lax": """
         AccuracyMode DotAlgorithm DotAlgorithmPreset RaggedDotDimensionNumbers
-        RandomAlgorithm Tolerance after_all broadcast_like composite conv_general_dilated_local
+        RandomAlgorithm Tolerance after_all composite conv_general_dilated_local
         conv_general_permutations conv_general_shape_tuple conv_shape_tuple
         conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype infeed mulhi
         outfeed pcast pdot platform_dependent precv psend pvary ragged_all_to_all ragged_dot
@@ -48,8 +48,6 @@ NOT_YET = {
         DebugEffect OrderedDebugEffect inspect_array_sharding log visualize_array_sharding
         visualize_sharding
     """,
-    "weft.dlpack": "is_supported_dtype",
-    "weft.dtypes": "TypePromotionError itemsize_bits",
     "weft.errors": """
         InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError JaxprTypeError
     """,
@@ -86,6 +84,7 @@ INSTEAD = {
     "weft.ffi": "weft.extend.ffi",
     "weft.float0": "weft.dtypes.float0",
     "weft.host_count": "weft.process_count",
+    "weft.host_ids": "weft.process_indices",
     "weft.host_id": "weft.process_index",
     "weft.interpreters": "weft.extend has the interpreters; docs/extending.md shows them",
     "weft.jacobian": "weft.jacrev, or weft.jacfwd",

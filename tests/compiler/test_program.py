@@ -8,6 +8,7 @@ import pytest
 import weft
 from weft.compiler.loaded import run_program
 from weft.compiler.program import Constant, PassedInput, Program, Result, program_of
+from weft.primitives.structural import add, reduce_sum
 from weft.primitives.transcendental import sin
 
 
@@ -21,6 +22,24 @@ def program(f, *args, **options):
 
 def same(got, expected):
     np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("f", "flat"),
+    [
+        (lambda x: sin(x), True),
+        (lambda x: add(x, x), True),
+        (lambda x: add(x, f32([[1.0], [2.0]])), False),  # operands of two shapes
+        (lambda x: sin(sin(x)), False),  # XLA fuses several
+        (lambda x: reduce_sum(x, axes=(0,)), False),
+    ],
+)
+def test_one_elementwise_operation_is_a_loop_over_one_axis(f, flat):
+    x = f32([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    p = program(f, x)
+    assert ("tensor<6xf32>" in p.text("cpu")[0]) is flat
+    (got,) = run_program(p, [x])
+    same(got, np.asarray(f(x)))
 
 
 def test_outputs_of_every_kind():

@@ -1,4 +1,4 @@
-"""The tests of this folder on the backend `tensorflow-numpy`, in one process of their own."""
+"""The tests of this folder, and layers, on the backend `tensorflow-numpy`, in one process."""
 
 import importlib.util
 import os
@@ -11,6 +11,7 @@ import pytest
 from weft import fastmath
 
 HERE = Path(__file__).parent
+TESTS = [str(HERE), str(HERE.parent / "layers" / "test_backends.py")]
 
 
 @pytest.mark.skipif(
@@ -25,7 +26,7 @@ def test_all_of_it_on_tensorflow():
     environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_XDIST")}
     options = ["-q", "--no-header", "--tb=short", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-W", "ignore::DeprecationWarning", str(HERE)],
+        [sys.executable, "-m", "pytest", *options, "-W", "ignore::DeprecationWarning", *TESTS],
         cwd=HERE.parents[1],
         env=environment,
         capture_output=True,

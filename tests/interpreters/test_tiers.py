@@ -33,6 +33,12 @@ def test_size_decides(no_accelerator):
     assert not on_host(exp, LARGE)
 
 
+def test_operands_of_several_shapes_go_to_xla_earlier(no_accelerator):
+    square, column, number = [aval(s, np.dtype(np.float32)) for s in ((1000, 1000), (1000, 1), ())]
+    for x, host in ((square, True), (number, True), (column, False)):
+        assert eager_tiers.runs_on_host(mul, (), [square, x], [square]) is host
+
+
 def test_the_switch_pins_a_tier(no_accelerator):
     with weft.config.temporarily(eager_tier="xla"):
         assert not on_host(add, SMALL)

@@ -137,6 +137,8 @@ def test_shapes():
     same(lax.broadcast(V, (2, 3)), numpy.broadcast_to(V, (2, 3, 6)))
     same(lax.broadcast_in_dim(V, (6, 2), (0,)), numpy.stack([V, V], 1))
     same(lax.broadcast_to_rank(V, 3), V[None, None])
+    like = numpy.zeros((2, 6, 3))
+    same(lax.broadcast_like(V[:, None], like), numpy.tile(V[:, None], (2, 1, 3)))
     same(lax.tile(X, (2, 3)), numpy.tile(X, (2, 3)))
     assert lax.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
     assert lax.broadcast_shapes() == ()
@@ -148,6 +150,7 @@ def test_shapes():
         (lambda: lax.collapse(X, 1, 1), "start_dimension"),
         (lambda: lax.broadcast_shapes((2,), (3,)), "differ on axis -1"),
         (lambda: lax.broadcast_to_rank(X, 1), "more than 1"),
+        (lambda: lax.broadcast_like(X, V), "can't be broadcast to the shape"),
         (lambda: lax.tile(X, (2,)), "needs 2 reps"),
         (lambda: lax.broadcast_in_dim(V, (5,), (0,)), "does not fit"),
         (lambda: lax.transpose(X, (1, 1)), "permutation"),

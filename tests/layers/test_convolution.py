@@ -150,6 +150,16 @@ def test_no_output_depends_on_later_inputs(make):
     assert (abs(y[:, 5:] - z[:, 5:]) > 1e-3).all()
 
 
+@pytest.mark.parametrize("dtype", ["int32", "bfloat16", "float32"])
+@pytest.mark.parametrize("make", [tl.Conv, tl.ConvTranspose])
+def test_other_dtypes_of_inputs_are_promoted(make, dtype):
+    x = jnp.arange(50).reshape(1, 5, 5, 2).astype(dtype)
+    layer = started(make(4, (3, 3)), x)
+    y = layer(x)
+    assert y.dtype == "float32"
+    onp.testing.assert_allclose(y, layer(x.astype("float32")), rtol=1e-5)
+
+
 def test_names():
     layers = tl.Conv(4, (3, 3)), tl.Conv1d(4, 3), tl.CausalConv(4), tl.CausalDepthwiseConv()
     assert [str(layer) for layer in layers] == ["Conv", "Conv", "CausalConv", "CausalDepthwiseConv"]

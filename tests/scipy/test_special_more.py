@@ -1,5 +1,7 @@
-"""Lambert's function and spherical Bessel functions against SciPy: values, branches, odd places,
-derivatives of both orders, eager and compiled, and refusals."""
+"""Lambert's function, spherical Bessel functions, elliptic integrals against SciPy: values,
+branches, odd places, derivatives of both orders, eager and compiled, and refusals."""
+
+import math
 
 import mpmath
 import numpy as onp
@@ -206,3 +208,38 @@ def test_spherical_bessel_functions_at_odd_places():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# --- elliptic integrals ---
+
+ELLIPTIC = {
+    "ellipk": onp.array(
+        [-1e30, -50.0, -0.7, 0.0, -0.0, 1e-9, 0.4, 0.999, 1.0, 1.5, nan, inf, -inf]
+    ),
+    "ellipe": onp.array(
+        [-1e30, -50.0, -0.7, 0.0, -0.0, 1e-9, 0.4, 0.999, 1.0, 1.5, nan, inf, -inf]
+    ),
+    "ellipkm1": onp.array([1e-300, 1e-20, 0.3, 1.0, 2.0, 1e9, 0.0, -1.0, nan, inf]),
+}
+
+
+@pytest.mark.parametrize("name", ELLIPTIC)
+def test_elliptic_integrals(name):
+    x, f, exact = ELLIPTIC[name], getattr(special, name), getattr(oracle, name)
+    for g in (f, weft.jit(f)):
+        onp.testing.assert_allclose(g(x), exact(x), rtol=2e-15)
+    assert f(1).dtype == "float64"
+    assert f(onp.zeros((0, 2), "float32")).shape == (0, 2)
+    with pytest.raises(TypeError, match=f"{name}.*real"):
+        f(1j)
+    at = onp.array([0.05, 0.3, 0.72])
+    step = 1e-6
+    slope = (exact(at + step) - exact(at - step)) / (2 * step)
+    onp.testing.assert_allclose(weft.vmap(weft.grad(f))(at), slope, rtol=1e-8)
+    forwards = weft.vmap(weft.jacfwd(weft.grad(f)))(at)
+    slopes = [weft.vmap(weft.grad(f))(at + s) for s in (step, -step)]
+    onp.testing.assert_allclose(forwards, (slopes[0] - slopes[1]) / (2 * step), rtol=1e-7)
+    if name != "ellipkm1":
+        onp.testing.assert_allclose(
+            weft.grad(f)(0.0), math.pi / 8 * (1 if name == "ellipk" else -1), rtol=1e-15
+        )

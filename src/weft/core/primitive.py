@@ -133,6 +133,7 @@ class Primitive:
     communicates = False  # the devices of a mesh have to come to it together
     labels_value = False  # its parameter `name` is a label, by which policies choose its operand
     equal_results = False  # of a collective: all that take part get the same result
+    elementwise = False  # each element of the output is of those at its place in the operands
     takes_keys = False  # it moves or compares elements, whatever they are: extended dtypes too
 
     def __init__(

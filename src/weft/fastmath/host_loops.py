@@ -129,7 +129,8 @@ def abstract_eval(f: Function) -> Function:
 
     def signatures(*args: Any, **kwargs: Any) -> Any:
         zeros = tree_map(lambda s: onp.zeros(s.shape, s.dtype), args)
-        out = f(*zeros, **kwargs)
+        with onp.errstate(all="ignore"):  # NumPy warns of 0/0 and log(0)
+            out = f(*zeros, **kwargs)
         return tree_map(lambda y: ShapeDtype(onp.shape(y), onp.asarray(y).dtype), out)
 
     return signatures

@@ -53,8 +53,9 @@ def scan(
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
-      >>> fastmath.scan(lambda total, x: (total + x, total), np.array(0), np.arange(4))
-      (Array(6, dtype=int32), Array([0, 0, 1, 3], dtype=int32))
+      >>> total, before = fastmath.scan(lambda total, x: (total + x, total), 0, np.arange(4))
+      >>> total.item(), before.tolist()
+      (6, [0, 0, 1, 3])
     Source: Trax documentation, `fastmath.ops.scan`.
     """
     return current.operations.scan(f, init, xs, length=length, reverse=reverse)

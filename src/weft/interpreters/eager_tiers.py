@@ -34,6 +34,10 @@ def accelerated() -> bool:
 _SMALL = 4096
 
 
+_BROADCAST = 400_000
+"""The highest limit where operands have several shapes: NumPy takes twice as long for them."""
+
+
 def made_on_device(size: int) -> bool:
     """True if an array of so many elements that a formula gives is best made on the device.
 
@@ -52,7 +56,7 @@ def runs_on_host(
     work (a matrix product), the primitive's `host_when` rule decides instead. The switch
     `eager_tier` pins "host" or "xla"; with an accelerator everything runs there.
 
-    Measured (benchmarks/eager.py): NumPy wins for add and multiply up to a million elements, for
+    Measured (benchmarks/eager.py): NumPy wins for add and multiply up to 1.5 million elements, for
     exp and tanh up to some ten thousand, for sin always (XLA's sine isn't vectorised).
     """
     if primitive.evaluate_rule is None:
@@ -68,7 +72,11 @@ def runs_on_host(
     if primitive.host_when_rule is not None:
         return bool(primitive.host_when_rule(avals, outs, **dict(params)))
     limit = primitive.host_limit
-    return limit is None or max([a.size for a in (*avals, *outs)], default=0) <= limit
+    if limit is None:
+        return True
+    if limit > _BROADCAST and len({a.shape for a in avals if a.size > 1}) > 1:
+        limit = _BROADCAST
+    return max([a.size for a in (*avals, *outs)], default=0) <= limit
 
 
 def numpy_may_compute() -> bool:

@@ -260,6 +260,7 @@ if TYPE_CHECKING:
     from .shapes import (
         broadcast,
         broadcast_in_dim,
+        broadcast_like,
         broadcast_shapes,
         broadcast_to_rank,
         collapse,
@@ -383,6 +384,7 @@ __all__ = [
     "broadcast",
     "broadcast_in_dim",
     "broadcast_in_dim_p",
+    "broadcast_like",
     "broadcast_shapes",
     "broadcast_to_rank",
     "broadcasted_iota",
@@ -986,6 +988,7 @@ __getattr__, __dir__ = exports(
         "shapes": (
             "broadcast",
             "broadcast_in_dim",
+            "broadcast_like",
             "broadcast_shapes",
             "broadcast_to_rank",
             "collapse",

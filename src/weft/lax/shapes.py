@@ -14,6 +14,7 @@ from .axes import axes_of, ints_of, shape_of
 __all__ = [
     "broadcast",
     "broadcast_in_dim",
+    "broadcast_like",
     "broadcast_shapes",
     "broadcast_to_rank",
     "collapse",
@@ -68,6 +69,29 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
         return x  # type: ignore[no-any-return]
     dims = tuple(range(len(front), len(front) + x.ndim))
     return structural.broadcast_in_dim(x, shape=(*front, *x.shape), dims=dims)  # type: ignore[no-any-return]
+
+
+@located
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+    """An array broadcast to the shape of another, by NumPy's rules.
+
+    Args:
+      arr: array, any dtype, which it keeps.
+      like_arr: array of the shape wanted.
+    Returns: array of like_arr's shape.
+    Raises: ShapeError: the shapes don't fit.
+    Example:
+      >>> lax.broadcast_like(np.arange(2), np.zeros((2, 2))).tolist()
+      [[0, 1], [0, 1]]
+    Source: JAX documentation, `jax.lax.broadcast_like`.
+    """
+    x, shape = as_value(arr), as_value(like_arr).shape
+    lengths = (1,) * (len(shape) - x.ndim) + x.shape
+    if len(lengths) != len(shape) or any(
+        m not in (1, n) for m, n in zip(lengths, shape, strict=True)
+    ):
+        raise ShapeError(f"broadcast_like: {x.aval} can't be broadcast to the shape {shape}")
+    return structural.widen(x, shape)  # type: ignore[no-any-return]
 
 
 @located

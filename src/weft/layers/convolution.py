@@ -8,7 +8,7 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from . import options
 from .base import Layer
-from .convolution_options import Padding, window
+from .convolving import Convolving, Padding, window
 from .initializers import GlorotUniformInitializer, Initializer, RandomNormalInitializer
 
 __all__ = ["CausalConv", "CausalDepthwiseConv", "Conv", "Conv1d"]
@@ -18,7 +18,7 @@ _SPECS_1D = ("NWC", "WIO", "NWC")
 _SMALL = RandomNormalInitializer(1e-6)
 
 
-class Conv(Layer):
+class Conv(Convolving):
     """A convolution over any number of spatial axes, with a bias.
 
     y[n, p, o] = b[o] + Σ over offsets k of the window, and features i, of
@@ -53,8 +53,6 @@ class Conv(Layer):
     Source: Trax documentation, `layers.Conv`.
     """
 
-    _needs_key = False
-
     def __init__(
         self,
         filters: int,
@@ -75,28 +73,14 @@ class Conv(Layer):
             else options.function(name, "kernel_initializer", kernel_initializer, "(shape, rng)")
         )
         options.function(name, "bias_initializer", bias_initializer, "(shape, rng)")
-        self._use_bias = options.flag(name, "use_bias", use_bias)
-        self._bias_initializer = bias_initializer if self._use_bias else None
+        has_bias = options.flag(name, "use_bias", use_bias)
+        self._bias_initializer = bias_initializer if has_bias else None
 
-    def init_weights_and_state(self, input_signature: Any) -> None:
-        """Sets the weights: the kernel's key and the bias's are the two of a split."""
-        self.weights = self._window.weights(
-            input_signature, self.rng, self._kernel_initializer, self._bias_initializer
-        )
-
-    def forward(self, x: Any) -> Any:
-        """The convolution of `x`, with the bias added."""
-        return self._window.over_batches(self._convolve, x)
-
-    def _convolve(self, x: Any) -> Any:
-        self._window.check_fits(x)
-        w, b = self.weights if self._use_bias else (self.weights, None)
+    def _convolve(self, x: Any, w: Any) -> Any:
         window = self._window
+        window.check_fits(x)
         ones = (1,) * len(window.size)
-        if x.dtype != w.dtype:
-            x, w = (array.astype(jnp.result_type(x, w)) for array in (x, w))
-        y = fastmath.conv(x, w, window.strides, window.padding, window.specs, ones)
-        return y if b is None else y + b
+        return fastmath.conv(x, w, window.strides, window.padding, window.specs, ones)
 
 
 class CausalConv(Conv):

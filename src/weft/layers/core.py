@@ -195,8 +195,7 @@ class Embedding(Layer):
         w = self.weights
         if isinstance(w, list | tuple):
             raise ValueError(_unset(self, "w", w))
-        dtype = getattr(x.dtype, "as_numpy_dtype", x.dtype)  # TensorFlow has dtypes of its own
-        if onp.dtype(dtype).kind not in "iu":
+        if not jnp.issubdtype(x.dtype, jnp.integer):
             raise TypeError(f"{self._name}: expected ids, which are integers; got {x.dtype}")
         y = jnp.take(w, x, axis=0, mode="clip")
         return y.astype(jnp.float32) if self._use_bfloat16 else y

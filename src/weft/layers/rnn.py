@@ -356,8 +356,7 @@ def SRU(n_units: int, activation: Layer | None = None, mode: str = "train") -> L
       activation: a layer; none by default.
       mode: in "predict" the state is kept from call to call.
     Returns: a layer from floats [batch, length, n_units] to the same shape.
-    Source: arXiv:1709.02755, with the scale √3 of its section 3.2 (the highway term's variance);
-      Trax documentation, `layers.SRU`.
+    Source: arXiv:1709.02755, with its scaling correction √3; Trax documentation, `layers.SRU`.
     """
     whole_number("SRU", "n_units", n_units)
 

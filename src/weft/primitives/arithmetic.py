@@ -21,9 +21,11 @@ from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add, convert_element_type
 
-# elements up to which NumPy is faster than XLA, which takes several cores for more of them: with
-# 1e6 it has done x * y in 0.55 ms on two, and NumPy in 0.7 (benchmarks/company.py)
-_FAST = 400_000
+# elements up to which NumPy takes less time of the processor than XLA, and hardly more on the wall:
+# x - y of 1e6 takes it 0.15 ms, and XLA 0.13 on two cores, and of 2e6 0.45 against 0.22
+_FAST = 1_500_000
+# the same for what NumPy does more slowly: sqrt of 1e6 takes it 0.35 ms, and XLA 0.1
+_SLOWER = 400_000
 
 evaluate_in_wider(add, "number")
 
@@ -317,7 +319,7 @@ square: Primitive = unary(
 sqrt: Primitive = unary(
     "sqrt", "The square root.", evaluate=np.sqrt, accepts="inexact",
     stablehlo=complex_rule(lowering_by("sqrt"), sqrt_in_parts, "conjugate"),
-    jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)), host_limit=_FAST,
+    jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)), host_limit=_SLOWER,
 )  # fmt: skip
 
 
@@ -327,7 +329,7 @@ def _rsqrt(x: Host) -> Host:
 
 rsqrt: Primitive = unary(
     "rsqrt", "1 / sqrt(x).", evaluate=_rsqrt, stablehlo="rsqrt", accepts="inexact",
-    jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))), host_limit=_FAST,
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))), host_limit=_SLOWER,
 )  # fmt: skip
 evaluate_in_wider(rsqrt, "inexact", table=HALF)
 cbrt: Primitive = unary(

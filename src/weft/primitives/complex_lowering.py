@@ -26,8 +26,15 @@ InParts: TypeAlias = Callable[[BlockAlgebra, Term, Term], Parts]
 
 
 def _negative(m: BlockAlgebra, x: Term) -> Term:
-    """True for negative numbers and for -0."""
-    return (x < 0) | ((x == 0) & (1 / x < 0))
+    """True where the sign is minus: for negative numbers, for -0, for some NaN."""
+    block, bits = m.block, m.bits(x)
+    flags = bits.aval.update(dtype=dtypes.bool_)
+    return Term(m, block.compare("LT", bits, block.full(0, bits.aval), flags))
+
+
+def _nothing(m: BlockAlgebra, x: Term) -> Term:
+    """0 with the sign of a number."""
+    return m.where(x < 0, -0.0, 0.0)
 
 
 def _infinite(x: Term) -> Term:
@@ -45,7 +52,9 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
       real_rule: (block, x, out) -> operand, for real numbers.
       in_parts: the function where the imaginary part isn't negative, nor the real one, unless the
         symmetry is `conjugate`.
-      symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too.
+      symmetry: `conjugate`: f(conj z) = conj f(z), and no more; `odd` or `even`: that too;
+        `kept`: `in_parts` takes signs as they are. That is for functions with sines and cosines:
+        of one argument the processor computes both at once, and a cosine of |y| is made one of y.
     """
 
     def rule(block: Block, x: Operand, out: Aval) -> Operand:
@@ -54,6 +63,9 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
         part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
         m = BlockAlgebra(block, part)
         a, b = Term(m, block.op("real", x, out=part)), Term(m, block.op("imag", x, out=part))
+        if symmetry == "kept":
+            re, im = in_parts(m, a, b)
+            return block.op("complex", re.operand, im.operand, out=out)
         left, below = _negative(m, a), _negative(m, b)
         re, im = in_parts(m, a if symmetry == "conjugate" else m.abs(a), m.abs(b))
         if symmetry == "odd":
@@ -94,24 +106,20 @@ def with_parts_swapped(in_parts: InParts) -> InParts:
 
 
 def exp_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """exp(z)."""
+    """exp(z), with signs."""
     re, im = operation("exponential")(m, x, y)
-    flat, astray = y == 0, ~_finite(m, y)
-    re = m.where(flat, m.exp(x), re)
+    astray = ~_finite(m, y)
     re = m.where(astray & (m.abs(x) == math.inf), m.where(x < 0, 0.0, math.inf), re)
-    im = m.where(flat | (astray & (x == -math.inf)), 0.0, im)
-    return re, im
+    return re, m.where(y == 0, y, m.where(astray & (x == -math.inf), _nothing(m, y), im))
 
 
 def expm1_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """exp(z) - 1."""
+    """exp(z) - 1, with signs."""
     re, im = operation("exponential_minus_one")(m, x, y)
-    flat, astray = y == 0, ~_finite(m, y)
-    re = m.where(flat, m.expm1(x), re)
-    re = m.where(astray & (m.abs(x) == math.inf), m.where(x < 0, -1.0, math.inf), re)
-    re = m.where(x == -math.inf, -1.0, re)
-    im = m.where(flat | (astray & (x == -math.inf)), 0.0, im)
-    return re, im
+    astray = ~_finite(m, y)
+    re = m.where((x == 0) & (y == 0), x, m.where(x == -math.inf, -1.0, re))
+    re = m.where(astray & (x == math.inf), math.inf, re)
+    return re, m.where(y == 0, y, m.where(astray & (x == -math.inf), _nothing(m, y), im))
 
 
 def _logarithm(name: str) -> InParts:
@@ -138,13 +146,13 @@ def sqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def sinh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
-    """sinh(z), of `hyperbolic(name, block, operand, aval)` for real numbers."""
+    """sinh(z), with signs, of `hyperbolic(name, block, operand, aval)` for real numbers."""
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
-        re = m.where((x == 0) & ~_finite(m, y), 0.0, sinh * m.cos(y))
-        im = m.where(y == 0, 0.0, cosh * m.sin(y))
-        return m.where(_infinite(x) & ~_finite(m, y), math.inf, re), im
+        astray = ~_finite(m, y)
+        re = m.where(((x == 0) | (m.abs(x) == math.inf)) & astray, x, sinh * m.cos(y))
+        return re, m.where(y == 0, y, cosh * m.sin(y))
 
     return apply
 
@@ -154,9 +162,10 @@ def cosh_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
 
     def apply(m: BlockAlgebra, x: Term, y: Term) -> Parts:
         sinh, cosh = (Term(m, hyperbolic(n, m.block, x.operand, m.aval)) for n in ("sinh", "cosh"))
-        re = cosh * m.cos(y)
-        im = m.where((x == 0) | (y == 0), 0.0, sinh * m.sin(y))
-        return m.where(_infinite(x) & ~_finite(m, y), math.inf, re), im
+        re = m.where((m.abs(x) == math.inf) & ~_finite(m, y), math.inf, cosh * m.cos(y))
+        minus = _negative(m, m.maximum(m.minimum(x, 1), -1) * m.maximum(m.minimum(y, 1), -1))
+        nothing = m.where(minus, -0.0, 0.0)
+        return re, m.where((x == 0) | (y == 0), nothing, sinh * m.sin(y))
 
     return apply
 
@@ -173,12 +182,12 @@ def cos_in_parts(hyperbolic: Callable[..., Any]) -> InParts:
 
 
 def tanh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """tanh(z)."""
-    re, im = operation("tanh")(m, x, y)
-    far = _infinite(x)
-    re = m.where(far, 1.0, m.where(x == 0, 0.0, re))
-    turn = m.where(_finite(m, y), 0 * m.sin(2 * y), 0.0)
-    return re, m.where(far, turn, m.where(y == 0, 0.0, im))
+    """tanh(z), with signs."""
+    # where the real part is 1, the imaginary one is 0 with the sign of sin(2y), also at infinity
+    re, im = operation("tanh")(m, m.maximum(m.minimum(x, 400.0), -400.0), y)
+    far, astray = m.abs(x) == math.inf, ~_finite(m, y)
+    re = m.where(far, m.where(x < 0, -1.0, 1.0), m.where(x == 0, x, re))
+    return re, m.where(y == 0, y, m.where(far & astray, _nothing(m, y), im))
 
 
 def asinh_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:

@@ -178,6 +178,7 @@ def unary(
         computed in a wider dtype.
     """
     primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive.elementwise = True
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
 
@@ -231,6 +232,7 @@ def nary(
       accepts, out_dtype, evaluate_in: as in `unary`.
     """
     primitive = Primitive(name, doc, host_limit=host_limit, evaluate=evaluate)
+    primitive.elementwise = True
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
 
@@ -279,5 +281,5 @@ def comparison(
         jvp=(zero, zero),
         accepts=accepts,
         out_dtype=lambda _: dtypes.bool_,
-        host_limit=400_000,
+        host_limit=1_500_000,
     )

@@ -32,8 +32,17 @@ class HostAlgebra:
     eps = 2.0**-52
     tiny = float(np.finfo(np.float64).tiny)
 
+    round = np.rint
+
     def where(self, condition: Host, x: Host | float, y: Host | float) -> Host:
         return np.where(condition, x, y)
+
+    def power_of_two(self, n: Host) -> Host:
+        return np.ldexp(1.0, n.astype(np.int32))
+
+    def split(self, x: Host) -> tuple[Host, Host]:
+        mantissa, exponent = np.frexp(x)
+        return 2 * mantissa, exponent - 1.0
 
     def like(self, x: Host, number: float) -> Host:
         return np.full(np.shape(x), number)
@@ -152,12 +161,20 @@ class Algebra(Protocol):
     cos: Callable[[Number], Number]
     tan: Callable[[Number], Number]
     floor: Callable[[Number], Number]
+    round: Callable[[Number], Number]
     abs: Callable[[Number], Number]
 
     def maximum(self, x: Number | float, y: Number | float) -> Number: ...
     def minimum(self, x: Number | float, y: Number | float) -> Number: ...
     def power(self, x: Number | float, y: Number | float) -> Number: ...
     def where(self, condition: Number, x: Number | float, y: Number | float) -> Number: ...
+
+    def power_of_two(self, n: Number) -> Number:
+        """2 to the power of a whole number, from the smallest normal number to the largest one."""
+
+    def split(self, x: Number) -> tuple[Number, Number]:
+        """(number from 1 to 2, whole number): x is the first one times 2 to the power of the
+        second one, if it is positive, finite and normal."""
 
     def like(self, x: Number, number: float) -> Number:
         """A number in the shape of x."""
@@ -184,7 +201,7 @@ class BlockAlgebra:
     exp, log = _unary("exponential"), _unary("log")
     expm1 = _unary("exponential_minus_one")
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sine"), _unary("cosine"), _unary("tan")
-    floor, abs = _unary("floor"), _unary("abs")
+    floor, round, abs = _unary("floor"), _unary("round_nearest_even"), _unary("abs")
 
     def __init__(self, block: Block, aval: Any) -> None:
         self.block, self.aval = block, aval
@@ -206,6 +223,33 @@ class BlockAlgebra:
         regular = (total > 0) & (total < 1e20)
         near = self.where(regular, lost / total, 0.0)
         return self.where(x == 0, x, self.log(total) + near)
+
+    def power_of_two(self, n: Term) -> Term:
+        """2 to the power of a whole number, by writing its exponent."""
+        block, bits, places, bias = self.block, *self._format()
+        biased = block.convert((n + bias).operand, bits.dtype)
+        power = block.elementwise("shift_left", (biased, block.full(places, bits)), bits)
+        return Term(self, block.op("bitcast_convert", power, out=self.aval))
+
+    def split(self, x: Term) -> tuple[Term, Term]:
+        """The mantissa and the exponent: see `Algebra.split`."""
+        block, bits, places, bias = self.block, *self._format()
+        whole = self.bits(x)
+        exponent = block.elementwise("shift_right_logical", (whole, block.full(places, bits)), bits)
+        fraction = block.elementwise("and", (whole, block.full((1 << places) - 1, bits)), bits)
+        one = block.elementwise("or", (fraction, block.full(bias << places, bits)), bits)
+        mantissa = Term(self, block.op("bitcast_convert", one, out=self.aval))
+        return mantissa, Term(self, block.convert(exponent, self.aval.dtype)) - bias
+
+    def bits(self, x: Term) -> Operand:
+        """The bits of a number as a signed integer."""
+        return self.block.op("bitcast_convert", x.operand, out=self._format()[0])
+
+    def _format(self) -> tuple[Aval, int, int]:
+        """(the aval of the bits, the number of bits of the fraction, the exponent of 1)."""
+        if self.aval.dtype == dtypes.float64:
+            return self.aval.update(dtype=dtypes.int64), 52, 1023
+        return self.aval.update(dtype=dtypes.int32), 23, 127
 
     def maximum(self, x: Any, y: Any) -> Term:
         return self.term(x)._with("maximum", y)

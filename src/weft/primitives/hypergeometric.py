@@ -177,7 +177,7 @@ def _owens_t(m: Algebra, h: Number, a: Number) -> Number:
             1 + at * at
         )
     front = end * total * (0.5 / math.pi)
-    inner = with_exp_of_square(m, front, m.minimum(first, 64), -0.5)
+    inner = with_exp_of_square(m, front, first, -0.5)
     upper, other = normal_tail(m, h), normal_tail(m, product)
     out = m.where(beyond, 0.5 * (upper + other) - upper * other - inner, inner)
     out = m.where(a < 0, -out, out)

@@ -13,14 +13,14 @@ from .transcendental import exp
 
 
 def _ndtr(m: Algebra, x: Number) -> Number:
-    tail = normal_tail(m, m.abs(x))
+    tail = normal_tail(m, x)
     return m.where(x > 0, 1 - tail, tail)
 
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
     size = m.abs(x)
     scaled = 0.5 * erfcx_positive(m, size * math.sqrt(0.5))
-    tail = with_exp_of_square(m, scaled, m.minimum(size, 64), -0.5)
+    tail = with_exp_of_square(m, scaled, x, -0.5)
     below = x < -1
     logarithm = m.log(m.where(below, scaled, tail))
     far = m.where(below, logarithm - 0.5 * size * size, logarithm)
@@ -30,15 +30,15 @@ def _log_ndtr(m: Algebra, x: Number) -> Number:
 def _inverse_mills(m: Algebra, x: Number) -> Number:
     size = m.abs(x)
     scaled = erfcx_positive(m, size * math.sqrt(0.5))
-    density = with_exp_of_square(m, m.like(x, math.sqrt(2 / math.pi)), m.minimum(size, 64), -0.5)
-    tail = with_exp_of_square(m, scaled, m.minimum(size, 64), -0.5)
+    density = with_exp_of_square(m, m.like(x, math.sqrt(2 / math.pi)), x, -0.5)
+    tail = with_exp_of_square(m, scaled, x, -0.5)
     return m.where(x < 0, math.sqrt(2 / math.pi) / scaled, density / (2 - tail))
 
 
 def _erfcx(m: Algebra, x: Number) -> Number:
     size = m.abs(x)
     out = erfcx_positive(m, size)
-    grown = with_exp_of_square(m, m.like(x, 2.0), m.minimum(size, 64), 1.0)
+    grown = with_exp_of_square(m, m.like(x, 2.0), x, 1.0)
     return m.where(x < 0, grown - out, out)
 
 

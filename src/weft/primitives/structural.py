@@ -62,7 +62,8 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
 
 # --- add ---
 
-add = Primitive("add", "Sum of two arrays.", host_limit=400_000)
+add = Primitive("add", "Sum of two arrays.", host_limit=1_500_000)  # see `arithmetic._FAST`
+add.elementwise = True
 
 
 @add.type

@@ -30,7 +30,7 @@ class Gated(tl.Layer):
 def shared():
     """One layer in two places."""
     dense = tl.Dense(3)
-    return tl.Serial(dense, tl.Fn("Tanh", jnp.tanh), dense)
+    return tl.Serial(dense, tl.Fn("Tanh", lambda x: jnp.tanh(x)), dense)
 
 
 is_positive = tl.Fn("IsPositive", lambda x: jnp.sum(x) > 0)

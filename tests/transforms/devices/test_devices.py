@@ -70,6 +70,7 @@ def test_counts():
     assert weft.device_count() == len(weft.devices())
     assert weft.local_device_count() == len(weft.local_devices())
     assert weft.process_count() == 1
+    assert weft.process_indices() == [0]
     assert weft.process_index() == 0
     assert weft.default_backend() == weft.devices()[0].platform
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .bessel_functions import i0, i0e, i1, i1e
     from .bessel_orders import bessel_jn
     from .complex_functions import loggamma, wofz
+    from .elliptic import ellipe, ellipk, ellipkm1
     from .error_functions import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
     from .factorials import bernoulli, comb, factorial, poch
     from .gamma_functions import (
@@ -44,6 +45,9 @@ __all__ = [
     "comb",
     "dawsn",
     "digamma",
+    "ellipe",
+    "ellipk",
+    "ellipkm1",
     "entr",
     "erf",
     "erfc",
@@ -113,6 +117,11 @@ __getattr__, __dir__ = exports(
         "complex_functions": (
             "loggamma",
             "wofz",
+        ),
+        "elliptic": (
+            "ellipe",
+            "ellipk",
+            "ellipkm1",
         ),
         "error_functions": (
             "erf",

@@ -69,7 +69,7 @@ def _wofz(z: Any) -> Any:
         total = total * ratio + c
     out = (2 * total / turned + 1 / math.sqrt(math.pi)) / turned
     away = np.where(far, upper, 1j)
-    out = np.where(far, (1j / math.sqrt(math.pi)) / (away - 0.5 / away), out)
+    out = np.where(far, (1j / math.sqrt(math.pi)) / (away - 0.5 / (away - 1 / away)), out)
     # on the real axis the real part is exp(-x²), which the sum has to an absolute error only
     x = np.real(z)
     real = np.where(np.imag(z) == 0, np.exp(-x * x), np.real(out))

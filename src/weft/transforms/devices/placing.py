@@ -55,6 +55,7 @@ __all__ = [
     "local_devices",
     "process_count",
     "process_index",
+    "process_indices",
 ]
 
 # --- which devices there are ---
@@ -156,6 +157,19 @@ def process_count(backend: str | None = None) -> int:
     Source: JAX documentation, `jax.process_count`.
     """
     return client.process_count(backend)
+
+
+@located
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together.
+
+    Example:
+      >>> import weft
+      >>> weft.process_indices()
+      [0]
+    Source: JAX documentation, `jax.process_indices`.
+    """
+    return list(range(client.process_count(backend)))
 
 
 @located

@@ -1,4 +1,4 @@
-"""What `Conv` and `ConvTranspose` share: options, shapes of weights, more batch axes than one.
+"""What `Conv` and `ConvTranspose` share: options, weights, more batch axes than one.
 
 Knows specs of dimensions, ('NHWC', 'HWIO', 'NHWC'), and shapes; computes no convolution.
 """
@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from ..fastmath import numpy as jnp
 from ..user_lines import noted
 from . import options
+from .base import Layer
 from .initializers import GlorotNormalInitializer, Initializer
 
 Padding: TypeAlias = str | Sequence[tuple[int, int]]
@@ -114,6 +115,33 @@ class Window:
         leading = tuple(x.shape[:-3])
         y = convolve(jnp.reshape(x, (math.prod(leading), *x.shape[-3:])))
         return jnp.reshape(y, (*leading, *y.shape[1:]))
+
+
+class Convolving(Layer):
+    """A layer with a window, a kernel, and mostly a bias; a class of them has `_convolve`."""
+
+    _needs_key = False
+    _window: Window
+    _kernel_initializer: Initializer
+    _bias_initializer: Initializer | None  # None: no bias
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """Sets the weights: the kernel's key and the bias's are the two of a split."""
+        self.weights = self._window.weights(
+            input_signature, self.rng, self._kernel_initializer, self._bias_initializer
+        )
+
+    def forward(self, x: Any) -> Any:
+        """The convolution of `x`, with the bias added."""
+        w, b = (self.weights, None) if self._bias_initializer is None else self.weights
+        if x.dtype != w.dtype:
+            x, w = (array.astype(jnp.result_type(x, w)) for array in (x, w))
+        y = self._window.over_batches(lambda x: self._convolve(x, w), x)
+        return y if b is None else y + b
+
+    def _convolve(self, x: Any, w: Any) -> Any:
+        """The convolution of an array with one batch axis."""
+        raise NotImplementedError
 
 
 def window(

@@ -1,0 +1,43 @@
+"""All names of Trax's modules of layers are there, with their parameters and a docstring."""
+
+import importlib
+import inspect
+import json
+import pathlib
+
+import pytest
+
+from weft import layers as tl
+
+DOCUMENTED = json.loads(pathlib.Path(__file__).with_name("documented.json").read_text())
+NAMES = [(module, name) for module, names in DOCUMENTED.items() for name in names]
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_a_name_is_there_with_its_parameters_and_a_docstring(module, name):
+    value = getattr(importlib.import_module(f"weft.layers.{module}"), name)
+    assert module == "test_utils" or getattr(tl, name) is value
+    wanted = DOCUMENTED[module][name]
+    if wanted is None:
+        return
+    parameters = inspect.signature(value).parameters.values()
+    names = [str(p).partition("=")[0].partition(":")[0].strip() for p in parameters]
+    assert names[: len(wanted.split())] == wanted.split()
+    assert "\n" in inspect.getdoc(value), "says what it is, and its source"
+    assert len(inspect.getdoc(value)) > 60
+
+
+@pytest.mark.parametrize("module", DOCUMENTED)
+def test_modules_are_names_and_hold_what_they_say(module):
+    found = importlib.import_module(f"weft.layers.{module}")
+    assert set(found.__all__) >= {n for n in DOCUMENTED[module] if not n.startswith("_")}
+    if module != "assert_shape":  # there, `tl.assert_shape` is the function
+        assert getattr(tl, module) is found
+    else:
+        assert callable(tl.assert_shape)
+
+
+def test_methods_of_layers_have_docstrings():
+    for name, member in vars(tl.Layer).items():
+        if not name.startswith("_"):
+            assert inspect.getdoc(member), name
