@@ -174,7 +174,7 @@ class ReversibleSelect(ReversibleLayer):
 
     Example:
       >>> layer = ReversibleSelect([1, 0, 1])
-      >>> layer(("a", "b")), layer.reverse(("b", "a", "b"))
+      >>> layer.forward(("a", "b")), layer.reverse(("b", "a", "b"))
       (('b', 'a', 'b'), ('a', 'b'))
 
     Source: Trax documentation, `layers.reversible.ReversibleSelect`.
@@ -217,7 +217,7 @@ def ReversibleSwap() -> ReversibleSelect:
 
     Returns: the layer.
     Example:
-      >>> ReversibleSwap()(("a", "b"))
+      >>> ReversibleSwap().forward(("a", "b"))
       ('b', 'a')
     Source: Trax's module `layers.reversible`.
     """

@@ -302,7 +302,7 @@ def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
     Example:
       >>> from weft import layers as tl
       >>> tl.apply_broadcasted_dropout(np.ones(2), 0.0, None)
-      array([1., 1.])
+      Array([1., 1.], dtype=float32)
     Source: Trax documentation, `layers.research.efficient_attention.apply_broadcasted_dropout`.
     """
     if dropout_rate <= 0.0:

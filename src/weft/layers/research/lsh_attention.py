@@ -62,6 +62,8 @@ class HashedAttention(EfficientAttentionBase):
         name = type(self).__name__
         self._dropouts = dropouts(name, mode, attention_dropout, output_dropout)
         refuse_masked_prediction(name, masked, mode)
+        if bias and self._extra_inputs:
+            raise noted(ValueError(f"{name}: it has no weights, so no bias; got bias={bias}"))
         if mode == "predict" and (not causal or n_chunks_after):
             raise noted(
                 ValueError(
@@ -371,11 +373,6 @@ class PureLSHSelfAttention(HashedAttention):
     """
 
     _extra_inputs = 1
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if self._bias:
-            raise noted(ValueError("PureLSHSelfAttention: it has no weights, so no bias"))
 
     def _are_per_head(self) -> tuple[bool, ...]:
         return (True, True, False)[: self.n_in]
