@@ -164,6 +164,8 @@ def test_static_arguments_are_python_values(backend):
     g = fastmath.jit(lambda x, mode: x if mode == "eval" else -x, static_argnames="mode")
     assert elements(g(np.ones(1), mode="train")) == [-1]
     assert elements(g(np.ones(1), "eval")) == [1]
+    kinds = fastmath.jit(lambda x, n: x + (2 if isinstance(n, int) else 3), static_argnums=1)
+    assert [elements(kinds(np.ones(1), n)) for n in (1, 1.0)] == [[3], [4]]
 
 
 def test_disabled_compilation_returns_functions_as_they_are(backend):
@@ -242,6 +244,8 @@ def test_pmap_and_psum(backend):
         fastmath.psum(x, "batch")
     with pytest.raises(ValueError, match="device"):
         fastmath.pmap(lambda x: x)(np.zeros(n + 1))
+    with pytest.raises(ZeroDivisionError):
+        fastmath.pmap(lambda x: fastmath.psum(x / (1 // 0), "i"), "i")(np.zeros(n))
 
 
 # --- what transformations return follows the backend of the caller ---

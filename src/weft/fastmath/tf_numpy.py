@@ -12,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as onp
 
+from ..user_lines import noted
 from .backends import Backend
 from .namespaces import Names
 from .tensorflow_module import narrow_dtype, numpy_dtype, tensor, tf, tnp
@@ -56,10 +57,12 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(tf.is_tensor(x) and not hasattr(x, "numpy") for x in (*args, *kwargs.values())):
-            raise TypeError(
-                f"fastmath.numpy.{function.__name__}: on the backend 'tensorflow-numpy' it is "
-                "NumPy's own, which needs values; it got a traced tensor"
-                "\n  fix: call it outside jit, vmap and loops"
+            raise noted(
+                TypeError(
+                    f"fastmath.numpy.{function.__name__}: on the backend 'tensorflow-numpy' it is "
+                    "NumPy's own, which needs values; it got a traced tensor"
+                    "\n  fix: call it outside jit, vmap and loops"
+                )
             )
         found = function(*map(_host, args), **{k: _host(x) for k, x in kwargs.items()})
         return _of_host(found)
@@ -110,7 +113,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     index = onp.arange(int(onp.prod(array.shape))).reshape(tuple(array.shape))
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         return tnp.take(tnp.ravel(array), onp.pad(index, widths, mode, **options))
-    raise ValueError(f"pad: mode {mode!r} isn't available on the backend 'tensorflow-numpy'")
+    raise noted(ValueError(f"pad: mode {mode!r} isn't available on the backend 'tensorflow-numpy'"))
 
 
 def true_divide(x1: Any, x2: Any) -> Any:
