@@ -305,9 +305,10 @@ class Twice(tl.Layer):
 
 
 class Backwards(tl.Serial):
-    """A Serial with a forward of its own."""
+    """A Serial with a forward of its own, which uses the key."""
 
     def forward(self, xs):
+        assert self._rng is not None
         return -super().forward(xs)
 
 
@@ -336,6 +337,12 @@ def test_combinators_of_others():
     onp.testing.assert_allclose(y, -x, 1e-4, 1e-4)
     assert str(new_state) == str(state)
     assert onp.array_equal(dense.weights[0], w)
+
+
+def test_a_combinator_with_a_forward_of_its_own_gets_a_key():
+    model = tl.Serial(tl.Dense(3), tl.Branch(Backwards(tl.Dense(3)), None))
+    model.init(SIG)
+    model(X)
 
 
 def test_seeds_are_drawn_in_the_order_of_trax():

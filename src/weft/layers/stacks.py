@@ -66,9 +66,9 @@ def flat_layers(layers: Any) -> list[Layer]:
         elif isinstance(item, Layer):
             found.append(item)
         else:
-            hint = (
-                "" if not callable(item) else f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
-            )
+            hint = ""
+            if callable(item):
+                hint = f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
             if isinstance(item, type) and issubclass(item, Layer):
                 hint = f"\n  fix: {item.__name__}(…), a layer of this class"
             raise noted(ValueError(f"Found nonlayer object ({item!r}) in layers: {layers!r}{hint}"))
@@ -102,7 +102,7 @@ class Combinator(Layer):
             _sublayers=layers,
             _weights=marks,
             _state=marks,
-            _needs_key=any([layer._needs_key for layer in layers]),
+            _needs_key=not self._is_lean or any([layer._needs_key for layer in layers]),
         )
 
     def forward(self, xs: Any) -> Any:
