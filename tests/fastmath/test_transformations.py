@@ -5,6 +5,7 @@ import threading
 import numpy as onp
 import pytest
 
+import weft
 from weft import fastmath
 from weft.fastmath import numpy as np
 from weft.shapes import ShapeDtype
@@ -43,6 +44,19 @@ def test_what_a_function_closes_over_is_a_constant(trained):
     x = np.array(3.0)
     assert float(fastmath.grad(lambda y: y * x)(x)) == 3.0
     assert float(fastmath.grad(lambda y, z: y * z)(x, x)) == 3.0
+
+
+def test_functions_of_known_values_have_their_derivative_or_an_error(trained):
+    loss = fastmath.grad(lambda x: np.median(x * x))
+    if trained == "jax":
+        assert elements(loss(np.array([1.0, 2.0, 3.0]))) == [0, 4, 0]
+        return
+    with pytest.raises(weft.errors.DerivativeError, match=r"median: .* has no derivative"):
+        loss(np.array([1.0, 2.0, 3.0]))
+    f = fastmath.grad(lambda x: np.sum(x * np.median(fastmath.stop_gradient(x))))
+    assert elements(f(np.array([1.0, 2.0, 3.0]))) == [2, 2, 2]
+    with pytest.raises(TypeError, match="traced tensor"):
+        fastmath.jit(np.median)(np.ones(3))
 
 
 def test_second_derivatives(trained):
