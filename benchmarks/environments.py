@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = {"jax": "bench", "torch": "bench-torch"}
+BACKENDS = ("host", "tensorflow")  # of weft.fastmath
 LIBRARIES = ("flax", "haiku")  # they are measured on jax, in its environment
 
 
@@ -22,7 +23,7 @@ def python_of(peer: str) -> str:
 
     BENCH_PYTHON_JAX, BENCH_PYTHON_TORCH and BENCH_PYTHON_NEWEST name other interpreters.
     """
-    if peer in ("weft", "before", "numpy"):
+    if peer in ("weft", "before", "numpy", *BACKENDS):
         return sys.executable
     if peer in LIBRARIES:
         peer = "jax"
@@ -60,7 +61,7 @@ def variables(peer: str, cache: str = "", devices: int = 1) -> dict[str, str]:
     # installed packages have it.
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         env.pop(name, None)
-    if peer in ("weft", "newest"):
+    if peer in ("weft", "newest", *BACKENDS):
         env["PYTHONPATH"] = str(ROOT / "src")
     elif peer == "before":
         env["PYTHONPATH"] = str(Path(os.environ["BENCH_BEFORE"]).resolve() / "src")
@@ -77,7 +78,7 @@ def variables(peer: str, cache: str = "", devices: int = 1) -> dict[str, str]:
 VERSIONS = """
 import importlib.metadata as m, json, platform
 found = {"python": platform.python_version()}
-for name in ("jax", "jaxlib", "flax", "dm-haiku", "torch", "numpy"):
+for name in ("jax", "jaxlib", "flax", "dm-haiku", "torch", "numpy", "tensorflow_cpu", "tensorflow"):
     try:
         found[name] = m.version(name)
     except m.PackageNotFoundError:

@@ -15,6 +15,8 @@ def load(name: str) -> SimpleNamespace:
         return _torch()
     if name == "numpy":
         return _numpy()
+    if name in ("host", "tensorflow"):  # backends of weft.fastmath; results are there on return
+        return SimpleNamespace(name=name, ready=lambda x: x, wait=lambda x: x)
     module = {"newest": "weft", "before": "weft", "flax": "jax", "haiku": "jax"}.get(name, name)
     package = importlib.import_module(module)
     np = importlib.import_module(f"{module}.numpy")

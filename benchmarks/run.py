@@ -29,6 +29,7 @@ QUESTIONS = (
     "fourier",
     "nn",
     "layers",
+    "fastmath",
     "company",
     "eager_grad",
     "eager_grad_first",
@@ -82,7 +83,10 @@ def main() -> None:
     if "before" in peers and "BENCH_BEFORE" not in os.environ:
         parser.error("--peers before needs BENCH_BEFORE, the folder of the other checkout")
     machine: dict[str, Any] = {"cpu": cpu(), "cores": os.cpu_count()}
-    named = [*peers, *[p for m in modules.values() for p in getattr(m, "ALWAYS", ())]]
+    named = [
+        *peers,
+        *[p for q in options.questions or QUESTIONS for p in getattr(modules[q], "ALWAYS", ())],
+    ]
     machine["versions"] = {p: json.loads(versions(p)) for p in named}
 
     data = HERE / "results.json"

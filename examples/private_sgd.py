@@ -23,7 +23,7 @@ from weft.experimental.optimizers import clip_grads
 
 TRAINING = 1437  # examples
 RATE = 0.1  # q: the probability with which an example takes part in a step
-CAPACITY = 256  # shapes are fixed: room for so many (14 deviations above the mean)
+CAPACITY = 256  # shapes are fixed: room for so many (9 deviations above the mean)
 CLIP = 1.0  # C
 STEP_SIZE = 2.0
 DELTA = 1e-4  # less than one in 1,437 examples

@@ -150,6 +150,20 @@ def test_gradients_of_the_copies_add_up_to_the_gradient(trained):
         close(onp.asarray(f).sum(0), e)
 
 
+@pytest.mark.parametrize("shards", [2, 8])
+def test_weights_may_be_spread_over_the_devices(shards, monkeypatch):
+    layer = tl.Dense(16)
+    x = jnp.asarray(RNG.normal(size=(16, 8)).astype("float32"))
+    layer.init(shapes.signature(x))
+    expected = layer(x)
+    monkeypatch.setattr(tl.base, "N_WEIGHTS_SHARDS", shards)
+    fast = tl.Accelerate(layer)
+    assert [w.shape for w in fast.weights] == [(8, 8 // shards, 16), (8, 16 // shards)]
+    close(fast(x), expected)
+    with pytest.raises(ValueError, match="need all 8 devices, in groups of"):
+        _ = tl.Accelerate(layer, 4).weights
+
+
 def test_signatures_without_values():
     fast = tl.Accelerate(tl.Dense(4), 2)
     (w, b), _ = fast.weights_and_state_signature(shapes.signature(ROWS))

@@ -1,5 +1,7 @@
 """Combinators: arity, the stack, structures of weights and state, keys, loops, conditions."""
 
+import random
+
 import numpy as onp
 import pytest
 
@@ -188,6 +190,31 @@ def test_keys_and_states_in_a_scan():
     assert float(layer.state[0]) == 3.0
 
 
+def test_shared_layers_with_state_in_loops_and_branches():
+    class Count(tl.Layer):
+        def init_weights_and_state(self, input_signature):
+            self.weights, self.state = jnp.ones(()), {"n": jnp.zeros(())}
+
+        def forward(self, x):
+            self.state = {"n": self.state["n"] + 1}
+            return x * self.weights + self.state["n"]
+
+    count, choose = Count(), tl.Fn("C", lambda x: jnp.sum(x) > 0)
+    model = tl.Serial(
+        count, tl.Scan(count, n_carry=0), tl.Dup(), tl.Cond(choose, tl.Chunk(count, 1)),
+        tl.Cache(count), tl.BatchLeadingAxes(count), tl.Scan(tl.SummaryScalar("s"), n_carry=0),
+        count,
+    )  # fmt: skip
+    weights, state = model.init(SIG)
+    run = fastmath.jit(model.pure_fn)
+    y, new_state = run(X, weights, state, fastmath.random.get_prng(0))
+    z, other = model.pure_fn(X, weights, state, fastmath.random.get_prng(0))
+    assert onp.array_equal(y, z)
+    assert float(new_state[0]["n"]) == float(other[0]["n"]) == 1.0
+    assert list(new_state[6][0]) == ["summary_s"]
+    assert float(count.state["n"]) == 0.0
+
+
 def test_a_scan_in_predict_mode_goes_on():
     add = tl.Fn("add", lambda x, c: (x + c, x + c), n_out=2)
     whole = tl.Scan(add)((X[0], jnp.zeros(())))[0]
@@ -252,3 +279,76 @@ def test_the_drawing_of_a_stack():
         "    [b0 a1]  Concatenate_in3 takes 3 items, and there are 2",
     ]
     assert drawn(layers[:1], 2).splitlines()[-1] == "    a0 a1 x1  at the end"
+
+
+# ---- combinators of others ----
+
+
+class Twice(tl.Layer):
+    """Runs its sublayer twice, by the methods of layers alone, as programs for Trax do."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self._sublayers = (layer,)
+        self._weights = self._state = (None,)
+
+    def forward(self, x):
+        layer, (w,), (s,) = self.sublayers[0], self.weights, self.state
+        for key in fastmath.random.split(self.rng, 2):
+            x, s = layer.pure_fn(x, w, s, key, use_cache=True)
+        self.state = (s,)
+        return x
+
+    def init_weights_and_state(self, input_signature):
+        w, s = self.sublayers[0].init(input_signature, use_cache=True)
+        self.weights, self.state = (w,), (s,)
+
+
+class Backwards(tl.Serial):
+    """A Serial with a forward of its own, which uses the key."""
+
+    def forward(self, xs):
+        assert self._rng is not None
+        return -super().forward(xs)
+
+
+def test_combinators_of_others():
+    scale = tl.Serial(tl.Dense(3), tl.Dropout(0.5))
+    dense = scale.sublayers[0]
+    model = Backwards(Twice(scale), tl.Residual(Twice(dense)), dense)
+    weights, state = model.init(SIG)
+    assert weights[1][0][1][1] == (MARK,)
+    assert weights[2] == MARK
+    w, b = (onp.asarray(v) for v in weights[0][0][0])
+    doubled = fastmath.nested_map(lambda v: 2 * v, weights)
+    run = fastmath.jit(model.pure_fn)
+    key = fastmath.random.get_prng(3)
+    y, new_state = run(X, doubled, state, key)
+    rows, x = fastmath.random.split(fastmath.random.split(key, 3)[0], 2), X
+    for i in range(2):
+        x = x @ (2 * w) + 2 * b
+        keep = fastmath.random.bernoulli(fastmath.random.split(rows[i], 2)[1], 0.5, x.shape)
+        x = x * onp.asarray(keep) * 2
+    for n in (2, 1):
+        start = x
+        for _ in range(n):
+            x = x @ (2 * w) + 2 * b
+        x = x + start if n == 2 else x
+    onp.testing.assert_allclose(y, -x, 1e-4, 1e-4)
+    assert str(new_state) == str(state)
+    assert onp.array_equal(dense.weights[0], w)
+
+
+def test_a_combinator_with_a_forward_of_its_own_gets_a_key():
+    model = tl.Serial(tl.Dense(3), tl.Branch(Backwards(tl.Dense(3)), None))
+    model.init(SIG)
+    model(X)
+
+
+def test_seeds_are_drawn_in_the_order_of_trax():
+    random.seed(5)
+    branch = tl.Branch(None, tl.Dup())
+    select, parallel = branch.sublayers
+    drawn = [parallel.sublayers[1], parallel, parallel.sublayers[0], select, branch]
+    random.seed(5)
+    assert [layer._rng_seed_int for layer in drawn] == [random.randint(0, 2**31 - 1) for _ in drawn]

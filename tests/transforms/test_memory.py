@@ -191,6 +191,32 @@ def test_compiled_programs_are_freed_with_what_they_refer_to():
     assert executables() <= before + 1
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda w: weft.jit(lambda x: x * w),
+        lambda w: weft.jit(weft.grad(lambda x: np.sum(x * w))),
+        lambda w: weft.vmap(weft.jit(lambda x: x * w[0])),
+        lambda w: weft.jit(lambda x: lax.scan(lambda s, r: (s + r * w[0], None), 0.0, x)[0]),
+        lambda w: weft.jit(lambda x: x * w).lower(X).compile({"xla_cpu_enable_fast_math": False}),
+    ],
+    ids=["jit", "grad", "vmap", "scan", "compiled with options"],
+)
+def test_what_a_jitted_function_closes_over_is_freed_with_it(make):
+    """At once, and not when the garbage collector comes: it may be all the memory there is."""
+    w = np.full(3, 7.0)
+    f = make(w)
+    f(X), f(X)
+    reference = weakref.ref(w)
+    gc.collect()
+    gc.disable()
+    try:
+        del f, w
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
 def test_clear_cache_frees_what_was_compiled():
     f = weft.jit(lambda x: np.sin(x) * 3.0)
     before = executables()

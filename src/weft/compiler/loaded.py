@@ -258,7 +258,7 @@ class OneDevice(Loaded):
         )
 
     def input_shardings(self) -> list[Sharding]:
-        return [SingleDeviceSharding(self.device)] * len(self.program.jaxpr.invars)
+        return [SingleDeviceSharding(self.device)] * len(self.program.in_avals)
 
     def output_shardings(self) -> list[Sharding]:
         return [SingleDeviceSharding(self.device)] * len(self.program.outputs)
@@ -492,9 +492,8 @@ def load_program(
         key: Any = device, where, named is not None
         found = program.loaded.get(key)
         if found is None:
-            found = remember(
-                program.loaded, key, OneDevice(program, device, where, named is not None)
-            )
+            made = OneDevice(program.content, device, where, named is not None)
+            found = remember(program.loaded, key, made)
     else:
         said = tuple(inputs) if inputs is not None else (None,) * len(types)
         live = set(program.live)
@@ -509,7 +508,8 @@ def load_program(
         key = group, full, said, wanted
         found = program.loaded.get(key)
         if found is None:
-            found = remember(program.loaded, key, Several(program, group, full, said, wanted))
+            several = Several(program.content, group, full, said, wanted)
+            found = remember(program.loaded, key, several)
     return found
 
 
@@ -522,7 +522,7 @@ def run_program(
       device: where it runs; by default where a function inside was jitted for, or where arguments
         are committed to.
     """
-    fast = program.fast
+    fast = program.content.fast
     if fast is not None and device is None and thread.default_device is None:
         default, execute, types, nones = fast
         inputs = []
@@ -533,7 +533,7 @@ def run_program(
             inputs.append(buffer_on(a, default) if b is None else b)
         else:
             return list(map(Array, nones, types, execute(inputs)))
-    named = placement_inside(program.jaxpr) if device is None else on_device(device)
+    named = placement_inside(program.body) if device is None else on_device(device)
     return load_program(program, [a.type for a in args], named).run(args)
 
 

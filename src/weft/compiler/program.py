@@ -76,17 +76,26 @@ class Program:
 
     Inputs that nothing needs are not passed to XLA (`live` are the numbers of the others), and
     outputs that are inputs, constants or literals don't come from it.
+
+    Nothing refers to it in a ring, so that what it closes over is freed with it, and not when the
+    garbage collector comes: it doesn't know the jaxpr that it is derived from, and what is loaded
+    refers to `content`.
+
+    Attributes:
+      content: the same program without the table of what is loaded.
     """
 
     __slots__ = (
         "_texts",
+        "body",
         "calls_host",
         "consts",
+        "content",
         "donated",
         "executables",
         "fast",
         "group_constants",
-        "jaxpr",
+        "in_avals",
         "live",
         "loaded",
         "lock",
@@ -100,14 +109,13 @@ class Program:
     def __init__(
         self, jaxpr: Jaxpr, donated: Sequence[int] = (), keep_unused: bool = False
     ) -> None:
-        self.jaxpr, self.name = jaxpr, jaxpr.name
+        self.in_avals, self.name = jaxpr.in_avals, jaxpr.name
         # reentrant: a signal handler may call the function that is being compiled
         self.lock = threading.RLock()
         self._texts: dict[str, tuple[str, Module]] = {}
         # of `loaded.py`: by where they run; and what runs on arrays that are committed nowhere
         self.executables: dict[Any, Any] = {}
         self.group_constants: dict[Group, list[Array]] = {}
-        self.loaded: dict[Any, Any] = {}
         self.fast: Any = None
         self.options: dict[str, object] = {}
         lean, used = without_dead_code(jaxpr)
@@ -128,7 +136,8 @@ class Program:
         consts = [(v, c) for v, c in const_of.items() if v in used]
         self.consts: list[Array] = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.live] + [v for v, _ in consts]
-        self.stripped = outlined(Jaxpr([], [], invars, lean.equations, [*number], lean.name))
+        self.body = Jaxpr([], [], invars, lean.equations, [*number], lean.name)
+        self.stripped = outlined(self.body)
         if thread.enable_checks:
             check_jaxpr(jaxpr, "tracing and transforming")
             check_jaxpr(lean, "dead code elimination")
@@ -139,6 +148,8 @@ class Program:
         self.calls_host = jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))
+        self.content = copy.copy(self)
+        self.loaded: dict[Any, Any] = {}
 
     @property
     def module_name(self) -> str:
@@ -176,10 +187,11 @@ class Program:
 
     def with_options(self, options: Mapping[str, object]) -> "Program":
         """The same program, compiled with options of XLA's."""
-        other = copy.copy(self)
+        other = copy.copy(self.content)
         other.options = dict(options)
-        other.executables, other.loaded, other.fast = {}, {}, None
-        other.group_constants = {}
+        other.executables, other.group_constants, other.fast = {}, {}, None
+        other.content = copy.copy(other)
+        other.loaded = {}
         return other
 
     def order(self) -> list[int] | None:
@@ -193,7 +205,7 @@ class Program:
             bool(self.result_types)
             and not self.consts
             and not self.calls_host
-            and len(self.live) == len(self.jaxpr.invars)
+            and len(self.live) == len(self.in_avals)
             and self.order() == list(range(len(self.result_types)))
         )
 

@@ -116,11 +116,19 @@ class Unused:
         return getattr(in_use(), operation)
 
 
+class UnusedNames:
+    """Stands for the default backend's namespace until then."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(in_use().np, name)
+
+
 class Current(threading.local):
-    """The table that a thread uses. The attribute of the class is that of the process, which holds
-    in threads that are in no `use_backend`."""
+    """The table that a thread uses, and its namespace, which is asked for as often. The attributes
+    of the class are those of the process, which hold in threads that are in no `use_backend`."""
 
     operations: Any = Unused()
+    np: Any = UnusedNames()
 
 
 current = Current()
@@ -133,7 +141,7 @@ def in_use() -> Operations:
         table = operations(Backend.JAX)
         with _lock:
             if isinstance(Current.operations, Unused):
-                Current.operations = table
+                Current.operations, Current.np = table, table.np
     return current.operations
 
 
@@ -178,7 +186,7 @@ def set_backend(name: str | Backend | None) -> None:
     """
     table = operations(named(name) if name else Backend.JAX)
     with _lock:
-        Current.operations, _process.is_set = table, bool(name)
+        Current.operations, Current.np, _process.is_set = table, table.np, bool(name)
 
 
 @contextmanager
@@ -198,14 +206,14 @@ def use_backend(name: str | Backend) -> Iterator[None]:
     """
     table = operations(named(name))
     before = vars(current).get("operations")
-    current.operations = table
+    current.operations, current.np = table, table.np
     try:
         yield
     finally:
         if before is None:
-            del current.operations
+            del current.operations, current.np
         else:
-            current.operations = before
+            current.operations, current.np = before, before.np
 
 
 def backend(name: str | Backend = "jax") -> Operations:

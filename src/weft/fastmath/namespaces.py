@@ -22,12 +22,12 @@ class NumpyBackend(ModuleType):
     """
 
     def __getattribute__(self, name: str) -> Any:
-        if name[:2] == "__":  # Python asks for these
+        if name[0] == "_":  # Python asks for these
             return ModuleType.__getattribute__(self, name)
-        return getattr(current.operations.np, name)
+        return getattr(current.np, name)
 
     def __dir__(self) -> list[str]:
-        return dir(current.operations.np)
+        return dir(current.np)
 
 
 class Names:

@@ -198,11 +198,12 @@ class Accelerate(Layer):
         shards = base.N_WEIGHTS_SHARDS
         if shards == 1:
             return for_n_devices(weights, self._n_devices)
-        if shards % self._n_devices:
+        if self._n_devices != fastmath.global_device_count() or self._n_devices % shards:
             raise noted(
                 ValueError(
-                    f"Accelerate: the number of shards of weights, {shards}, must be a multiple of "
-                    f"the number of devices, {self._n_devices}"
+                    f"Accelerate: weights in {shards} parts (N_WEIGHTS_SHARDS) need all "
+                    f"{fastmath.global_device_count()} devices, in groups of {shards}; got "
+                    f"n_devices={self._n_devices}"
                 )
             )
         return base.shard(weights, shards)

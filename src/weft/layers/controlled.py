@@ -3,19 +3,20 @@
 Knows one sublayer (`Cond`: three) and the functions of `fastmath` for control flow.
 """
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from .. import fastmath
 from ..errors import ShapeError
-from ..fastmath import nested_map, numpy as jnp
+from ..fastmath import numpy as jnp
 from ..shapes import ShapeDtype
 from ..user_lines import noted
 from . import options
 from .base import Layer, PureLayer
+from .layer_calls import held, put_back, tree
 from .stack_drawing import drawn
 from .stacks import Serial, as_tuple, one_layer, packed
+from .weight_trees import is_state_marker
 
 MODES = ("train", "eval", "predict")
 
@@ -38,17 +39,6 @@ class Wrapper(Layer):
     def sublayer(self) -> Layer:
         """The layer inside."""
         return self._sublayers[0]
-
-
-def _loop(f: Callable[..., Any], carry: Any, xs: Any) -> tuple[Any, Any]:
-    """`fastmath.scan`; on NumPy, which has no loops to compile, a loop of Python's."""
-    if not fastmath.is_backend(fastmath.Backend.NUMPY):
-        return fastmath.scan(f, carry, xs)
-    outputs = []
-    for i in range(len(fastmath.tree_leaves(xs)[0])):
-        carry, y = f(carry, nested_map(operator.itemgetter(i), xs))
-        outputs.append(y)
-    return carry, fastmath.nested_stack(outputs)
 
 
 class Scan(Wrapper):
@@ -106,7 +96,7 @@ class Scan(Wrapper):
     def state(self, state: Any) -> None:
         kept = _pair("Scan", state)
         if kept is not None:
-            mark = kept[0] if type(kept[0]) is dict else None
+            mark = kept[0] if is_state_marker(kept[0]) else None
             self._state = (mark, kept[1])
             self.sublayer.state = kept[0]
 
@@ -134,7 +124,9 @@ class Scan(Wrapper):
         step = fastmath.remat(step) if self._remat else step  # type: ignore[assignment]
         xs = tuple([jnp.swapaxes(x, self._axis, 0) for x in xs])
         start = (tuple(carry), state, jnp.asarray(0, jnp.int32))
-        (carry, state, _), ys = _loop(step, start, xs)
+        before = [held(inner) for inner in tree(layer)]
+        (carry, state, _), ys = fastmath.scan(step, start, xs)
+        put_back(before)  # the layers would hold values of the loop's own trace
         self.state = (state, carry if self._mode == "predict" and m else ())
         ys = tuple([jnp.swapaxes(y, self._axis, 0) for y in ys])
         return packed((*ys, *carry))
@@ -155,7 +147,7 @@ class Scan(Wrapper):
 
 def _pair(name: str, state: Any) -> Any:
     """A state of two items; None for the mark of a shared layer."""
-    if type(state) is dict:
+    if is_state_marker(state):
         return None
     if not isinstance(state, list | tuple) or len(state) != 2:
         raise noted(ValueError(f"{name}: the state has two items; got {state!r}"))
@@ -240,10 +232,7 @@ class Cond(Layer):
             y, s = false.pure_fn(operands, weights[2], state[2], keys[2])
             return y, state[1], s
 
-        if fastmath.is_backend(fastmath.Backend.JAX):
-            y, *states = fastmath.cond(choice, run_true, run_false, rest)
-        else:  # the others compute as they go
-            y, *states = (run_true if bool(choice) else run_false)(rest)
+        y, *states = fastmath.cond(choice, run_true, run_false, rest)
         self.state = (cond_state, *states)
         return y
 
@@ -301,7 +290,7 @@ class Cache(Wrapper):
     def state(self, state: Any) -> None:
         kept = _pair("Cache", state)
         if kept is not None:
-            mark = kept[1] if type(kept[1]) is dict else None
+            mark = kept[1] if is_state_marker(kept[1]) else None
             self._state = (kept[0], mark)
             self.sublayer.state = kept[1]
 

@@ -441,6 +441,12 @@ def ToFloat() -> Layer:
     return Fn("ToFloat", lambda x: x.astype(jnp.float32))
 
 
+def _reduction(name: str, function: str, axis: Any, keepdims: bool) -> Layer:
+    """A layer that applies a function of NumPy's with an axis."""
+    axis, keepdims = _axes(name, axis), options.flag(name, "keepdims", keepdims)
+    return Fn(name, lambda x: getattr(jnp, function)(x, axis=axis, keepdims=keepdims))
+
+
 def Mean(axis: Any = -1, keepdims: bool = False) -> Layer:
     """A layer that takes the mean along an axis.
 
@@ -449,8 +455,7 @@ def Mean(axis: Any = -1, keepdims: bool = False) -> Layer:
       keepdims: whether the axis stays, with length 1.
     Source: Trax documentation, `layers.core.Mean`.
     """
-    axis, keepdims = _axes("Mean", axis), options.flag("Mean", "keepdims", keepdims)
-    return Fn("Mean", lambda x: jnp.mean(x, axis=axis, keepdims=keepdims))
+    return _reduction("Mean", "mean", axis, keepdims)
 
 
 def Min(axis: Any = -1, keepdims: bool = False) -> Layer:
@@ -461,8 +466,7 @@ def Min(axis: Any = -1, keepdims: bool = False) -> Layer:
       keepdims: whether the axis stays, with length 1.
     Source: Trax documentation, `layers.core.Min`.
     """
-    axis, keepdims = _axes("Min", axis), options.flag("Min", "keepdims", keepdims)
-    return Fn("Min", lambda x: jnp.min(x, axis=axis, keepdims=keepdims))
+    return _reduction("Min", "min", axis, keepdims)
 
 
 def Max(axis: Any = -1, keepdims: bool = False) -> Layer:
@@ -473,8 +477,7 @@ def Max(axis: Any = -1, keepdims: bool = False) -> Layer:
       keepdims: whether the axis stays, with length 1.
     Source: Trax documentation, `layers.core.Max`.
     """
-    axis, keepdims = _axes("Max", axis), options.flag("Max", "keepdims", keepdims)
-    return Fn("Max", lambda x: jnp.max(x, axis=axis, keepdims=keepdims))
+    return _reduction("Max", "max", axis, keepdims)
 
 
 def Sum(axis: Any = None, keepdims: bool = False) -> Layer:
@@ -485,8 +488,7 @@ def Sum(axis: Any = None, keepdims: bool = False) -> Layer:
       keepdims: whether the axis stays, with length 1.
     Source: Trax documentation, `layers.core.Sum`.
     """
-    axis, keepdims = _axes("Sum", axis), options.flag("Sum", "keepdims", keepdims)
-    return Fn("Sum", lambda x: jnp.sum(x, axis=axis, keepdims=keepdims))
+    return _reduction("Sum", "sum", axis, keepdims)
 
 
 def ThresholdToBinary(threshold: float = 0.5) -> Layer:

@@ -58,7 +58,8 @@ KNOWN = {
     Name("_codecs", "encode"): ENCODE,
     Name("__builtin__", "bytes"): BYTES,
     Name("jax._src.array", "_reconstruct_array"): JAX_ARRAY,
-    Name("jax.interpreters.xla", "_reconstruct_array"): JAX_ARRAY,
+    Name("jax._src.device_array", "reconstruct_device_array"): JAX_ARRAY,
+    Name("jax.interpreters.xla", "reconstruct_device_array"): JAX_ARRAY,
     Name("trax.shapes", "ShapeDtype"): SIGNATURE,
     Name("weft.shapes", "ShapeDtype"): SIGNATURE,
 }

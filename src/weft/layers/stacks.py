@@ -66,9 +66,9 @@ def flat_layers(layers: Any) -> list[Layer]:
         elif isinstance(item, Layer):
             found.append(item)
         else:
-            hint = (
-                "" if not callable(item) else f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
-            )
+            hint = ""
+            if callable(item):
+                hint = f"\n  fix: tl.Fn('{_name(item)}', …) makes one of it"
             if isinstance(item, type) and issubclass(item, Layer):
                 hint = f"\n  fix: {item.__name__}(…), a layer of this class"
             raise noted(ValueError(f"Found nonlayer object ({item!r}) in layers: {layers!r}{hint}"))
@@ -93,21 +93,16 @@ class Combinator(Layer):
         super().__init_subclass__(**keywords)
         cls._is_lean = cls.forward is Combinator.forward
 
-    def __init__(
-        self,
-        layers: Sequence[Layer],
-        n_in: int,
-        n_out: int,
-        name: str | None,
-        sublayers_to_print: Sequence[Any] | None = None,
-    ) -> None:
-        super().__init__(n_in, n_out, name, sublayers_to_print)
+    def _combine(self, layers: Sequence[Layer], n_in: int, n_out: int) -> None:
+        """Takes these layers for sublayers."""
         marks = (None,) * len(layers)
         self.__dict__.update(
+            _n_in=n_in,
+            _n_out=n_out,
             _sublayers=layers,
             _weights=marks,
             _state=marks,
-            _needs_key=any([layer._needs_key for layer in layers]),
+            _needs_key=not self._is_lean or any([layer._needs_key for layer in layers]),
         )
 
     def forward(self, xs: Any) -> Any:
@@ -201,9 +196,9 @@ class Serial(Combinator):
         name: str | None = None,
         sublayers_to_print: Sequence[Any] | None = None,
     ) -> None:
+        super().__init__(name=name, sublayers_to_print=sublayers_to_print)
         layers = flat_layers(sublayers)
-        n_in, n_out = arity(layers) if layers else (1, 1)
-        super().__init__(layers, n_in, n_out, name, sublayers_to_print)
+        self._combine(layers, *(arity(layers) if layers else (1, 1)))
 
     def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
         layers = self._sublayers
@@ -300,6 +295,7 @@ class Parallel(Combinator):
     """
 
     def __init__(self, *sublayers: Any, name: str | None = None) -> None:
+        super().__init__(name=name)  # draws its seed before the layers that stand for None
         what = name or type(self).__name__
         if len(sublayers) < 2:
             raise noted(
@@ -316,8 +312,7 @@ class Parallel(Combinator):
                         f"\n{drawn(layers, sum(layer.n_in for layer in layers))}"
                     )
                 )
-        n_in, n_out = sum(a.n_in for a in layers), sum(a.n_out for a in layers)
-        super().__init__(layers, n_in, n_out, name)
+        self._combine(layers, sum(a.n_in for a in layers), sum(a.n_out for a in layers))
 
     def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
         spans = self._spans(xs)

@@ -106,6 +106,19 @@ def test_update_layout(mat, layout):
     assert_array_equal(new.todense(), X)
 
 
+def test_infinite_elements_stay_alone():
+    x = onp.array([[0, onp.inf], [onp.nan, 1]], "float32")
+    for layout in ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2)):
+        new = BCOO.fromdense(x).update_layout(
+            n_batch=layout[0], n_dense=layout[1], on_inefficient=None
+        )
+        assert_array_equal(new.todense(), x)
+        assert_array_equal(new[:, 1].todense(), x[:, 1])
+    padded = BCOO((np.array([onp.inf, 2.0]), np.array([[9, 9], [0, 0]])), shape=(2, 2))
+    assert_array_equal(padded @ np.ones(2), [2, 0])
+    assert_array_equal(padded.sum(0).todense(), [2, 0])
+
+
 def test_wasteful_layouts_are_told_of():
     mat = sparse.eye(20)
     with pytest.raises(sparse.SparseEfficiencyError, match="stores 400 numbers"):

@@ -48,6 +48,11 @@ FUNCTIONS = {
     "scan": power_iteration,
     "while": halved,
     "cond": lambda x, v: lax.cond(v[0] > 0, lambda x: x * 2, lambda x: -x, x),
+    "cond, one of them dense": lambda x, v: lax.cond(
+        v[0] > 0, lambda x: x + np.ones((3, 4)), lambda x: -x, x
+    ),
+    "cond, of other sizes": lambda x, v: lax.cond(v[0] > 0, lambda x: x + x, lambda x: -x, x),
+    "carry that shrinks": lambda x, v: lax.fori_loop(0, 2, lambda i, c: np.sin(c)[:, ::-1], x),
     "fori": lambda x, v: lax.fori_loop(0, 3, lambda i, v: x.T @ (x @ v), v),
     "scan over rows": lambda x, v: lax.scan(lambda c, row: (c + row @ v, row * 2), 0.0, x),
     "todense": lambda x, v: np.exp(sparse.todense(x)),
@@ -104,6 +109,11 @@ ERRORS = {
         lambda x: lax.fori_loop(0, 2, lambda i, c: c + np.ones((3, 4)), x),
         TypeError,
         ["carry", "sparse.todense"],
+    ),
+    "growing carry": (
+        lambda x: lax.fori_loop(0, 2, lambda i, c: c + c, x),
+        TypeError,
+        ["carry", "nse=8", "room"],
     ),
 }
 

@@ -188,11 +188,6 @@ class Coordinates(SparseArray):
         """The length of each axis."""
         return (*self.batch_shape, *self.inner)
 
-    @property
-    def T(self) -> Self:
-        """The matrix with its axes in reverse order."""
-        raise NotImplementedError
-
     def tree_flatten(self) -> tuple[tuple[Array, Array], Any]:
         """The arrays, and what is static."""
         static = (self.inner, self.indices_sorted, self.unique_indices)

@@ -1,6 +1,7 @@
 """Runs a function with sparse matrices in the place of arrays, operation by operation."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ... import lax
@@ -15,6 +16,8 @@ from ...higher_order.cond import cond
 from ...higher_order.scan import ScanParams, scan
 from ...higher_order.while_loop import WhileParams, while_loop
 from ...interpreters.stage import leaked
+from ...transforms.tracing import eval_shape
+from .arranging import bcoo_todense, bcoo_update_layout, resized
 from .coordinates import Coordinates
 from .elementwise import refuse_dense
 from .rules import rules
@@ -67,7 +70,7 @@ class SparseTrace(Trace):
         self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
     ) -> Any:
         operands = [self.matrix(a) for a in args]
-        if not any(isinstance(x, Coordinates) for x in operands):
+        if not any(is_matrix(x) for x in operands):
             return self.outside.bind(primitive, operands, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
@@ -96,7 +99,7 @@ class SparseTrace(Trace):
     ) -> Any:
         """A function with a derivative rule of its own, which is left out for sparse operands."""
         operands = [self.matrix(a) for a in args]
-        if not any(isinstance(x, Coordinates) for x in operands):
+        if not any(is_matrix(x) for x in operands):
             return self.outside.bind_custom(primitive, function, rules, operands)
         return under(self, function, *args)
 
@@ -122,56 +125,86 @@ def program(jaxpr: Jaxpr, args: Sequence[Matrix]) -> list[Matrix]:
 
 
 def sparse_scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A scan with matrices among the constants and in the carry; those in slices are batches."""
+    """A scan with matrices among the constants, in the carry, and with their rows for slices."""
     p = ScanParams(**params)
-    consts, carry, slices = p.groups(operands)
-    slices = [batched_once(x) if isinstance(x, Coordinates) else x for x in slices]
+    consts, first, slices = p.groups(operands)
+    rows = [bcoo_update_layout(x, n_batch=1, on_inefficient=None) if is_matrix(x) else x
+            for x in slices]  # fmt: skip
 
     def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
         outs = program(p.jaxpr, [*consts, *carry, *xs])
-        return like_carry("scan", carry, outs[: p.num_carry]), outs[p.num_carry :]
+        return like_carry("scan", first, outs[: p.num_carry]), outs[p.num_carry :]
 
-    carry, stacks = lax.scan(body, carry, slices, **p.loop)
+    carry, stacks = lax.scan(body, [*map(plain, first)], rows, **p.loop)
     return [*carry, *stacks]
 
 
 def sparse_while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """A while loop with matrices among the constants and in the carry."""
     p = WhileParams(**params)
-    cond_consts, body_consts, carry = p.groups(operands)
-    return lax.while_loop(  # type: ignore[no-any-return]
-        lambda carry: program(p.cond_jaxpr, [*cond_consts, *carry])[0],
-        lambda carry: like_carry(
-            "while_loop", carry, program(p.body_jaxpr, [*body_consts, *carry])
-        ),
-        carry,
-    )
+    cond_consts, body_consts, first = p.groups(operands)
+
+    def condition(carry: list[Any]) -> Any:
+        return program(p.cond_jaxpr, [*cond_consts, *carry])[0]
+
+    def body(carry: list[Any]) -> list[Any]:
+        return like_carry("while_loop", first, program(p.body_jaxpr, [*body_consts, *carry]))
+
+    return lax.while_loop(condition, body, [*map(plain, first)])
 
 
 def sparse_cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-    """A choice of programs; results that only some branches have sparse are dense."""
+    """A choice of programs; a result that they don't all have sparse, in one layout, is dense."""
     index, *rest = operands
-    branches = [lambda *args, b=b: program(b, args) for b in params["branches"]]
-    return lax.switch(index, branches, *rest)  # type: ignore[no-any-return]
+    branches = [partial(program, b) for b in params["branches"]]
+    forms = zip(*[eval_shape(b, rest) for b in branches], strict=True)
+    sizes = [common_size(form) for form in forms]
+
+    def settled(branch: Callable[..., list[Any]], rest: list[Any]) -> list[Any]:
+        return [
+            x if not is_matrix(x) else bcoo_todense(x) if nse is None else with_size(x, nse)
+            for x, nse in zip(branch(rest), sizes, strict=True)
+        ]
+
+    return lax.switch(index, [partial(settled, b) for b in branches], rest)
 
 
-def batched_once(x: Coordinates) -> Coordinates:
-    """A matrix whose first axis, and no other, is one of a batch."""
-    from_first = x.update_layout(n_batch=1, on_inefficient=None)  # type: ignore[attr-defined]
-    return from_first  # type: ignore[no-any-return]
+def is_matrix(x: Any) -> bool:
+    """True for a sparse matrix."""
+    return isinstance(x, Coordinates)
 
 
-def like_carry(name: str, before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """The carry after a step, with as many stored elements as before."""
-    found = []
-    for x, y in zip(before, after, strict=True):
-        if isinstance(x, Coordinates) != isinstance(y, Coordinates):
+def common_size(forms: Sequence[Any]) -> int | None:
+    """The most elements that a result stores in any branch; None if it isn't always sparse."""
+    if len({(x.n_batch, x.n_dense) if is_matrix(x) else None for x in forms}) > 1:
+        return None
+    return max(x.nse for x in forms) if is_matrix(forms[0]) else None
+
+
+def with_size(mat: Coordinates, nse: int) -> Coordinates:
+    """The matrix with padding up to a number of elements, of which nothing more is promised."""
+    data, indices = resized(mat.data, mat.indices, mat.sparse_shape, nse)
+    return mat.like(data, indices, mat.inner)
+
+
+def plain(x: Any) -> Any:
+    """A matrix without promises about its order, which a step of a loop may not keep."""
+    return with_size(x, x.nse) if is_matrix(x) else x
+
+
+def like_carry(name: str, first: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """The carry after a step, in the layout and with as many stored elements as the first one."""
+    carry = []
+    for x, y in zip(first, after, strict=True):
+        if is_matrix(x) and is_matrix(y):
+            y = bcoo_update_layout(y, n_batch=x.n_batch, n_dense=x.n_dense, on_inefficient=None)
+        if is_matrix(x) != is_matrix(y) or (is_matrix(x) and y.nse > x.nse):
             raise TypeError(
-                f"{name}: the carry is {x!r} before and {y!r} after a step of a sparsified loop\n"
-                "  fix: sparse.todense(x) for what becomes dense, before the loop"
+                f"{name}: the carry of a sparsified loop is {x!r} at first, {y!r} after a step\n"
+                "  fix: sparse.todense(x) before the loop, or a matrix with room for more elements"
             )
-        found.append(y)
-    return found
+        carry.append(with_size(y, x.nse) if is_matrix(x) else y)
+    return carry
 
 
 loops: dict[Primitive, Callable[[Sequence[Any], dict[str, Any]], list[Any]]] = {

@@ -158,7 +158,7 @@ class MappedFunction:
                 "another map: it is no program of its own"
             )
         traced = Traced(entry, call.in_tree, name_of(fun), entry.in_types(), self.options.donated)
-        traced.jaxpr = entry.program.jaxpr
+        traced.jaxpr = entry.whole_jaxpr()
         return traced.lower()
 
     def clear_cache(self) -> None:
@@ -303,18 +303,21 @@ class PmapEntry(Entry):
     def program(self) -> Program:
         """The program for all devices, made when it is first needed."""
         if self._program is None:
-            avals = [
-                whole_aval(a, s, self.axes)
-                for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
-            ]
-            mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
-            jaxpr = map_program(self.jaxpr, avals, mapping)
-            self._program = Program(jaxpr, self.donated)
+            self._program = Program(self.whole_jaxpr(), self.donated)
             assert self.mesh is not None
             self.where = group_placement(self.mesh.device_tuple)
             self.inputs = [self.sharding(s) for s in self.in_specs]
             self.outs = [self.sharding(s) for s in self.out_specs]
         return self._program
+
+    def whole_jaxpr(self) -> Jaxpr:
+        """The jaxpr for all devices."""
+        avals = [
+            whole_aval(a, s, self.axes)
+            for a, s in zip(self.jaxpr.in_avals, self.in_specs, strict=True)
+        ]
+        mapping = Mapping(self.mesh, self.axes, tuple(self.in_specs), tuple(self.out_specs))
+        return map_program(self.jaxpr, avals, mapping)
 
     def sharding(self, spec: Sequence[tuple[Hashable, ...]]) -> NamedSharding:
         """A spec on the mesh."""
@@ -340,7 +343,7 @@ class PmapEntry(Entry):
 
     def in_types(self) -> list[ArrayType]:
         """The types of the arguments of the program for all devices."""
-        return [*self.program.jaxpr.in_avals]
+        return [*self.program.in_avals]
 
     def run_program(self, loaded: Loaded, values: Sequence[Array]) -> list[Array]:
         arrays = list(values)

@@ -139,7 +139,7 @@ def warn_of_unusable(program: Program, transform: str) -> None:
     free = list(program.result_types)
     unusable = []
     for i in program.donated:
-        a = program.jaxpr.invars[program.live[i]].aval
+        a = program.in_avals[program.live[i]]
         if (a.shape, a.dtype) in free:
             free.remove((a.shape, a.dtype))
         else:

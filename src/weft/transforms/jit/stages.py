@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import dtypes
 from ...compiler.loaded import Loaded
+from ...compiler.program import Program
 from ...core.array import Array
 from ...core.aval import Aval, aval
 from ...core.placement import ArrayType
@@ -182,18 +183,18 @@ class Lowered:
         Args:
           compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`.
         """
-        loaded = self.loaded
+        loaded, program = self.loaded, self.traced.entry.program
         if compiler_options:
-            program = loaded.program.with_options(compiler_options)
+            program = program.with_options(compiler_options)
             loaded = self.traced.entry.load(self.traced.types, program)
-        return Compiled(self.traced, loaded)
+        return Compiled(self.traced, loaded, program)
 
 
 class Compiled:
     """An executable for one signature. Calling it runs it; another signature is an error."""
 
-    def __init__(self, traced: Traced, loaded: Loaded) -> None:
-        self.traced, self.loaded, self.program = traced, loaded, loaded.program
+    def __init__(self, traced: Traced, loaded: Loaded, program: Program) -> None:
+        self.traced, self.loaded, self.program = traced, loaded, program
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.in_avals = traced.jaxpr.in_avals
         self.executable = loaded.executable
