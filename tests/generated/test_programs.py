@@ -18,7 +18,7 @@ import weft.numpy as np
 from weft.core.jaxpr import run
 from weft.core.trace import current
 
-TIMES = float(os.environ.get("WEFT_GENERATED", 1 if sampling.whole else 0.2))
+TIMES = float(os.environ.get("WEFT_GENERATED", 1 if sampling.whole else 0.12))
 
 # How many programs each law is held against; each in parts, which may run at the same time.
 COUNTS = {

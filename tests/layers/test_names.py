@@ -10,13 +10,15 @@ import pytest
 from weft import layers as tl
 
 DOCUMENTED = json.loads(pathlib.Path(__file__).with_name("documented.json").read_text())
+ELSEWHERE = {("research.rel_attention", "DotProductAttention")}  # `tl` has the layer of that name
 NAMES = [(module, name) for module, names in DOCUMENTED.items() for name in names]
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
 def test_a_name_is_there_with_its_parameters_and_a_docstring(module, name):
     value = getattr(importlib.import_module(f"weft.layers.{module}"), name)
-    assert module == "test_utils" or getattr(tl, name) is value
+    if (module, name) not in ELSEWHERE:
+        assert module == "test_utils" or getattr(tl, name) is value
     wanted = DOCUMENTED[module][name]
     if wanted is None:
         return
@@ -31,6 +33,8 @@ def test_a_name_is_there_with_its_parameters_and_a_docstring(module, name):
 def test_modules_are_names_and_hold_what_they_say(module):
     found = importlib.import_module(f"weft.layers.{module}")
     assert set(found.__all__) >= {n for n in DOCUMENTED[module] if not n.startswith("_")}
+    if module.startswith("research."):
+        return
     if module != "assert_shape":  # there, `tl.assert_shape` is the function
         assert getattr(tl, module) is found
     else:

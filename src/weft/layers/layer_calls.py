@@ -85,18 +85,22 @@ def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
     return found  # type: ignore[no-any-return]
 
 
+def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
+    """(outputs, new state) of what `forward` computes; the layer is as it was then."""
+    before, key = [held(inner) for inner in tree(layer)], layer._rng
+    layer.weights, layer.state, layer._rng = weights, state, rng
+    try:
+        return layer.forward(inputs), layer.state
+    finally:
+        layer._rng = key
+        put_back(before)
+
+
 def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
     """(outputs, new state) of a layer, whose `backward` is their derivative."""
 
     def run(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
-        before, key = [held(inner) for inner in tree(layer)], layer._rng
-        layer.weights, layer.state, layer._rng = weights, state, rng
-        try:
-            outputs = layer.forward(inputs)
-            return outputs, layer.state
-        finally:
-            layer._rng = key
-            put_back(before)
+        return applied(layer, inputs, weights, state, rng)
 
     def run_forward(state: Any, rng: Any, inputs: Any, weights: Any) -> tuple[Any, Any]:
         outputs, new_state = run(state, rng, inputs, weights)
@@ -112,7 +116,7 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
             raise layer._error("backward", inputs, error, True) from None
         return None, None, *gradients
 
-    whole = fastmath.custom_vjp(run, run_forward, run_backward, nondiff_argnums=(0, 1))
+    whole = fastmath.custom_vjp(run, run_forward, run_backward)
     return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
 
 

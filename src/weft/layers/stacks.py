@@ -132,16 +132,16 @@ class Combinator(Layer):
             own["_state"] = tuple([_mark(s) for s in checked_items(self, state, "state")])
         return weights, state
 
-    def _keys(self) -> Any:
-        """A random key for each sublayer, or as many times None where none of them uses it.
+    def _keys(self, rng: Any) -> Any:
+        """A random key of one for each sublayer, or None where a layer doesn't use it.
 
         Splitting a key is a good part of the time that tracing a small layer takes.
         """
         own = self.__dict__
         n = len(own["_sublayers"])
-        if own["_rng"] is None or not own["_needs_key"]:
+        if rng is None or not own["_needs_key"]:
             return (None,) * n
-        keys = fastmath.random.split(own["_rng"], n)
+        keys = fastmath.random.split(rng, n)
         return [keys[i] if a._needs_key else None for i, a in enumerate(own["_sublayers"])]
 
     def _new_state(self, states: list[Any]) -> tuple[Any, ...]:
@@ -206,7 +206,7 @@ class Serial(Combinator):
             return xs, ()
         inputs = self._stack(xs)
         stack, states = list(reversed(inputs)), []  # the top is last, where it is cheap to change
-        for layer, w, s, key in zip(layers, weights, state, self._keys(), strict=True):
+        for layer, w, s, key in zip(layers, weights, state, self._keys(self._rng), strict=True):
             n = layer._n_in
             if n == 1:
                 x = stack.pop()
@@ -318,7 +318,7 @@ class Parallel(Combinator):
         spans = self._spans(xs)
         outputs: list[Any] = []
         states = []
-        rows = zip(self._sublayers, spans, weights, state, self._keys(), strict=True)
+        rows = zip(self._sublayers, spans, weights, state, self._keys(self._rng), strict=True)
         for layer, x, w, s, key in rows:
             y, s = layer.pure_fn(x, w, s, key, True)
             states.append(s)

@@ -1,0 +1,383 @@
+"""Attention of one head over one sequence, in chunks of it, and the hashing of vectors to buckets.
+
+Knows arrays only. Source: Kitaev, Kaiser, Levskaya (2020), Reformer: The Efficient Transformer.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ... import fastmath
+from ...fastmath import numpy as jnp
+from ...user_lines import noted
+
+HIDDEN = 1e9
+"""What is subtracted from the logit of a key that a query may not see."""
+
+ITSELF = 1e5
+"""What is subtracted where a query is its own key: it sees itself if it sees nothing else."""
+
+
+def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:
+    """Vectors divided by the root of the mean of their squares: √depth long.
+
+    Args:
+      x: array [..., depth].
+      epsilon: added to the mean of the squares.
+    Returns: array of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.length_normalized(np.array([3.0, 4.0]), epsilon=0.0)
+      Array([0.84852815, 1.1313709 ], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.length_normalized`.
+    """
+    x = jnp.asarray(x)
+    return x / jnp.sqrt(jnp.mean(x**2, axis=-1, keepdims=True) + epsilon)
+
+
+def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[Any, int]:
+    """Buckets of vectors, such that near vectors often share one: the largest coordinate, or its
+    opposite, of a random rotation.
+
+    Args:
+      vecs: array [n, depth].
+      n_buckets_in: an even number of buckets, or a list of even factors of it: a digit of the
+        bucket for each, the least significant first, which takes less work than all at once.
+      n_hashes: number of independent rounds.
+      rng: random key; equal keys and depths give equal rotations.
+    Returns: (int32 array [n_hashes, n] of buckets, the number of buckets).
+    Raises: ValueError: a number of buckets is odd or not positive.
+    Example:
+      >>> from weft import fastmath, layers as tl
+      >>> vecs = np.array([[1.0, 2.0], [1.0, 2.0], [-1.0, -2.0]], np.float32)
+      >>> buckets, n_buckets = tl.hash_vecs(vecs, 4, 2, fastmath.random.get_prng(0))
+      >>> n_buckets, bool((buckets[:, 0] == buckets[:, 1]).all())
+      (4, True)
+    Source: Andoni et al. (2015), Practical and Optimal LSH for Angular Distance.
+    """
+    factors = [*n_buckets_in] if isinstance(n_buckets_in, list | tuple) else [n_buckets_in]
+    for factor in factors:
+        if isinstance(factor, bool) or factor <= 0 or factor % 2:
+            raise noted(
+                ValueError(
+                    f"hash_vecs: numbers of buckets are even and positive; got {n_buckets_in}"
+                )
+            )
+    size = sum(factors) // 2
+    rotations = fastmath.random.normal(rng, (vecs.shape[-1], n_hashes, size))
+    rotated = jnp.einsum("td,dhb->htb", vecs, rotations.astype(vecs.dtype))
+    buckets: Any = 0
+    start, weight = 0, 1
+    for factor in factors:
+        part = rotated[..., start : start + factor // 2]
+        digit = jnp.argmax(jnp.concatenate([part, -part], axis=-1), axis=-1)
+        buckets = buckets + weight * digit.astype(jnp.int32)
+        start, weight = start + factor // 2, weight * factor
+    return buckets, weight
+
+
+def look_adjacent(x: Any, n_chunks_before: int, n_chunks_after: int) -> Any:
+    """Chunks with those before and after them; the first and the last are neighbours.
+
+    Args:
+      x: array [n_chunks, chunk_len, ...].
+      n_chunks_before: number of earlier chunks that are put in front of each.
+      n_chunks_after: number of later chunks that are put behind it.
+    Returns: array [n_chunks, (1 + n_chunks_before + n_chunks_after) * chunk_len, ...].
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.look_adjacent(np.arange(6).reshape(3, 2), 1, 0)
+      Array([[4, 5, 0, 1],
+             [0, 1, 2, 3],
+             [2, 3, 4, 5]], dtype=int32)
+    Source: Trax documentation, `layers.research.efficient_attention.look_adjacent`.
+    """
+    if n_chunks_before == n_chunks_after == 0:
+        return jnp.asarray(x)
+    n = x.shape[0]
+    around = []
+    for shift in range(-n_chunks_before, n_chunks_after + 1):
+        shift %= n
+        around.append(jnp.concatenate([x[shift:], x[:shift]], axis=0) if shift else jnp.asarray(x))
+    return jnp.concatenate(around, axis=1)
+
+
+def mask_self_attention(
+    dots: Any,
+    q_info: Any,
+    kv_info: Any,
+    causal: bool = True,
+    exclude_self: bool = True,
+    masked: bool = False,
+) -> Any:
+    """Logits with large numbers subtracted where a query is not to see a key.
+
+    Args:
+      dots: array of logits.
+      q_info: positions of the queries, which broadcast with `dots`.
+      kv_info: positions of the keys, likewise; negative where a key is padding.
+      causal: whether later keys are hidden.
+      exclude_self: whether a query sees itself only if it sees nothing else.
+      masked: whether padding is hidden.
+    Returns: array of the shape of `dots`.
+    Example:
+      >>> from weft import layers as tl
+      >>> at = np.arange(2)
+      >>> tl.mask_self_attention(np.zeros((2, 2), np.float32), at[:, None], at, exclude_self=False)
+      Array([[ 0.e+00, -1.e+09],
+             [ 0.e+00,  0.e+00]], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.mask_self_attention`.
+    """
+    hidden: Any = 0.0
+    if causal:
+        hidden = hidden + HIDDEN * _ones_where(q_info < kv_info, dots)
+    if exclude_self:
+        hidden = hidden + ITSELF * _ones_where(q_info == kv_info, dots)
+    if masked:
+        hidden = hidden + HIDDEN * _ones_where(kv_info < 0, dots)
+    return dots - hidden
+
+
+def _ones_where(condition: Any, like: Any) -> Any:
+    return jnp.asarray(condition).astype(like.dtype)
+
+
+def padded_positions(positions: Any, mask: Any) -> Any:
+    """Positions as `attend` takes them: those of padding become negative, also after it adds 1.
+
+    Args:
+      positions: int array.
+      mask: bool array, False at padding; None for no padding.
+    Returns: int array.
+    """
+    return positions if mask is None else jnp.where(mask, positions, -2 - positions)
+
+
+def attend(
+    q: Any,
+    k: Any = None,
+    v: Any = None,
+    q_chunk_len: int | None = None,
+    kv_chunk_len: int | None = None,
+    n_chunks_before: int = 0,
+    n_chunks_after: int = 0,
+    mask_fn: Callable[[Any, Any, Any], Any] | None = None,
+    q_info: Any = None,
+    kv_info: Any = None,
+    dropout: float = 0.0,
+    rng: Any = None,
+) -> tuple[Any, Any]:
+    """Dot-product attention of one head over one sequence, optionally in chunks.
+
+    Args:
+      q: queries [q_len, d_qk].
+      k: keys [kv_len, d_qk]; by default, the queries with a length of √d_qk.
+      v: values [kv_len, d_v].
+      q_chunk_len: cuts the queries in chunks of that length, which see only the chunk of keys of
+        their number, and those around it; `q_len` is a multiple of it.
+      kv_chunk_len: the length of chunks of keys; by default that of the queries, if keys are these.
+      n_chunks_before: number of earlier chunks that are seen.
+      n_chunks_after: number of later chunks that are seen. The first chunk comes after the last.
+      mask_fn: function of (logits, q_info, kv_info) that hides keys, as `mask_self_attention`; the
+        infos are those given plus 1, with axes that broadcast.
+      q_info: [q_len]; by default, positions.
+      kv_info: [kv_len]; by default, positions, or `q_info` if the keys are the queries.
+      dropout: probability with which a weight of attention becomes zero.
+      rng: random key for it.
+    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], by which rounds are combined).
+    Raises: ValueError: options or lengths don't fit together.
+    Example:
+      >>> from weft import layers as tl
+      >>> q = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+      >>> tl.attend(q, q * 100, np.array([[1.0], [2.0]], np.float32))[0]
+      Array([[1.],
+             [2.]], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.attend`.
+    """
+    is_shared = k is None
+    kv_chunk_len = _checked_chunks(
+        q, k, v, q_chunk_len, kv_chunk_len, n_chunks_before, n_chunks_after, dropout, rng
+    )
+    q_info = jnp.arange(q.shape[0]) if q_info is None else q_info
+    if kv_info is None:
+        kv_info = q_info if is_shared else jnp.arange(v.shape[0])
+    q_info, kv_info = q_info + 1, kv_info + 1
+    k = q if k is None else k
+    if q_chunk_len:
+        q, q_info = _chunks(q, q_chunk_len), _chunks(q_info, q_chunk_len)
+        k, v, kv_info = [
+            look_adjacent(_chunks(x, kv_chunk_len), n_chunks_before, n_chunks_after)
+            for x in (k, v, kv_info)
+        ]
+    if is_shared:
+        k = length_normalized(k)
+    dots = jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2))
+    if mask_fn is not None:
+        dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
+    logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
+    weights = jnp.exp(dots - logsumexp)
+    # Where all keys are hidden, the logits are alike, and so large that the logarithm of the number
+    # of keys is nothing beside them: the weights would come to that number.
+    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -HIDDEN / 2
+    total = jnp.sum(weights, axis=-1, keepdims=True)
+    weights = jnp.where(is_hidden, weights / total, weights)
+    if dropout > 0.0:
+        kept = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape[-2:])
+        weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))
+    out = jnp.matmul(weights, v)
+    return jnp.reshape(out, (-1, out.shape[-1])), jnp.reshape(logsumexp, (-1,))
+
+
+def _checked_chunks(
+    q: Any,
+    k: Any,
+    v: Any,
+    q_chunk_len: int | None,
+    kv_chunk_len: int | None,
+    n_chunks_before: int,
+    n_chunks_after: int,
+    dropout: float,
+    rng: Any,
+) -> Any:
+    """The length of chunks of keys, once the options of `attend` fit together."""
+    if v is None:
+        raise noted(ValueError("attend: no values v were given"))
+    if k is None and kv_chunk_len not in (None, q_chunk_len):
+        raise noted(
+            ValueError(
+                f"attend: without keys k these are the queries, in chunks of {q_chunk_len}; got "
+                f"kv_chunk_len={kv_chunk_len}"
+            )
+        )
+    kv_chunk_len = q_chunk_len if k is None else kv_chunk_len
+    if bool(q_chunk_len) != bool(kv_chunk_len):
+        raise noted(
+            ValueError(
+                "attend: queries and keys are cut in chunks, or neither; got "
+                f"q_chunk_len={q_chunk_len}, kv_chunk_len={kv_chunk_len}"
+            )
+        )
+    if not q_chunk_len and (n_chunks_before or n_chunks_after):
+        raise noted(
+            ValueError(
+                f"attend: n_chunks_before={n_chunks_before} and n_chunks_after={n_chunks_after} "
+                "need q_chunk_len"
+            )
+        )
+    if q_chunk_len and kv_chunk_len:
+        lengths = (("queries", q, q_chunk_len), ("values", v, kv_chunk_len))
+        for what, x, chunk_len in lengths:
+            if x.shape[0] % chunk_len:
+                raise noted(
+                    ValueError(
+                        f"attend: {x.shape[0]} {what} are no multiple of the chunk length "
+                        f"{chunk_len}\n  fix: pad the sequence, with a mask over the padding"
+                    )
+                )
+        if q.shape[0] // q_chunk_len != v.shape[0] // kv_chunk_len:
+            raise noted(
+                ValueError(
+                    f"attend: {q.shape[0] // q_chunk_len} chunks of queries, and "
+                    f"{v.shape[0] // kv_chunk_len} of values; there are as many"
+                )
+            )
+    if dropout > 0.0 and rng is None:
+        raise noted(ValueError(f"attend: dropout={dropout} needs a random key rng"))
+    return kv_chunk_len
+
+
+def _chunks(x: Any, length: Any) -> Any:
+    return jnp.reshape(x, (-1, length, *x.shape[1:]))
+
+
+def apply_broadcasted_dropout(vecs: Any, dropout_rate: float, rng: Any) -> Any:
+    """Vectors of which the same random features are zero, and the others scaled up.
+
+    Args:
+      vecs: array [..., depth].
+      dropout_rate: probability of a feature to become zero, below 1; 0 or less for none.
+      rng: random key.
+    Returns: array of the same shape.
+    Raises: ValueError: `rng` is None, and features are to be dropped.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.apply_broadcasted_dropout(np.ones(2), 0.0, None)
+      Array([1., 1.], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.apply_broadcasted_dropout`.
+    """
+    if dropout_rate <= 0.0:
+        return vecs
+    if rng is None:
+        raise noted(
+            ValueError(f"apply_broadcasted_dropout: rate {dropout_rate} needs a random key")
+        )
+    kept = fastmath.random.bernoulli(rng, 1.0 - dropout_rate, (vecs.shape[-1],))
+    return vecs * (kept.astype(vecs.dtype) / (1.0 - dropout_rate))
+
+
+def permute_via_gather(val: Any, permutation: Any, inverse_permutation: Any, axis: int = 0) -> Any:
+    """Slices of an array in another order; the gradient is a gather too, not a scatter.
+
+    Args:
+      val: array.
+      permutation: int array [n]: which slice comes to each place.
+      inverse_permutation: int array [n] that undoes it.
+      axis: axis of length n.
+    Returns: array of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.permute_via_gather(np.array([5.0, 6.0, 7.0]), np.array([2, 0, 1]), np.array([1, 2, 0]))
+      Array([7., 5., 6.], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.permute_via_gather`.
+    """
+
+    def forward(val: Any) -> Any:
+        return jnp.take(val, permutation, axis=axis)
+
+    def with_pullback(val: Any) -> tuple[Any, Callable[[Any], Any]]:
+        return forward(val), lambda ct: (jnp.take(ct, inverse_permutation, axis=axis),)
+
+    return fastmath.custom_grad(with_pullback, forward)(jnp.asarray(val))
+
+
+def permute_via_sort(val: Any, keys: Any, inverse_keys: Any, axis: int = 0) -> Any:
+    """Elements of an array in the order of keys; the gradient is a sort too.
+
+    Args:
+      val: array of the shape of the keys.
+      keys: keys by which to sort along the axis.
+      inverse_keys: keys that sort the result back.
+      axis: the axis.
+    Returns: array of the same shape.
+    Example:
+      >>> from weft import layers as tl
+      >>> tl.permute_via_sort(np.array([5.0, 6.0, 7.0]), np.array([1, 2, 0]), np.array([2, 0, 1]))
+      Array([7., 5., 6.], dtype=float32)
+    Source: Trax documentation, `layers.research.efficient_attention.permute_via_sort`.
+    """
+
+    def forward(val: Any) -> Any:
+        return fastmath.sort_key_val(keys, val, dimension=axis)[1]
+
+    def with_pullback(val: Any) -> tuple[Any, Callable[[Any], Any]]:
+        def pull(ct: Any) -> tuple[Any]:
+            return (fastmath.sort_key_val(inverse_keys, ct, dimension=axis)[1],)
+
+        return forward(val), pull
+
+    return fastmath.custom_grad(with_pullback, forward)(jnp.asarray(val))
+
+
+def factors_of_buckets(n_positions: int, chunk_len: int) -> int | list[int]:
+    """A number of buckets of about half a chunk each, in two factors if there are many.
+
+    Args:
+      n_positions: length of the sequence.
+      chunk_len: length of its chunks.
+    Returns: an even number, or two.
+    """
+    n_buckets = 2 * max(1, n_positions // chunk_len)
+    if n_buckets <= 128:
+        return n_buckets
+    first = 2 ** math.ceil(math.log2(math.sqrt(n_buckets)))
+    return [first, 2 * (n_buckets // (2 * first))]

@@ -1,0 +1,35 @@
+"""Attention of long sequences: in chunks, over hash buckets, some heads at a time."""
+
+from .chunked_attention import (
+    apply_broadcasted_dropout,
+    attend,
+    hash_vecs,
+    length_normalized,
+    look_adjacent,
+    mask_self_attention,
+    permute_via_gather,
+    permute_via_sort,
+)
+from .heads import EfficientAttentionBase
+from .lsh_attention import LSHSelfAttention, PureLSHSelfAttention
+from .lsh_combinations import LSHFF, MixedLSHSelfAttention, PureLSHSelfAttentionWrapper
+from .self_attention import EncDecAttention, SelfAttention
+
+__all__ = [
+    "LSHFF",
+    "EfficientAttentionBase",
+    "EncDecAttention",
+    "LSHSelfAttention",
+    "MixedLSHSelfAttention",
+    "PureLSHSelfAttention",
+    "PureLSHSelfAttentionWrapper",
+    "SelfAttention",
+    "apply_broadcasted_dropout",
+    "attend",
+    "hash_vecs",
+    "length_normalized",
+    "look_adjacent",
+    "mask_self_attention",
+    "permute_via_gather",
+    "permute_via_sort",
+]

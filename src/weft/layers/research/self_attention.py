@@ -1,0 +1,364 @@
+"""Attention of a sequence over itself or over another one, head by head.
+
+Knows the base of such layers and attention in chunks.
+"""
+
+import functools
+import math
+from typing import Any
+
+from ... import fastmath
+from ...fastmath import numpy as jnp
+from ...user_lines import noted
+from .. import options
+from .chunked_attention import (
+    HIDDEN,
+    apply_broadcasted_dropout,
+    attend,
+    length_normalized,
+    mask_self_attention,
+    padded_positions,
+)
+from .heads import EfficientAttentionBase
+
+MODES = ("train", "eval", "predict")
+
+
+def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
+    """Weights [fan_in, depth] of one head: Glorot's uniform ones for all heads together."""
+    limit = math.sqrt(6.0 / (fan_in + depth * n_heads))
+    return fastmath.random.uniform(rng, (fan_in, depth), minval=-limit, maxval=limit)
+
+
+def projections(
+    rng: Any, depths: dict[str, tuple[int, int]], n_heads: int, d_model: int, d_v: int
+) -> tuple[Any, ...]:
+    """The weights of queries, keys and values of one head as far as `depths` names them, and those
+    of its output [d_v, d_model].
+
+    Args:
+      rng: random key.
+      depths: (depth of the input, depth of the projection) by "q", "k" and "v".
+      n_heads: number of heads.
+      d_model: depth of the output.
+      d_v: depth of values.
+    """
+    keys = dict(zip("qkvo", fastmath.random.split(rng, 4), strict=True))
+    made = [kernel(keys[name], *depth, n_heads) for name, depth in depths.items()]
+    return *made, jnp.transpose(kernel(keys["o"], d_model, d_v, n_heads))
+
+
+def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float, float]:
+    """The probabilities of dropout of attention and of output, which are 0 but in training."""
+    options.choice(layer, "mode", mode, MODES)
+    for option, value in (("attention_dropout", attention), ("output_dropout", output)):
+        options.number(layer, option, value, least=0.0, most=1.0)
+        if value == 1:
+            raise noted(ValueError(f"{layer}: {option} is below 1; got {value}"))
+    return (attention, output) if mode == "train" else (0.0, 0.0)
+
+
+def refuse_masked_prediction(layer: str, masked: bool, mode: str) -> None:
+    """Raises ValueError for a mask in decoding, which has no padding."""
+    if masked and mode == "predict":
+        raise noted(
+            ValueError(
+                f"{layer}: masked=True has no meaning with mode='predict', which remembers "
+                "positions without a mask\n  fix: masked=False"
+            )
+        )
+
+
+class SelfAttention(EfficientAttentionBase):
+    """Multi-head attention of a sequence over itself, in chunks or whole, in bounded memory.
+
+    Args:
+      n_heads: number of heads.
+      d_qk: depth of queries and keys, for each head.
+      d_v: depth of values, for each head.
+      share_qk: whether keys are the queries, with a length of √d_qk.
+      causal: whether later positions are hidden.
+      masked: whether there is a second input, a bool array [batch, length], False at padding.
+      chunk_len: length of chunks, which see only those around them; the length of sequences is a
+        multiple of it. None for no chunks.
+      n_chunks_before: how many earlier chunks each sees.
+      n_chunks_after: how many later ones. The first chunk comes after the last.
+      bias: whether queries, keys and values have a bias.
+      mode: 'train', 'eval' or 'predict': the last goes on where the last call ended.
+      predict_mem_len: how many positions 'predict' remembers; by default, what a chunk sees.
+      predict_drop_len: how many are forgotten at once; by default, a chunk.
+      attention_dropout: probability with which a weight of attention becomes zero in training.
+      output_dropout: probability with which a feature of a head's output does.
+      n_parallel_heads: see `EfficientAttentionBase`.
+      use_python_loop: see there.
+      use_reference_code: see there.
+
+    Raises: ValueError: options don't fit together.
+
+    Inputs [batch, length, depth] become outputs of that shape. Weights are (w_q, w_k, w_v, w_o) and
+    with `bias` (b_q, b_k, b_v), each with a first axis of heads; `share_qk` leaves out w_k and b_k.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.SelfAttention(n_heads=2, d_qk=4, d_v=4, causal=True, mode="eval")
+      >>> weights, state = layer.init(np.ones((1, 6, 8), np.float32))
+      >>> layer(np.ones((1, 6, 8), np.float32)).shape, [w.shape for w in weights]
+      ((1, 6, 8), [(2, 8, 4), (2, 8, 4), (2, 8, 4), (2, 4, 8)])
+
+    Source: Kitaev, Kaiser, Levskaya (2020), Reformer; Trax documentation,
+    `layers.research.efficient_attention.SelfAttention`.
+    """
+
+    def __init__(
+        self,
+        n_heads: int = 2,
+        d_qk: int = 64,
+        d_v: int = 64,
+        share_qk: bool = False,
+        causal: bool = False,
+        masked: bool = False,
+        chunk_len: int | None = None,
+        n_chunks_before: int = 0,
+        n_chunks_after: int = 0,
+        bias: bool = False,
+        mode: str = "train",
+        predict_mem_len: int | None = None,
+        predict_drop_len: int | None = None,
+        attention_dropout: float = 0.0,
+        output_dropout: float = 0.0,
+        n_parallel_heads: int | None = None,
+        use_python_loop: bool = False,
+        use_reference_code: bool = False,
+    ) -> None:
+        name = type(self).__name__
+        self._dropouts = dropouts(name, mode, attention_dropout, output_dropout)
+        refuse_masked_prediction(name, masked, mode)
+        incremental = mode == "predict"
+        if incremental:
+            if not causal:
+                raise noted(
+                    ValueError(f"{name}: mode='predict' needs causal=True: later is not yet there")
+                )
+            if chunk_len is not None:
+                predict_mem_len = predict_mem_len or chunk_len * (1 + n_chunks_before)
+                predict_drop_len = predict_drop_len or chunk_len
+        super().__init__(
+            n_heads=n_heads,
+            n_in=2 if masked else 1,
+            n_parallel_heads=n_parallel_heads,
+            incremental=incremental,
+            predict_mem_len=predict_mem_len,
+            predict_drop_len=predict_drop_len,
+            use_python_loop=use_python_loop,
+            use_reference_code=use_reference_code,
+        )
+        self._d_qk = options.whole_number(name, "d_qk", d_qk)
+        self._d_v = options.whole_number(name, "d_v", d_v)
+        if chunk_len is not None:
+            options.whole_number(name, "chunk_len", chunk_len)
+        elif n_chunks_before or n_chunks_after:
+            raise noted(
+                ValueError(
+                    f"{name}: n_chunks_before={n_chunks_before} and n_chunks_after="
+                    f"{n_chunks_after} need chunk_len"
+                )
+            )
+        self._share_qk, self._causal, self._masked = share_qk, causal, masked
+        self._chunk_len, self._bias = chunk_len, bias
+        self._around = {"n_chunks_before": n_chunks_before, "n_chunks_after": n_chunks_after}
+
+    def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
+        """(w_q, w_k, w_v, w_o) of one head, and its biases."""
+        signature = input_signature[0] if self._masked else input_signature
+        d_model = signature.shape[-1]
+        depths = {"q": self._d_qk, "k": self._d_qk, "v": self._d_v}
+        if self._share_qk:
+            del depths["k"]
+        weights = projections(
+            rng, {n: (d_model, d) for n, d in depths.items()}, self._n_heads, d_model, self._d_v
+        )
+        biases = [jnp.zeros((d,)) for d in depths.values()] if self._bias else []
+        return (*weights, *biases)
+
+    def _projected(self, weights: Any) -> tuple[dict[str, Any], dict[str, Any], Any]:
+        """The kernels and the biases by "q", "k" and "v", and the output's kernel."""
+        names = "qv" if self._share_qk else "qkv"
+        kernels = dict(zip(names, weights, strict=False))
+        rest = weights[len(names) + 1 :]
+        return kernels, dict(zip(names, rest, strict=False)), weights[len(names)]
+
+    def forward_unbatched(
+        self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool
+    ) -> tuple[Any, Any]:
+        """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
+        attend_rng, output_rng = fastmath.random.split(rng)
+        kernels, biases, w_o = self._projected(weights)
+        made = {n: jnp.matmul(x, w) for n, w in kernels.items()}
+        made = {n: y + biases[n] if self._bias else y for n, y in made.items()}
+        positions = jnp.arange(x.shape[0])
+        out, _ = attend(
+            made["q"],
+            made.get("k"),
+            made["v"],
+            q_chunk_len=self._chunk_len,
+            kv_chunk_len=self._chunk_len,
+            mask_fn=functools.partial(
+                mask_self_attention,
+                causal=self._causal,
+                exclude_self=self._share_qk,
+                masked=self._masked,
+            ),
+            q_info=positions,
+            kv_info=padded_positions(positions, mask),
+            dropout=self._dropouts[0],
+            rng=attend_rng,
+            **self._around,
+        )
+        out = jnp.matmul(out, w_o)
+        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+
+    def _incremental_forward_unbatched(
+        self,
+        x: Any,
+        *,
+        q_start: Any,
+        q_len: int,
+        weights: Any,
+        state: Any,
+        rng: Any,
+        update_state: bool,
+    ) -> tuple[Any, Any]:
+        kernels, biases, w_o = self._projected(weights)
+
+        def projected(name: str, x: Any) -> Any:
+            y = jnp.matmul(x, kernels[name])
+            return y + biases[name] if self._bias else y
+
+        queries = projected("q", fastmath.dynamic_slice_in_dim(x, q_start, q_len, 0))
+        keys = length_normalized(projected("q", x)) if self._share_qk else projected("k", x)
+        mask = functools.partial(
+            mask_self_attention, causal=True, exclude_self=self._share_qk, masked=False
+        )
+        chunks: dict[str, Any] = {}
+        if self._chunk_len is not None and q_len > self._chunk_len:
+            if q_len % self._chunk_len or x.shape[0] != q_len:
+                raise noted(
+                    ValueError(
+                        f"{self._name}: a prefix longer than a chunk is a multiple of chunk_len="
+                        f"{self._chunk_len}; got {q_len} positions"
+                    )
+                )
+            chunks = {
+                "q_chunk_len": self._chunk_len,
+                "kv_chunk_len": self._chunk_len,
+                **self._around,
+            }
+        out, _ = attend(
+            queries,
+            keys,
+            projected("v", x),
+            mask_fn=mask,
+            q_info=q_start + jnp.arange(q_len),
+            kv_info=jnp.arange(x.shape[0]),
+            **chunks,
+        )
+        return jnp.matmul(out, w_o), state
+
+
+class EncDecAttention(EfficientAttentionBase):
+    """Multi-head attention of one sequence over another, in bounded memory.
+
+    Args:
+      n_heads: number of heads.
+      d_qk: depth of queries and keys, for each head.
+      d_v: depth of values, for each head.
+      masked: whether there is a third input, a bool array [batch, other length], False at padding.
+      mode: 'train', 'eval' or 'predict'.
+      attention_dropout: probability with which a weight of attention becomes zero in training.
+      output_dropout: probability with which a feature of a head's output does.
+      n_parallel_heads: see `EfficientAttentionBase`.
+      use_python_loop: see there.
+      use_reference_code: see there.
+
+    Inputs are the sequence that asks [batch, length, depth], the one that is attended to
+    [batch, other length, other depth], and the mask; the output has the shape of the first. Weights
+    are (w_q, w_k, w_v, w_o), each with a first axis of heads.
+
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = tl.EncDecAttention(n_heads=2, d_qk=4, d_v=4, masked=False, mode="eval")
+      >>> inputs = np.ones((1, 3, 8), np.float32), np.ones((1, 5, 6), np.float32)
+      >>> weights, state = layer.init(inputs)
+      >>> layer(inputs).shape
+      (1, 3, 8)
+
+    Source: Trax documentation, `layers.research.efficient_attention.EncDecAttention`.
+    """
+
+    def __init__(
+        self,
+        n_heads: int = 2,
+        d_qk: int = 64,
+        d_v: int = 64,
+        masked: bool = True,
+        mode: str = "train",
+        attention_dropout: float = 0.0,
+        output_dropout: float = 0.0,
+        n_parallel_heads: int | None = None,
+        use_python_loop: bool = False,
+        use_reference_code: bool = False,
+    ) -> None:
+        name = type(self).__name__
+        self._dropouts = dropouts(name, mode, attention_dropout, output_dropout)
+        super().__init__(
+            n_heads=n_heads,
+            n_in=3 if masked else 2,
+            n_parallel_heads=n_parallel_heads,
+            use_python_loop=use_python_loop,
+            use_reference_code=use_reference_code,
+        )
+        self._d_qk = options.whole_number(name, "d_qk", d_qk)
+        self._d_v = options.whole_number(name, "d_v", d_v)
+        self._masked = masked
+
+    def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
+        """(w_q, w_k, w_v, w_o) of one head."""
+        d_model, d_other = [s.shape[-1] for s in input_signature[:2]]
+        depths = {
+            "q": (d_model, self._d_qk),
+            "k": (d_other, self._d_qk),
+            "v": (d_other, self._d_v),
+        }
+        return projections(rng, depths, self._n_heads, d_model, self._d_v)
+
+    def forward_unbatched(
+        self,
+        q_antecedent: Any,
+        kv_antecedent: Any,
+        mask: Any = None,
+        *,
+        weights: Any,
+        state: Any,
+        rng: Any,
+        update_state: bool,
+    ) -> tuple[Any, Any]:
+        """(output, new state) of one head of one example."""
+        attend_rng, output_rng = fastmath.random.split(rng)
+        w_q, w_k, w_v, w_o = weights
+        kv_info = None if mask is None else jnp.asarray(mask).astype(jnp.int32)
+        out, _ = attend(
+            jnp.matmul(q_antecedent, w_q),
+            jnp.matmul(kv_antecedent, w_k),
+            jnp.matmul(kv_antecedent, w_v),
+            mask_fn=_hidden_where_zero if self._masked else None,
+            kv_info=kv_info,
+            dropout=self._dropouts[0],
+            rng=attend_rng,
+        )
+        out = jnp.matmul(out, w_o)
+        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+
+
+def _hidden_where_zero(dots: Any, q_info: Any, kv_info: Any) -> Any:
+    """Logits that hide the keys whose info is 0, which `attend` makes 1."""
+    return jnp.where(kv_info > 1, dots, dots - HIDDEN)
