@@ -66,8 +66,8 @@ class FlashAttention(Layer):
         if mask is not None:
             mask = jnp.asarray(mask) != 0
             mask = mask[:, None] if inputs[0].ndim == 3 and mask.ndim == 3 else mask
-        heads_last = [jnp.swapaxes(x, 1, 2) for x in (q, k, v)]
-        out = nn.dot_product_attention(*heads_last, mask=mask, is_causal=self._causal)
+        q, k, v = [jnp.swapaxes(x, 1, 2) for x in (q, k, v)]  # heads after positions
+        out = nn.dot_product_attention(q, k, v, mask=mask, is_causal=self._causal)
         return jnp.reshape(jnp.swapaxes(out, 1, 2), inputs[0].shape)
 
     def _all_pairs(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
