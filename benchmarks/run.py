@@ -29,6 +29,7 @@ QUESTIONS = (
     "fourier",
     "nn",
     "layers",
+    "decoding",
     "fastmath",
     "company",
     "eager_grad",
