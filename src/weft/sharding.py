@@ -261,6 +261,12 @@ class NamedSharding(Sharding):
         self.mesh, self.spec = mesh, spec
         self._hash = hash((mesh, _trimmed(spec)))
 
+    def update(
+        self, *, mesh: Mesh | None = None, spec: PartitionSpec | None = None
+    ) -> "NamedSharding":
+        """The same sharding with another mesh or another spec."""
+        return NamedSharding(mesh or self.mesh, self.spec if spec is None else spec)
+
     def of_batch(self, mesh_axes: Sequence[Hashable] = ()) -> "NamedSharding":
         """The sharding of batches of such arrays.
 
@@ -300,6 +306,11 @@ class NamedSharding(Sharding):
     def indices(self, shape: Sequence[int]) -> Iterator[Index]:
         """The index of the part of an array of this shape that each device has."""
         sizes = self.mesh.shape
+        if self.mesh.empty:
+            raise ShapeError(
+                "the sharding is over no devices, as that of a type is\n  fix: x.sharding, where "
+                "an array is"
+            )
         if self.is_open:
             raise ValueError(
                 f"{self.spec}: UNCONSTRAINED leaves a choice to XLA, which only "

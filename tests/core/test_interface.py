@@ -105,8 +105,13 @@ def test_avals_of_values_and_by_hand():
     stated = core.ShapedArray([2], np.float32).sharding
     assert stated.spec == (None,)
     assert stated.mesh.empty
+    assert stated.update(spec=weft.sharding.PartitionSpec()).spec == ()
     assert stated.is_fully_replicated
     assert core.ShapedArray([2], np.float32, sharding=stated) is core.ShapedArray([2], np.float32)
+    lowered = weft.jit(lambda x: x + 1).lower(core.ShapedArray([2], np.float32))
+    assert lowered.compile()(np.ones(2)).tolist() == [2, 2]
+    with pytest.raises(ValueError, match="over no devices"):
+        weft.device_put(np.ones(2), stated)
     with pytest.raises(TypeError, match=r"no shardings; got sharding='x'"):
         core.ShapedArray([2], np.float32, sharding="x")
 

@@ -462,4 +462,18 @@ MUTANTS = (
         "in_degrees(q.to_vector(self.quat), False)",
         f"{SCIPY}/test_transform.py -k 'forms or vectors'",
     ),
+    Mutant(
+        "L73", "real schur without LAPACK: a pair's diagonal isn't even",
+        "primitives/portable/real_schur.py",
+        "sine = (p / (length * cosine))",
+        "sine = (-p / (length * cosine))",
+        f"{PORTABLE} -k real_schur",
+    ),
+    Mutant(
+        "L74", "block scales: the largest element is beyond the last binade",
+        "nn/block_scaling.py",
+        "- int(np.frexp(most)[1])",
+        "- int(np.frexp(most)[1]) + 1",
+        "tests/nn/test_scaled_products.py -k block",
+    ),
 )  # fmt: skip

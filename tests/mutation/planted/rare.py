@@ -23,8 +23,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q03", "shift of four bits by four", "primitives/bitwise.py",
-        "np.where(y > 3, 0, x << y)",
-        "np.where(y > 4, 0, x << y)",
+        "np.where(y >= bits, 0, x << y)",
+        "np.where(y > bits, 0, x << y)",
         "tests/laws/test_values.py -k shift_left",
         equivalent="what is shifted by four or more has no bit left among the lowest four",
     ),
@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q10", "a truncated dtype: the warning points into weft", "dtypes.py",
-        "stacklevel=_levels_to_user(),",
+        "stacklevel=levels_to_user(),",
         "stacklevel=2,",
         f"{RARE} -k truncated",
     ),
@@ -176,7 +176,7 @@ MUTANTS = (
     ),
     Mutant(
         "Q29", "population count of negative four-bit numbers", "primitives/bitwise.py",
-        "low = (x.astype(np.int8) & np.int8(15)).view(np.uint8)",
+        "low = (x.astype(np.int8) & np.int8((1 << bits) - 1)).view(np.uint8)",
         "low = x.astype(np.int8).view(np.uint8)",
         f"{EDGES} -k bits",
     ),

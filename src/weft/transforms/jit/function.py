@@ -31,7 +31,7 @@ from ...programs.hash_consing import is_eager
 from ...runtime import client
 from ...runtime.executors import explain
 from ...runtime.failures import BusyDevicesError, ForkError, XlaError
-from ...sharding import Sharding
+from ...sharding import Sharding, is_unstated
 from ...tree_util import PyTreeDef, keystr, register_leaf_types, tree_flatten_with_path
 from ..arguments import (
     FlatFunction,
@@ -207,7 +207,8 @@ def type_of(x: Any, a: Aval) -> ArrayType:
     if isinstance(x, Array):
         return x.type
     sharding = getattr(x, "sharding", None)
-    return type_with(a, sharding if isinstance(sharding, Sharding) else None)
+    states = isinstance(sharding, Sharding) and not is_unstated(sharding)
+    return type_with(a, sharding if states else None)
 
 
 class JittedFunction:
