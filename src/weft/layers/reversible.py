@@ -418,7 +418,8 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
             own = getattr(attention_layer, "forward_and_or_backward", None)
             attend = own or forward_and_or_backward_of(attention_layer)
         n_in = 1 + arity(layers)[0]
-        Combinator.__init__(self, layers, n_in, n_in, name)
+        super().__init__(name=name)
+        self._combine(layers, n_in, n_in)
         self._attend = attend
 
     def forward(self, xs: Any) -> tuple[Any, ...]:

@@ -107,7 +107,8 @@ class MixedLSHSelfAttention(Combinator):
             if masked
             else DotProductCausalAttention(dropout=attention_dropout, mode=mode),
         )
-        super().__init__([hashed, full], hashed.n_in, 1, name)
+        super().__init__(name=name)
+        self._combine([hashed, full], hashed.n_in, 1)
         self._std_length = std_length
 
     def init_weights_and_state(self, input_signature: Any) -> None:
