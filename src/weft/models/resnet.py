@@ -91,10 +91,12 @@ def Resnet50(
       on the number of weights of the last layer grows.
     Raises: TypeError, ValueError: an option has another form.
     Example:
-      >>> from weft import shapes
+      >>> import math
+      >>> from weft import fastmath, shapes
       >>> images = shapes.ShapeDtype((8, 224, 224, 3))
-      >>> Resnet50(n_output_classes=10).output_signature(images).shape
-      (8, 10)
+      >>> weights, _ = Resnet50().weights_and_state_signature(images)
+      >>> sum(math.prod(w.shape) for w in fastmath.tree_leaves(weights))
+      25585641
     Source: He et al. (2015), arXiv:1512.03385; Trax documentation, `models.Resnet50`.
     """
     width = options.whole_number("Resnet50", "d_hidden", d_hidden)
@@ -186,8 +188,10 @@ def WideResnet(
       the number of weights of the last layer grows.
     Raises: TypeError, ValueError: an option has another form.
     Example:
-      >>> from weft import shapes
-      >>> WideResnet(n_blocks=1).output_signature(shapes.ShapeDtype((4, 32, 32, 3))).shape
+      >>> images = np.ones((4, 32, 32, 3), np.float32)
+      >>> model = WideResnet(n_blocks=1)
+      >>> _ = model.init(images)
+      >>> model(images).shape
       (4, 10)
     Source: Zagoruyko and Komodakis (2016), arXiv:1605.07146; Trax documentation,
       `models.WideResnet`.

@@ -188,7 +188,8 @@ def Transformer(
     """An encoder and a decoder that attends to it: from sequences to sequences.
 
     In mode "predict" the targets come in pieces, and the encoder runs at the first call only; in
-    the others they are shifted to the right.
+    the others they are shifted to the right. Since layers that run once are wrapped in `Cache`,
+    weights are nested otherwise in "predict"; their flat lists are the same.
 
     Args:
       input_vocab_size: the number of source tokens, padding included.
@@ -316,9 +317,7 @@ class _Parts:
         )
         return [
             self.causal_attention(0.0),
-            tl.Residual(
-                tl.LayerNorm(), tl.Select([0, 2, 2, 1, 2]), to_encoder, self.dropout()
-            ),
+            tl.Residual(tl.LayerNorm(), tl.Select([0, 2, 2, 1, 2]), to_encoder, self.dropout()),
             self.feed_forward(),
         ]
 

@@ -61,7 +61,7 @@ def DecoderBlock(
       attention_chunk_size: as for `ApplyAttentionLayer`.
       n_attention_layers: how many attentions there are, one after the other.
       n_feedforward_layers: how many feed-forward halves follow.
-      center_layernorm: whether normalizations have a mean and a bias.
+      center_layernorm: whether normalizations subtract the mean and add a bias.
       use_bfloat16: whether weights of the feed-forward half are bfloat16.
       mode: "train", "eval" or "predict".
     Returns: a list of layers from two streams, each floats [batch, length, d_model], to two.
@@ -179,46 +179,27 @@ def ReformerLM(
     for option, size in (("vocab_size", vocab_size), ("d_model", d_model), ("d_ff", d_ff)):
         options.whole_number(name, option, size)
     checked_rate(name, dropout)
-    refuse_sparsity(name, "ff_sparsity", ff_sparsity)
-    refuse_sparsity(name, "loss_sparsity", loss_sparsity)
-    refuse_sparsity(name, "loss_d_lowrank", loss_d_lowrank)
     options.choice(name, "loss_sparsity_type", loss_sparsity_type, ("mult",))
-    if loss_sparsity_prob is not None:
-        raise options.wrong_value(name, "loss_sparsity_prob", "None", loss_sparsity_prob)
-    blocks = [
-        DecoderBlock(
-            d_model,
-            d_ff,
-            d_attention_key,
-            d_attention_value,
-            n_heads,
-            _remembering(attention, max_len) if mode == "predict" else attention,
-            dropout,
-            ff_activation,
-            dropout,
-            ff_use_sru,
-            ff_chunk_size,
-            ff_sparsity,
-            attention_chunk_size,
-            mode=mode,
-        )
-        for attention in _in_turn(name, attention_type, n_layers)
-    ]
-    positions = PositionalEncoder(
-        mode,
-        dropout,
-        max_len,
-        pos_type,
-        pos_axial_shape,
-        pos_d_axial_embs,
-        pos_start_from_zero_prob,
-        pos_max_offset_to_add,
+    refuse_sparsity(
+        name,
+        ff_sparsity=ff_sparsity,
+        loss_sparsity=loss_sparsity,
+        loss_d_lowrank=loss_d_lowrank,
+        loss_sparsity_prob=loss_sparsity_prob,
     )
+    kinds = _in_turn(name, attention_type, n_layers)
+    if mode == "predict":
+        kinds = [_remembering(kind, max_len) for kind in kinds]
+    sizes = (d_model, d_ff, d_attention_key, d_attention_value, n_heads)
+    half = (dropout, ff_activation, dropout, ff_use_sru, ff_chunk_size, ff_sparsity)
+    blocks = [DecoderBlock(*sizes, kind, *half, attention_chunk_size, mode=mode) for kind in kinds]
+    grid = (pos_axial_shape, pos_d_axial_embs)
+    start = (pos_start_from_zero_prob, pos_max_offset_to_add)
     return tl.Serial(
         tl.ShiftRight(mode=mode),
         tl.Embedding(vocab_size, d_model),
         tl.Dropout(rate=dropout, shared_axes=[-2], mode=mode),
-        positions,
+        PositionalEncoder(mode, dropout, max_len, pos_type, *grid, *start),
         tl.Dup(),
         tl.ReversibleSerial(blocks),
         tl.Concatenate(),

@@ -1,4 +1,4 @@
-"""Parts of Transformers that take options: attention of any kind, feed-forward halves, positions."""
+"""Parts of Transformers with options: attention of any kind, feed-forward halves, positions."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def FeedForwardWithOptions(
       ff_use_sru: how many `SRU` layers run beside it, or (how many, their units); what they give is
         added. 0 for none; 32 units by default.
       ff_sparsity: 0; weft has no sparse layers of this kind.
-      center_layernorm: whether the normalization has a mean and a bias.
+      center_layernorm: whether the normalization subtracts the mean and adds a bias.
       mode: "train", "eval" or "predict".
       use_bfloat16: whether weights of `Dense` layers are bfloat16.
       ff_sparsity_type: how it would be sparse; without a meaning as long as ff_sparsity is 0.
@@ -59,7 +59,7 @@ def FeedForwardWithOptions(
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "FeedForwardWithOptions"
-    refuse_sparsity(name, "ff_sparsity", ff_sparsity)
+    refuse_sparsity(name, ff_sparsity=ff_sparsity)
     options.choice(name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch"))
     options.function(name, "ff_activation", ff_activation, "that makes a layer")
     chunk_size = options.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
@@ -205,12 +205,13 @@ def PositionalEncoder(
     return tl.AxialPositionalEncoding(shape, features, dropout=rate, mode=mode)
 
 
-def refuse_sparsity(name: str, option: str, value: Any) -> None:
-    """Raises ValueError for a sparsity other than 0."""
-    if value:
-        raise noted(
-            ValueError(
-                f"{name}: weft has no sparse layers of this kind; got {option}={value!r}\n"
-                f"  fix: {option}=0"
+def refuse_sparsity(name: str, **sparsities: Any) -> None:
+    """Raises ValueError for a sparsity, of the options by name, that isn't 0 or None."""
+    for option, value in sparsities.items():
+        if value:
+            raise noted(
+                ValueError(
+                    f"{name}: weft has no sparse layers of this kind; got {option}={value!r}\n"
+                    f"  fix: leave {option} out"
+                )
             )
-        )
