@@ -1,15 +1,12 @@
-"""How long do a Transformer language model's tracing, training step and decoding take?
+"""How long do a Transformer language model's tracing and training step take?
 
 The model is built of layers of weft, of Flax and of Haiku (`language_models.py`), of width 128 with
 4 heads, for 4 sequences of 128 tokens:
 
 - `trace`: of jit(value_and_grad(loss)), a new function each time;
-- `step`: the compiled step, with plain gradient descent;
-- `decode`: the next token of each of so many sequences, given the cache of those before, of which
-  there is room for 128; compiled, the cache donated. Haiku has no such cache.
+- `step`: the compiled step, with plain gradient descent.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,11 +20,9 @@ PEERS = ("weft", "flax", "haiku")
 ALWAYS = ("flax", "haiku")
 
 BLOCKS = (2, 6)
-BATCHES = (1, 8)
-COMPILED = {f"trace, {n} blocks": 10.0 for n in BLOCKS} | {f"step, {n} blocks": 1.0 for n in BLOCKS}
 TARGETS = {
-    "flax": COMPILED | {f"decode for {batch}, 6 blocks": 1.0 for batch in BATCHES},
-    "haiku": COMPILED,
+    peer: {f"trace, {n} blocks": 10.0 for n in BLOCKS} | {f"step, {n} blocks": 1.0 for n in BLOCKS}
+    for peer in ("flax", "haiku")
 }
 
 
@@ -56,9 +51,6 @@ def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
             f"step, {blocks} blocks",
             lambda f=compiled, w=weights, x=data: peer.wait(f(w, x)),
         )
-    if peer.name != "haiku":
-        for batch in BATCHES:
-            yield f"decode for {batch}, 6 blocks", decoding(peer, model, weights, batch)
 
 
 def training_step(peer: Any, loss: Any) -> Any:
@@ -70,28 +62,3 @@ def training_step(peer: Any, loss: Any) -> Any:
         return value, tree_map(lambda w, g: w - 0.01 * g, weights, grads)
 
     return step
-
-
-def decoding(peer: Any, model: Any, weights: Any, batch: int) -> Callable[[], Any]:
-    """What decodes one more token for each sequence; from the start again when there is no room."""
-    np = peer.np
-    fresh, decode = model.decoder(batch)
-
-    def step(weights: Any, cache: Any, token: Any) -> Any:
-        logits, cache = decode(weights, cache, token)
-        return cache, np.argmax(logits, axis=-1).astype("int32")
-
-    compiled = peer.jit(step, donate_argnums=1)
-    copied = peer.jit(lambda cache: peer.package.tree_util.tree_map(lambda x: x + 0, cache))
-    first = peer.array(tokens(batch, 1))
-    room = tokens(1).shape[1]
-    at, count = (copied(fresh), first), itertools.count(1)
-
-    def run() -> Any:
-        nonlocal at
-        if next(count) % room == 0:
-            at = copied(fresh), first
-        at = compiled(weights, *at)
-        return peer.ready(at[1])
-
-    return run

@@ -84,7 +84,9 @@ def page(sections: dict[str, Any], modules: dict[str, Any]) -> str:
     for question, section in sections.items():
         lines += table(modules[question], section["rounds"])
         machine = section["machine"]
-        lines += [f"{section['count']} rounds on {machine['cpu']}, {machine['cores']} cores.", ""]
+        when = f"; {section['note']}" if "note" in section else ""
+        lines += [f"{section['count']} rounds on {machine['cpu']}, {machine['cores']} cores{when}."]
+        lines.append("")
         lines += [
             f"- {p}: {', '.join(f'{k} {v}' for k, v in v.items())}"
             for p, v in machine["versions"].items()

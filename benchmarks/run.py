@@ -29,6 +29,7 @@ QUESTIONS = (
     "fourier",
     "nn",
     "layers",
+    "decoding",
     "fastmath",
     "company",
     "eager_grad",
@@ -73,6 +74,7 @@ def main() -> None:
         "--peers", default="jax", help="jax, torch, newest, before; several with a comma"
     )
     parser.add_argument("--rounds", type=int, help="how many, for all questions")
+    parser.add_argument("--note", help="when, and how busy the machine was: printed with the table")
     parser.add_argument("--quick", action="store_true", help="few rounds; nothing is written")
     options = parser.parse_args()
     unknown = set(options.questions) - set(QUESTIONS)
@@ -106,6 +108,8 @@ def main() -> None:
             "machine": machine | {"versions": present},
             "rounds": found,
         }
+        if options.note:
+            sections[question]["note"] = options.note
         if not (options.quick or "before" in peers):
             sections = {q: sections[q] for q in QUESTIONS if q in sections}
             data.write_text(json.dumps(sections) + "\n")

@@ -12,7 +12,11 @@ if "tensorflow-numpy" in HERE:
     collect_ignore = ["test_tensorflow.py", "test_switching.py"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # TensorFlow's own, on other libraries
-        import tensorflow  # noqa: F401
+        import tensorflow as tf
+
+    # Two devices, for maps over them.
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
 def pytest_generate_tests(metafunc):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft import fastmath
+from weft.fastmath import backends
 
 HERE = Path(__file__).parent
 TESTS = [str(HERE), str(HERE.parent / "layers" / "test_backends.py")]
@@ -37,6 +38,9 @@ def test_all_of_it_on_tensorflow():
 
 def test_without_tensorflow_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", None)
+    monkeypatch.delitem(backends._loaded, fastmath.Backend.TFNP, raising=False)
+    for name in [n for n in sys.modules if n.startswith(("weft.fastmath.tf", "weft.fastmath.ten"))]:
+        monkeypatch.delitem(sys.modules, name)
     before = fastmath.backend_name()
     with pytest.raises(ImportError, match=r"pip install 'weft\[tf\]'"):
         fastmath.set_backend("tensorflow-numpy")

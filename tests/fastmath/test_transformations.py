@@ -5,6 +5,7 @@ import threading
 import numpy as onp
 import pytest
 
+import weft
 from weft import fastmath
 from weft.fastmath import numpy as np
 from weft.shapes import ShapeDtype
@@ -43,6 +44,19 @@ def test_what_a_function_closes_over_is_a_constant(trained):
     x = np.array(3.0)
     assert float(fastmath.grad(lambda y: y * x)(x)) == 3.0
     assert float(fastmath.grad(lambda y, z: y * z)(x, x)) == 3.0
+
+
+def test_functions_of_known_values_have_their_derivative_or_an_error(trained):
+    loss = fastmath.grad(lambda x: np.median(x * x))
+    if trained == "jax":
+        assert elements(loss(np.array([1.0, 2.0, 3.0]))) == [0, 4, 0]
+        return
+    with pytest.raises(weft.errors.DerivativeError, match=r"median: .* has no derivative"):
+        loss(np.array([1.0, 2.0, 3.0]))
+    f = fastmath.grad(lambda x: np.sum(x * np.median(fastmath.stop_gradient(x))))
+    assert elements(f(np.array([1.0, 2.0, 3.0]))) == [2, 2, 2]
+    with pytest.raises(TypeError, match="traced tensor"):
+        fastmath.jit(np.median)(np.ones(3))
 
 
 def test_second_derivatives(trained):
@@ -164,6 +178,8 @@ def test_static_arguments_are_python_values(backend):
     g = fastmath.jit(lambda x, mode: x if mode == "eval" else -x, static_argnames="mode")
     assert elements(g(np.ones(1), mode="train")) == [-1]
     assert elements(g(np.ones(1), "eval")) == [1]
+    kinds = fastmath.jit(lambda x, n: x + (2 if isinstance(n, int) else 3), static_argnums=1)
+    assert [elements(kinds(np.ones(1), n)) for n in (1, 1.0)] == [[3], [4]]
 
 
 def test_disabled_compilation_returns_functions_as_they_are(backend):
@@ -242,6 +258,8 @@ def test_pmap_and_psum(backend):
         fastmath.psum(x, "batch")
     with pytest.raises(ValueError, match="device"):
         fastmath.pmap(lambda x: x)(np.zeros(n + 1))
+    with pytest.raises(ZeroDivisionError):
+        fastmath.pmap(lambda x: fastmath.psum(x / (1 // 0), "i"), "i")(np.zeros(n))
 
 
 # --- what transformations return follows the backend of the caller ---

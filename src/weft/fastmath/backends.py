@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import WeftError
+from ..user_lines import noted
 
 
 class Backend(enum.Enum):
@@ -62,11 +63,14 @@ class Operations(Mapping[str, Any]):
     def __getattr__(self, operation: str) -> Any:  # only for what isn't in the table
         gaps = GAPS[Backend(vars(self)["name"])]
         if operation not in gaps:
-            raise UnavailableError(f"fastmath has no operation {operation!r}")
+            raise noted(UnavailableError(f"fastmath has no operation {operation!r}"))
         able = [repr(b.value) for b in Backend if operation not in GAPS[b]]
-        raise UnavailableError(
-            f"fastmath.{operation}: not available on the backend {self.name!r}: {gaps[operation]}"
-            f"\n  fix: use_backend({') or use_backend('.join(able)})"
+        raise noted(
+            UnavailableError(
+                f"fastmath.{operation}: not available on the backend {self.name!r}: "
+                f"{gaps[operation]}"
+                f"\n  fix: use_backend({') or use_backend('.join(able)})"
+            )
         )
 
     def __getitem__(self, operation: str) -> Any:
@@ -157,7 +161,7 @@ def named(name: str | Backend) -> Backend:
     except ValueError:
         names = ", ".join(repr(b.value) for b in Backend)
         near = "\n  fix: did you mean 'tensorflow-numpy'?" if name in ("tf", "tensorflow") else ""
-        raise ValueError(f"No backend with name {name}: there are {names}{near}") from None
+        raise noted(ValueError(f"No backend with name {name}: there are {names}{near}")) from None
 
 
 class _Process:

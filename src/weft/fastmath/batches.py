@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..tree_util import tree_broadcast, tree_flatten, tree_structure
+from ..user_lines import noted
 
 Axes = list[int | None]
 
@@ -22,8 +23,8 @@ def spread(transform: str, what: str, axes: Any, tree: Any) -> Axes:
     try:
         return tree_flatten(tree_broadcast(axes, tree, is_none), is_none)[0]
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{transform}: {what}={axes!r} doesn't fit {tree_structure(tree)}"
+        raise noted(
+            ValueError(f"{transform}: {what}={axes!r} doesn't fit {tree_structure(tree)}")
         ) from None
 
 
@@ -37,13 +38,15 @@ def batch_size(transform: str, leaves: Sequence[Any], axes: Axes) -> int:
         if axis is None:
             continue
         if not -len(x.shape) <= axis < len(x.shape):
-            raise ValueError(f"{transform}: an array of shape {tuple(x.shape)} has no axis {axis}")
+            raise noted(
+                ValueError(f"{transform}: an array of shape {tuple(x.shape)} has no axis {axis}")
+            )
         sizes.add(int(x.shape[axis]))
     if len(sizes) == 1:
         return sizes.pop()
     if not sizes:
-        raise ValueError(f"{transform}: no argument is mapped: in_axes is None for all")
-    raise ValueError(f"{transform}: mapped axes have several lengths: {sorted(sizes)}")
+        raise noted(ValueError(f"{transform}: no argument is mapped: in_axes is None for all"))
+    raise noted(ValueError(f"{transform}: mapped axes have several lengths: {sorted(sizes)}"))
 
 
 def scan_length(operation: str, leaves: Sequence[Any], length: int | None) -> int:
@@ -53,9 +56,9 @@ def scan_length(operation: str, leaves: Sequence[Any], length: int | None) -> in
     """
     lengths = {int(x.shape[0]) for x in leaves if len(x.shape)}
     if any(not len(x.shape) for x in leaves):
-        raise ValueError(f"{operation}: arrays to loop over need a leading axis")
+        raise noted(ValueError(f"{operation}: arrays to loop over need a leading axis"))
     lengths |= set() if length is None else {int(length)}
     if len(lengths) != 1:
         found = f"several: {sorted(lengths)}" if lengths else "none, as there are no xs"
-        raise ValueError(f"{operation}: expected one length; got {found}")
+        raise noted(ValueError(f"{operation}: expected one length; got {found}"))
     return lengths.pop()

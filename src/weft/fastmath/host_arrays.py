@@ -6,6 +6,7 @@ from typing import Any
 import numpy as onp
 from numpy.lib.stride_tricks import sliding_window_view
 
+from ..user_lines import noted
 from .window_geometry import check_channels, conv_axes, pads_of, positive
 
 Array = onp.ndarray[Any, Any]
@@ -120,7 +121,7 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     """The largest elements along the last axis, and where they are; the first of equal ones."""
     x = onp.asarray(x)
     if not x.ndim or not 0 <= k <= x.shape[-1]:
-        raise ValueError(f"top_k: k={k} doesn't fit the last axis of shape {x.shape}")
+        raise noted(ValueError(f"top_k: k={k} doesn't fit the last axis of shape {x.shape}"))
     last = x.shape[-1] - 1
     order = last - onp.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
     return onp.take_along_axis(x, order, -1), order.astype(onp.int32)
@@ -168,9 +169,11 @@ def _window(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[i
     """The index of a window of fixed sizes, moved inside."""
     starts = [int(s) for s in starts]
     if not len(starts) == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
-        raise ValueError(
-            f"{operation}: a window of sizes {tuple(sizes)} at {tuple(starts)} doesn't fit "
-            f"shape {tuple(shape)}"
+        raise noted(
+            ValueError(
+                f"{operation}: a window of sizes {tuple(sizes)} at {tuple(starts)} doesn't fit "
+                f"shape {tuple(shape)}"
+            )
         )
     begins = [
         min(max(s + n if s < 0 else s, 0), n - size)

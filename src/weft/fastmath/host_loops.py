@@ -1,6 +1,6 @@
 """Loops, branches and maps in Python, for NumPy. See `transformations.py` for what each does."""
 
-import builtins
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as onp
 
 from ..shapes import ShapeDtype
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..user_lines import noted
 from .batches import batch_size, scan_length, spread
 
 Function = Callable[..., Any]
@@ -60,7 +61,9 @@ def jit(
 ) -> Function:
     """The function itself: what the options say holds for it as it is."""
     if device is not None:
-        raise ValueError(f"jit: the backend 'numpy' has no devices to choose; got {device!r}")
+        raise noted(
+            ValueError(f"jit: the backend 'numpy' has no devices to choose; got {device!r}")
+        )
     return f
 
 
@@ -73,7 +76,7 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
         axes = spread("vmap", "in_axes", in_axes, args)
         n = batch_size("vmap", leaves, axes)
         if n == 0:
-            raise ValueError("vmap: the backend 'numpy' can't map over an axis of length 0")
+            raise noted(ValueError("vmap: the backend 'numpy' can't map over an axis of length 0"))
         moved = [
             x if axis is None else onp.moveaxis(x, axis, 0)
             for x, axis in zip(leaves, axes, strict=True)
@@ -104,23 +107,30 @@ def pmap(f: Function, axis_name: Any = None, in_axes: Any = 0, out_axes: Any = 0
         leaves = [onp.asarray(x) for x in tree_flatten(args)[0]]
         n = batch_size("pmap", leaves, spread("pmap", "in_axes", in_axes, args))
         if n != 1:
-            raise ValueError(f"pmap: the backend 'numpy' has one device; got {n} elements")
-        _axes.append(axis_name)
+            raise noted(ValueError(f"pmap: the backend 'numpy' has one device; got {n} elements"))
+        before = _axes.names
+        _axes.names = (*before, axis_name)
         try:
             return mapped(*args)
         finally:
-            _axes.pop()
+            _axes.names = before
 
     return on_device
 
 
-_axes: builtins.list[Any] = []
+class _Axes(threading.local):
+    """The names of the axes of the maps around, in this thread."""
+
+    names: tuple[Any, ...] = ()
+
+
+_axes = _Axes()
 
 
 def psum(x: Any, axis_name: Any) -> Any:
     """The sum over the one device."""
-    if axis_name not in _axes:
-        raise ValueError(f"psum: no pmap around it has an axis {axis_name!r}")
+    if axis_name not in _axes.names:
+        raise noted(ValueError(f"psum: no pmap around it has an axis {axis_name!r}"))
     return x
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as onp
 from scipy import special
 
+from ..user_lines import noted
+
 Key = Any
 
 
 def get_prng(seed: Any) -> Key:
     """A key: the two halves of a seed, uint32[2]."""
     if onp.ndim(seed) or not onp.issubdtype(onp.asarray(seed).dtype, onp.integer):
-        raise TypeError(f"get_prng: expected an integer; got {seed!r}")
+        raise noted(TypeError(f"get_prng: expected an integer; got {seed!r}"))
     seed = int(seed) & 0xFFFFFFFFFFFFFFFF
     return onp.array([seed >> 32, seed & 0xFFFFFFFF], onp.uint32)
 
@@ -24,7 +26,7 @@ def _generator(key: Key, *purpose: int) -> onp.random.Generator:
     words = onp.random.randint(1 << 32, size=2, dtype=onp.uint64) if key is None else key
     words = onp.asarray(words)
     if words.shape != (2,) or words.dtype.kind not in "iu":
-        raise TypeError(f"expected a random key, an array uint32[2]; got {key!r}")
+        raise noted(TypeError(f"expected a random key, an array uint32[2]; got {key!r}"))
     seeds = onp.random.SeedSequence([*(int(w) & 0xFFFFFFFF for w in words), *purpose])
     return onp.random.Generator(onp.random.Philox(seeds))
 

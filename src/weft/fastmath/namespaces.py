@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from ..user_lines import noted
 from .backends import Backend, UnavailableError, current, operations
 
 
@@ -45,7 +46,7 @@ class Names:
 
     def __getattr__(self, name: str) -> Any:  # of each name once
         if name.startswith("__") or not hasattr(self._library, name):
-            raise self._absent(name)
+            raise noted(self._absent(name))
         value = getattr(self._library, name)
         setattr(self, name, value)
         return value

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as onp
 
+from ..user_lines import noted
+
 __all__ = [
     "nested_map",
     "nested_map_multiarg",
@@ -69,9 +71,11 @@ def nested_map(f: Callable[[Any], Any], obj: Any, level: int = 0, ignore_nones: 
     if not _is_container(obj):
         if obj is None and ignore_nones:
             return None
-        raise ValueError(
-            f"nested_map: Non-exhaustive levels: {type(obj).__name__} {obj!r} is a leaf, and "
-            f"level={level} asks for containers"
+        raise noted(
+            ValueError(
+                f"nested_map: Non-exhaustive levels: {type(obj).__name__} {obj!r} is a leaf, and "
+                f"level={level} asks for containers"
+            )
         )
     return _like(obj, [nested_map(f, child, level, ignore_nones) for child in _children(obj)])
 
@@ -100,7 +104,9 @@ def nested_map_multiarg(f: Callable[..., Any], *objs: Any, ignore_nones: bool = 
             or len(other) != len(first)
             or (isinstance(first, dict) and first.keys() != other.keys())
         ):
-            raise ValueError(f"nested_map_multiarg: structures differ: {first!r} and {other!r}")
+            raise noted(
+                ValueError(f"nested_map_multiarg: structures differ: {first!r} and {other!r}")
+            )
     if isinstance(first, dict):
         return {
             key: nested_map_multiarg(f, *(o[key] for o in objs), ignore_nones=ignore_nones)
@@ -125,7 +131,9 @@ def nested_zip(objs: Sequence[Any]) -> Any:
     Source: Trax documentation, `fastmath.nested_zip`.
     """
     if not isinstance(objs, list | tuple) or not objs:
-        raise AssertionError(f"nested_zip: expected a list or tuple of structures; got {objs!r}")
+        raise noted(
+            AssertionError(f"nested_zip: expected a list or tuple of structures; got {objs!r}")
+        )
     return nested_map_multiarg(lambda *leaves: leaves, *objs, ignore_nones=False)
 
 
@@ -144,7 +152,9 @@ def nested_stack(objs: Sequence[Any], axis: int = 0, np_module: ModuleType | Any
     Source: Trax documentation, `fastmath.nested_stack`.
     """
     if not isinstance(objs, list | tuple) or not objs:
-        raise AssertionError(f"nested_stack: expected a list or tuple of structures; got {objs!r}")
+        raise noted(
+            AssertionError(f"nested_stack: expected a list or tuple of structures; got {objs!r}")
+        )
     return nested_map_multiarg(lambda *leaves: np_module.stack(leaves, axis=axis), *objs)
 
 
@@ -207,7 +217,7 @@ def _unflattened(rest: list[Any], tree: Any, copied: Sequence[Any]) -> Any:
         return tree
     if not _is_container(tree):
         if not rest:
-            raise ValueError("tree_unflatten: there are fewer leaves than the structure has")
+            raise noted(ValueError("tree_unflatten: there are fewer leaves than the structure has"))
         return rest.pop()
     children = [_unflattened(rest, child, copied) for child in _children(tree)]
     return tuple(children) if isinstance(tree, tuple) else _like(tree, children)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as onp
 
+from ..user_lines import noted
 from .host_arrays import along, window_counts
 from .tensorflow_module import tensor, tf, tnp
 from .tf_numpy import TF_NUMPY
@@ -59,7 +60,9 @@ def _pool(kind: str, name: str, x: Any, sizes: Any, strides: Any, padding: Any) 
     sizes = positive(name, "pool_size", sizes, len(sizes))
     strides = positive(name, "strides", strides, len(sizes))
     if len(sizes) > 3:
-        raise ValueError(f"{name}: TensorFlow has windows of at most 3 axes; got {len(sizes)}")
+        raise noted(
+            ValueError(f"{name}: TensorFlow has windows of at most 3 axes; got {len(sizes)}")
+        )
     pads = pads_of(name, padding, list(x.shape[1:-1]), sizes, strides)
     x = tf.pad(x, [(0, 0), *pads, (0, 0)], constant_values=-onp.inf if kind == "MAX" else 0)
     return tf.nn.pool(x, sizes, kind, strides, "VALID")
@@ -100,7 +103,7 @@ def top_k(x: Any, k: int) -> tuple[Any, Any]:
     """The largest elements along the last axis, and where they are."""
     x = tensor(x)
     if not len(x.shape) or not 0 <= k <= x.shape[-1]:
-        raise ValueError(f"top_k: k={k} doesn't fit the last axis of shape {tuple(x.shape)}")
+        raise noted(ValueError(f"top_k: k={k} doesn't fit the last axis of shape {tuple(x.shape)}"))
     found = tf.math.top_k(x, k)
     return found.values, found.indices
 
@@ -161,9 +164,11 @@ def _begins(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[i
     """Where a window begins, moved inside."""
     starts = tf.stack([tf.cast(tensor(s), tf.int32) for s in starts]) if len(shape) else starts
     if not len(starts) == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
-        raise ValueError(
-            f"{operation}: a window of sizes {tuple(sizes)} with {len(starts)} starts doesn't fit "
-            f"shape {tuple(shape)}"
+        raise noted(
+            ValueError(
+                f"{operation}: a window of sizes {tuple(sizes)} with {len(starts)} starts doesn't "
+                f"fit shape {tuple(shape)}"
+            )
         )
     if not len(shape):
         return tf.zeros([0], tf.int32)

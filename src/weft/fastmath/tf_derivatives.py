@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import DerivativeError
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..user_lines import noted
 from .nondiff import without_nondiff
 from .tensorflow_module import tensor, tf
 from .tf_trees import flat_function, is_array, tensors_of
@@ -32,15 +33,19 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(not -len(args) <= i < len(args) for i in numbers):
-            raise DerivativeError(
-                f"grad: argnums={argnums} doesn't fit {len(args)} positional arguments"
+            raise noted(
+                DerivativeError(
+                    f"grad: argnums={argnums} doesn't fit {len(args)} positional arguments"
+                )
             )
         leaves, tree = tensors_of("grad: arguments", [args[i] for i in numbers])
         for x in leaves:
             if not _is_inexact(x):
-                raise DerivativeError(
-                    f"grad: arguments must be floats; got {x.dtype.name}{list(x.shape)}"
-                    "\n  fix: x.astype(np.float32)"
+                raise noted(
+                    DerivativeError(
+                        f"grad: arguments must be floats; got {x.dtype.name}{list(x.shape)}"
+                        "\n  fix: x.astype(np.float32)"
+                    )
                 )
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             leaves = [tf.identity(x) for x in leaves]
@@ -52,9 +57,11 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
             value, aux = result if has_aux else (result, None)
             value = tensor(value)
         if len(value.shape) or not _is_inexact(value):
-            raise DerivativeError(
-                f"grad: the function must return a scalar float; got "
-                f"{value.dtype.name}{list(value.shape)}"
+            raise noted(
+                DerivativeError(
+                    f"grad: the function must return a scalar float; got "
+                    f"{value.dtype.name}{list(value.shape)}"
+                )
             )
         found = tree_unflatten(tree, _gradients(tape, value, leaves))
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
@@ -88,7 +95,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     def pullback(ct: Any) -> tuple[Any, ...]:
         cts, ct_tree = tensors_of("vjp: cotangents", ct)
         if ct_tree != out_tree:
-            raise DerivativeError(f"vjp: cotangents {ct_tree} for results {out_tree}")
+            raise noted(DerivativeError(f"vjp: cotangents {ct_tree} for results {out_tree}"))
         pairs = [
             (y, tf.cast(ct, y.dtype)) for y, ct in zip(outs, cts, strict=True) if _is_inexact(y)
         ]
@@ -170,9 +177,11 @@ def _rule_cotangents(args: tuple[Any, ...], cts: Any) -> list[Any]:
             found += given
         else:
             return found
-    raise DerivativeError(
-        f"custom_vjp: the rule must return a gradient like each of {len(args)} arguments; "
-        f"got {len(cts)}"
+    raise noted(
+        DerivativeError(
+            f"custom_vjp: the rule must return a gradient like each of {len(args)} arguments; "
+            f"got {len(cts)}"
+        )
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..shapes import ShapeDtype
 from ..tree_util import tree_flatten, tree_unflatten
+from ..user_lines import noted
 from .backends import Backend, use_backend
 from .batches import batch_size, scan_length, spread
 from .tensorflow_module import numpy_dtype, tensor, tf, tnp
@@ -98,7 +99,9 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
     """One of two functions."""
     pred = tf.cast(tensor(pred), tf.bool)
     if len(pred.shape):
-        raise ValueError(f"cond: the predicate must be a scalar; got shape {tuple(pred.shape)}")
+        raise noted(
+            ValueError(f"cond: the predicate must be a scalar; got shape {tuple(pred.shape)}")
+        )
     if tf.executing_eagerly():
         return (true_fn if bool(pred) else false_fn)(*operands)
     seen: list[tuple[list[Any], Any]] = []
@@ -158,11 +161,17 @@ def jit(
             return f(*args, **kwargs)
         held = {i % len(args): args[i] for i in statics if -len(args) <= i < len(args)}
         held_names = {k: v for k, v in kwargs.items() if k in names}
+        for value in (*held.values(), *held_names.values()):
+            if getattr(value, "__hash__", None) is None:
+                raise noted(
+                    TypeError(f"jit: static arguments must be hashable; got {type(value).__name__}")
+                )
         moving = [x for i, x in enumerate(args) if i not in held]
         named = {k: v for k, v in kwargs.items() if k not in names}
         leaves, tree = tensors_of("jit: arguments that aren't static", (moving, named))
         types = tuple((x.dtype, *x.shape) for x in leaves)
-        key = (tree, types, *held.items(), *sorted(held_names.items()), _forced.compile)
+        constants = tuple((k, type(v), v) for k, v in (held | held_names).items())
+        key = (tree, types, frozenset(constants), len(args), _forced.compile)
         program = programs.get(key)
         if program is None:
 
@@ -212,7 +221,7 @@ def abstract_eval(f: Function) -> Function:
         found = []
         for y in program.outputs:
             if not y.shape.is_fully_defined():
-                raise ValueError(f"abstract_eval: a result's shape isn't known: {y.shape}")
+                raise noted(ValueError(f"abstract_eval: a result's shape isn't known: {y.shape}"))
             found.append(ShapeDtype(tuple(y.shape), numpy_dtype(y)))
         return tree_unflatten(form[0], found)
 
@@ -291,14 +300,16 @@ def pmap(
 
     def mapped(*args: Any) -> Any:
         if _replica.group is not None:
-            raise ValueError("pmap: within another pmap isn't possible on 'tensorflow-numpy'")
+            raise noted(
+                ValueError("pmap: within another pmap isn't possible on 'tensorflow-numpy'")
+            )
         moving = tuple(x for i, x in enumerate(args) if i not in held)
         leaves, tree = tensors_of("pmap: arguments", moving)
         axes = spread("pmap", "in_axes", in_axes, moving)
         n = batch_size("pmap", leaves, axes)
         places = devices()
         if n > len(places):
-            raise ValueError(f"pmap: there are {len(places)} devices; got {n} elements")
+            raise noted(ValueError(f"pmap: there are {len(places)} devices; got {n} elements"))
 
         def of_device(i: int) -> Any:
             parts = [
@@ -357,12 +368,12 @@ def psum(x: Any, axis_name: Any) -> Any:
     """The sum over all replicas."""
     group = _replica.group
     if group is None or group.axis_name != axis_name:
-        raise ValueError(f"psum: no pmap around it has an axis {axis_name!r}")
+        raise noted(ValueError(f"psum: no pmap around it has an axis {axis_name!r}"))
     leaves, tree = tensors_of("psum: arguments", x)
     if len(group.parts) == 1:
         return tree_unflatten(tree, leaves)
     if not tf.executing_eagerly():
-        raise ValueError("psum: replicas can't wait for each other in a traced function")
+        raise noted(ValueError("psum: replicas can't wait for each other in a traced function"))
     group.parts[_replica.index] = leaves
     group.barrier.wait()
     sums = [tf.add_n(list(column)) for column in zip(*group.parts, strict=True)]

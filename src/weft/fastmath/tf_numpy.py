@@ -12,6 +12,9 @@ from typing import Any
 import ml_dtypes
 import numpy as onp
 
+from ..errors import DerivativeError
+from ..tree_util import tree_leaves, tree_map
+from ..user_lines import noted
 from .backends import Backend
 from .namespaces import Names
 from .tensorflow_module import narrow_dtype, numpy_dtype, tensor, tf, tnp
@@ -56,15 +59,42 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(tf.is_tensor(x) and not hasattr(x, "numpy") for x in (*args, *kwargs.values())):
-            raise TypeError(
-                f"fastmath.numpy.{function.__name__}: on the backend 'tensorflow-numpy' it is "
-                "NumPy's own, which needs values; it got a traced tensor"
-                "\n  fix: call it outside jit, vmap and loops"
+            raise noted(
+                TypeError(
+                    f"fastmath.numpy.{function.__name__}: on the backend 'tensorflow-numpy' it is "
+                    "NumPy's own, which needs values; it got a traced tensor"
+                    "\n  fix: call it outside jit, vmap and loops"
+                )
             )
         found = function(*map(_host, args), **{k: _host(x) for k, x in kwargs.items()})
-        return _of_host(found)
+        return _without_derivative(function.__name__, (args, kwargs), _of_host(found))
 
     return call
+
+
+def _without_derivative(name: str, arguments: Any, results: Any) -> Any:
+    """Results of NumPy's, in which a derivative by the arguments is an error and not zero."""
+    floats, outs = (
+        [x for x in tree_leaves(tree) if tf.is_tensor(x) and x.dtype.is_floating]
+        for tree in (arguments, results)
+    )
+    if not floats or not outs:
+        return results
+
+    @tf.custom_gradient
+    def constant(*_: Any) -> Any:
+        def refuse(*cts: Any) -> Any:
+            raise noted(
+                DerivativeError(
+                    f"fastmath.numpy.{name}: on the backend 'tensorflow-numpy' it is NumPy's own, "
+                    "and has no derivative\n  fix: fastmath.stop_gradient(x), or use_backend('jax')"
+                )
+            )
+
+        return outs, refuse
+
+    made = iter(constant(*floats))
+    return tree_map(lambda x: next(made) if tf.is_tensor(x) and x.dtype.is_floating else x, results)
 
 
 def _host(x: Any) -> Any:
@@ -110,7 +140,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     index = onp.arange(int(onp.prod(array.shape))).reshape(tuple(array.shape))
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         return tnp.take(tnp.ravel(array), onp.pad(index, widths, mode, **options))
-    raise ValueError(f"pad: mode {mode!r} isn't available on the backend 'tensorflow-numpy'")
+    raise noted(ValueError(f"pad: mode {mode!r} isn't available on the backend 'tensorflow-numpy'"))
 
 
 def true_divide(x1: Any, x2: Any) -> Any:
@@ -214,7 +244,8 @@ RENAMED = {
     "atan2": "arctan2", "atanh": "arctanh", "concat": "concatenate", "degrees": "rad2deg",
     "permute_dims": "transpose", "pow": "power", "radians": "deg2rad", "rint": "round",
     "round_": "round", "invert": "bitwise_not", "bitwise_invert": "bitwise_not",
-    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
+    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod", "cumproduct": "cumprod",
+    "product": "prod", "alltrue": "all", "sometrue": "any", "row_stack": "vstack",
 }  # fmt: skip
 """Second names of functions that TensorFlow has."""
 
@@ -233,7 +264,10 @@ ON_HOST = (
     " interp intersect1d kaiser lexsort median nanmedian nanpercentile nanquantile nanargmax"
     " nanargmin packbits unpackbits percentile quantile poly polyfit roots searchsorted setdiff1d"
     " setxor1d tril_indices tril_indices_from trim_zeros triu_indices triu_indices_from union1d"
-    " unique unravel_index ravel_multi_index unwrap"
+    " unique unravel_index ravel_multi_index unwrap block bitwise_count frexp"
+    " histogram_bin_edges ldexp mask_indices modf nancumprod nancumsum nanstd nanvar partition"
+    " polyadd polyder polydiv polyint polymul polysub resize rollaxis sort_complex spacing"
+    " trapezoid"
 )
 """Functions of values that are NumPy's own."""
 
@@ -282,6 +316,7 @@ def _names() -> dict[str, Any]:
         "right_shift": lambda x1, x2: tf.bitwise.right_shift(*_alike(x1, x2)),
         "true_divide": true_divide,
         "trunc": trunc,
+        "unstack": lambda x, axis=0: tuple(tf.unstack(tensor(x), axis=axis)),
         "vecdot": lambda x1, x2: tf.reduce_sum(tensor(x1) * tensor(x2), -1),
     }
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as onp
 
+from ..user_lines import noted
 from .host_random import get_prng as words_of_seed
 from .tensorflow_module import narrow_dtype, tensor, tf
 
@@ -21,7 +22,7 @@ def get_prng(seed: Any) -> Any:
 def _seed(key: Any) -> Any:
     """A key as TensorFlow's functions take it."""
     if not hasattr(key, "shape") or tuple(key.shape) != (2,):
-        raise TypeError(f"expected a random key, an array uint32[2]; got {key!r}")
+        raise noted(TypeError(f"expected a random key, an array uint32[2]; got {key!r}"))
     return tf.bitcast(tf.cast(key, tf.uint32), tf.int32)
 
 

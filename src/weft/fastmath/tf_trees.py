@@ -7,6 +7,7 @@ import numpy as onp
 
 from ..tree_util import tree_flatten, tree_unflatten
 from ..typing import AbstractArray
+from ..user_lines import noted
 from .tensorflow_module import tensor, tf
 
 _NUMBERS = (bool, int, float, complex, onp.ndarray, onp.generic, AbstractArray, tf.Variable)
@@ -25,7 +26,7 @@ def tensors_of(what: str, tree: Any) -> tuple[list[Any], Any]:
     leaves, structure = tree_flatten(tree)
     for x in leaves:
         if not is_array(x):
-            raise TypeError(f"{what} must be arrays or numbers; got {type(x).__name__}")
+            raise noted(TypeError(f"{what} must be arrays or numbers; got {type(x).__name__}"))
     return [tensor(x) for x in leaves], structure
 
 
@@ -52,10 +53,12 @@ def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]
     """Raises a TypeError unless tensors have the shapes and dtypes of others."""
     before, after = ([(x.dtype.name, tuple(x.shape)) for x in xs] for xs in (old, new))
     if before != after:
-        raise TypeError(f"{operation}: {what} must keep shapes and dtypes; {before} became {after}")
+        raise noted(
+            TypeError(f"{operation}: {what} must keep shapes and dtypes; {before} became {after}")
+        )
 
 
 def same_structure(operation: str, what: str, old: Any, new: Any) -> None:
     """Raises a TypeError unless two structures are equal."""
     if old != new:
-        raise TypeError(f"{operation}: {what} must keep its structure; {old} became {new}")
+        raise noted(TypeError(f"{operation}: {what} must keep its structure; {old} became {new}"))

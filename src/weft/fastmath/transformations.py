@@ -4,7 +4,6 @@ What a transformation returns follows the backend of its caller: `grad(f)` is Te
 TensorFlow is in use, wherever it was made.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
@@ -239,7 +238,6 @@ class _Jit:
 
     def __init__(self) -> None:
         self.is_off = False
-        self._lock = threading.Lock()
 
     def __enter__(self) -> None:
         pass

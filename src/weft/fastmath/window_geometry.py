@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..user_lines import noted
+
 Pads = list[tuple[int, int]]
 
 
@@ -22,9 +24,11 @@ def pads_of(
     Raises: ValueError: another padding, or counts that differ.
     """
     if not len(lengths) == len(sizes) == len(strides):
-        raise ValueError(
-            f"{operation}: there are {len(lengths)} axes for windows; got {len(sizes)} sizes and "
-            f"{len(strides)} strides"
+        raise noted(
+            ValueError(
+                f"{operation}: there are {len(lengths)} axes for windows; got {len(sizes)} sizes "
+                f"and {len(strides)} strides"
+            )
         )
     if not isinstance(padding, str):
         pads = [(int(low), int(high)) for low, high in padding]
@@ -38,9 +42,11 @@ def pads_of(
             for n, size, stride in zip(lengths, sizes, strides, strict=True)
         ]
         return [(total // 2, total - total // 2) for total in totals]
-    raise ValueError(
-        f"{operation}: padding must be 'SAME', 'VALID' or {len(lengths)} pairs of ints; "
-        f"got {padding!r}"
+    raise noted(
+        ValueError(
+            f"{operation}: padding must be 'SAME', 'VALID' or {len(lengths)} pairs of ints; "
+            f"got {padding!r}"
+        )
     )
 
 
@@ -48,7 +54,9 @@ def positive(operation: str, name: str, values: Sequence[int] | None, count: int
     """Ints for each axis with windows: ones, if they aren't given."""
     found = [int(v) for v in values or (1,) * count]
     if len(found) != count or any(v < 1 for v in found):
-        raise ValueError(f"{operation}: {name} must be {count} positive ints; got {values!r}")
+        raise noted(
+            ValueError(f"{operation}: {name} must be {count} positive ints; got {values!r}")
+        )
     return found
 
 
@@ -86,15 +94,19 @@ def conv_axes(dimension_numbers: Sequence[str], ndim: int) -> ConvAxes:
                 [ordered.index(axis) for axis in out],
                 len(spatial),
             )
-    raise ValueError(
-        f"conv: dimension_numbers must be three strings of {ndim} letters, such as "
-        f"('NHWC', 'HWIO', 'NHWC'); got {tuple(dimension_numbers)!r}"
+    raise noted(
+        ValueError(
+            f"conv: dimension_numbers must be three strings of {ndim} letters, such as "
+            f"('NHWC', 'HWIO', 'NHWC'); got {tuple(dimension_numbers)!r}"
+        )
     )
 
 
 def check_channels(x: Any, kernel: Any) -> None:
     """Raises a ValueError if a kernel [..., in, out] isn't for inputs [batch, ..., in]."""
     if x.shape[-1] != kernel.shape[-2]:
-        raise ValueError(
-            f"conv: the input has {x.shape[-1]} channels, and the kernel is for {kernel.shape[-2]}"
+        raise noted(
+            ValueError(
+                f"conv: the input has {x.shape[-1]} channels, the kernel is for {kernel.shape[-2]}"
+            )
         )

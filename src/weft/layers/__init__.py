@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         core,
         deconvolution,
         drawings,
+        flash_attention,
         initializers,
         metrics,
         normalization,
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
     )
     from .deconvolution import ConvTranspose
     from .drawings import draw
+    from .flash_attention import FlashAttention
     from .initializers import (
         AtariConvInit,
         GlorotNormalInitializer,
@@ -321,6 +323,7 @@ __all__ = [
     "FeedForwardBlock",
     "FilterResponseNorm",
     "FixedBasePositionalEncoding",
+    "FlashAttention",
     "Flatten",
     "FlattenList",
     "Fn",
@@ -450,6 +453,7 @@ __all__ = [
     "deconvolution",
     "draw",
     "drawings",
+    "flash_attention",
     "flatten_weights_and_state",
     "for_n_devices",
     "get_rel_att_inputs",
@@ -625,6 +629,7 @@ __getattr__, __dir__ = exports(
         ),
         "deconvolution": ("ConvTranspose",),
         "drawings": ("draw",),
+        "flash_attention": ("FlashAttention",),
         "initializers": (
             "AtariConvInit",
             "GlorotNormalInitializer",

@@ -34,8 +34,15 @@ def attend(
       float32.
     """
     scores = jnp.matmul(queries * (1.0 / math.sqrt(queries.shape[-1])), jnp.swapaxes(keys, -1, -2))
+    return weighted_means(scores, values, mask, dropout if mode == "train" else 0.0, rng)
+
+
+def weighted_means(
+    scores: Any, values: Any, mask: Any, dropout: float, rng: Any
+) -> tuple[Any, Any]:
+    """Means of values by how their keys fit, [..., queries, keys]; and the weights."""
     weights = softmax(scores if mask is None else masked(scores, mask))
-    if dropout and mode == "train":
+    if dropout:
         keep = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape)
         weights = jnp.where(keep, weights / (1.0 - dropout), jnp.zeros_like(weights))
     return widened(jnp.matmul(weights, values)), widened(weights)

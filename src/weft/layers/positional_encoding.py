@@ -81,7 +81,7 @@ class PositionalEncoding(Layer):
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """The table, and in mode "predict" the position."""
-        features = _features(self, input_signature)
+        *_, features = shape_of_sequence(self, input_signature)
         depth = self._d_feature or features
         table = jnp.asarray(wave_table(self._max_len, depth))
         if self._use_bfloat16:
@@ -133,9 +133,8 @@ def wave_table(length: int, depth: int) -> onp.ndarray:
             f"sines and cosines of positions need an even number of features; got {depth}"
         )
     angles = onp.arange(length)[:, None] * frequencies(depth)
-    return (
-        onp.stack([onp.sin(angles), onp.cos(angles)], -1).reshape(length, depth).astype("float32")
-    )
+    waves = onp.stack([onp.sin(angles), onp.cos(angles)], axis=-1)
+    return waves.reshape(length, depth).astype("float32")
 
 
 def frequencies(depth: int) -> onp.ndarray:
@@ -159,9 +158,11 @@ def within(values: Any, start: Any, length: int, room: int) -> Any:
     return jnp.where(start + length <= room, values, jnp.full((), math.nan, values.dtype))
 
 
-def _features(layer: Layer, signature: Any) -> int:
-    if len(signature.shape) != 3:
+def shape_of_sequence(layer: Layer, x: Any) -> tuple[int, int, int]:
+    """(batch, length, features) of an array or its signature."""
+    if len(x.shape) != 3:
         raise ShapeError(
-            f"{layer.name}: expected vectors [batch, length, features]; got shape {signature.shape}"
+            f"{layer.name}: expected vectors [batch, length, features]; got shape {tuple(x.shape)}"
         )
-    return int(signature.shape[-1])
+    batch, length, features = x.shape
+    return batch, length, features

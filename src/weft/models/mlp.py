@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from .. import layers as tl
 from ..layers import options
+from ..layers.activation_fns import Relu
 from ..layers.base import Layer
 from ..layers.checked_options import checked_mode
 
@@ -12,7 +13,7 @@ __all__ = ["MLP"]
 
 def MLP(
     layer_widths: Sequence[int] = (128, 64),
-    activation_fn: Callable[[], Layer] = tl.Relu,
+    activation_fn: Callable[[], Layer] = Relu,
     out_activation: bool = False,
     flatten: bool = True,
     mode: str = "train",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .. import layers as tl
 from ..layers import options
+from ..layers.activation_fns import Relu
 from ..layers.base import Layer
 from ..layers.checked_options import checked_mode
 
@@ -76,7 +77,7 @@ def Resnet50(
     n_output_classes: int = 1001,
     mode: str = "train",
     norm: Maker = tl.BatchNorm,
-    non_linearity: Callable[[], Layer] = tl.Relu,
+    non_linearity: Callable[[], Layer] = Relu,
 ) -> Layer:
     """The residual network of 50 layers, for images of 224 x 224 pixels.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from .. import layers as tl
 from ..layers import options
+from ..layers.activation_fns import Relu
 from ..layers.base import Layer
 from ..layers.checked_options import checked_mode, checked_rate, divided
 
@@ -22,7 +23,7 @@ MAX_SEQUENCE_LENGTH = 2048
 DROPOUT_RATE = 0.1
 DROPOUT_SHARED_AXES: Sequence[int] | None = None
 MODE = "train"
-FF_ACTIVATION_TYPE: Callable[[], Layer] = tl.Relu
+FF_ACTIVATION_TYPE: Callable[[], Layer] = Relu
 
 
 def TransformerEncoder(

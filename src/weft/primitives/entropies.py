@@ -53,18 +53,22 @@ entr: Primitive = by_formula(
 )  # fmt: skip
 
 
+def _reduced(m: Algebra, p: Number, q: Number) -> tuple[Number, Number, Number]:
+    """(k, s, t) with log(p / q) = k log(2) + 2 (s + s³ t), for positive and finite p and q. Where
+    p / q is from 1/2 to 2, k is 0 and s (p - q) / (p + q); elsewhere s has the sign of k."""
+    (a, i), (b, j) = m.split(p), m.split(q)
+    k = i - j
+    down, up = (k > 0) & (a < b), (k < 0) & (a > b)
+    b = m.where(down, 0.5 * b, m.where(up, 2 * b, b))
+    s = (a - b) / (a + b)
+    return k + m.where(down, -1.0, m.where(up, 1.0, 0.0)), s, inverse_tanh(m, s, 1 / 3)
+
+
 def log_of_quotient(m: Algebra, p: Number, q: Number) -> Number:
     """log(p / q) for p, q > 0, exact near p = q too."""
-    s = (p - q) / (p + q)
-    near = m.abs(s) < 0.2
-    ratio = p / q
-    lost = (ratio < 4 * m.tiny) | (ratio > 1 / (4 * m.tiny))
-    up = m.where(q > 1, 2.0**-64, 2.0**64)  # p and q have opposite scales where that is so
-    scaled = (p * m.where(q > 1, 2.0**64, 2.0**-64)) / (q * up)
-    shift = m.where(q > 1, -128 * math.log(2), 128 * math.log(2))
-    far = m.log(m.where(lost, scaled, ratio)) + m.where(lost, shift, 0.0)
-    s = m.where(near, s, 0.0)
-    return m.where(near, 2 * (s + s * s * s * inverse_tanh(m, s, 0.2)), far)
+    k, s, t = _reduced(m, p, q)
+    out = k * math.log(2) + 2 * (s + s * s * s * t)
+    return m.where(m.maximum(p, q) == math.inf, p - q, out)
 
 
 def _inside(m: Algebra, p: Number, q: Number, inside: Number, at_zero: Number | float) -> Number:
@@ -79,13 +83,11 @@ def _rel_entr(m: Algebra, p: Number, q: Number) -> Number:
 
 def kl_div_formula(m: Algebra, p: Number, q: Number) -> Number:
     """p log(p / q) - p + q for p, q > 0."""
-    far = p * log_of_quotient(m, p, q) - p + q
-    # near p = q, where these cancel: with s = (p - q) / (p + q), log(p / q) = 2 atanh(s)
-    s = (p - q) / (p + q)
-    middle = m.abs(s) < 0.34
-    s = m.where(middle, s, 0.0)
-    near = 2 * q * (s * s) * (1 + (1 + s) * s * inverse_tanh(m, s, 0.34)) / (1 - s)
-    return m.where(middle, near, far)
+    k, s, t = _reduced(m, p, q)
+    far = p * (k * math.log(2) + 2 * (s + s * s * s * t)) - p + q
+    near = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where those cancel
+    out = m.where(k == 0, near, far)
+    return m.where(m.maximum(p, q) == math.inf, p * (p - q) - p + q, out)
 
 
 def _kl_div(m: Algebra, p: Number, q: Number) -> Number:

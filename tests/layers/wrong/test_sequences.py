@@ -343,6 +343,10 @@ WHEN_RUN = [
         (X,),
         "6 positions do not fit 2 digits",
     ),
+    (lambda: tl.SinCosPositionalEncoding(), (ROW,), r"expected vectors \[batch, length"),
+    (lambda: tl.FixedBasePositionalEncoding([3], 4), (ROW,), r"expected vectors \[batch, length"),
+    (lambda: tl.InfinitePositionalEncoding(), (ROW,), r"expected vectors \[batch, length"),
+    (lambda: tl.TimeBinPositionalEncoding(2), (ROW,), r"expected vectors \[batch, length"),
     (lambda: tl.InfinitePositionalEncoding(mode="predict"), (X,), "a call takes one position"),
     (lambda: tl.TimeBinPositionalEncoding(3, mode="predict"), (X,), "a call takes one position"),
     (

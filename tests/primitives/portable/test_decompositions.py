@@ -34,7 +34,7 @@ def x64():
 
 def normal(m, n, dtype):
     x = RNG.standard_normal((2, m, n))
-    return (x + 1j * RNG.standard_normal(x.shape) if dtype == "complex128" else x).astype(dtype)
+    return (x + 1j * RNG.standard_normal(x.shape) if dtype[0] == "c" else x).astype(dtype)
 
 
 def adjoint(x):
@@ -158,6 +158,13 @@ def test_schur_and_eigenvectors(n):
         near(onp.linalg.norm(v, axis=1), 1.0)
 
 
+def test_schur_of_elements_whose_squares_vanish():
+    a = REAL["graded"](normal(30, 30, "complex64"))
+    t, z = run(nonsymmetric.portable_schur, a)
+    near(adjoint(z) @ z, onp.eye(30), 1e-5)
+    near(z @ t @ adjoint(z), a, 1e-5)
+
+
 def test_schur_of_matrices_that_take_shifts():
     a = onp.zeros((3, 4, 4), complex)
     a[0] = onp.roll(onp.eye(4), 1, 0)  # the eigenvalues of a cycle have one size
@@ -178,6 +185,8 @@ REAL = {
     "nilpotent": lambda x: x * 0 + onp.eye(x.shape[1], k=1) * 3,
     "equal eigenvalues": lambda x: onp.linalg.qr(x)[0] @ onp.triu(x, 1) @ onp.linalg.qr(x)[0].mT,
     "zeros": lambda x: x * 0,
+    "close eigenvalues": lambda x: onp.eye(x.shape[1]) + 1e-10 * x,
+    "graded": lambda x: 10.0 ** (-1 * onp.arange(x.shape[1]))[:, None].astype(x.real.dtype) * x,
 }
 
 

@@ -12,6 +12,7 @@ from ..base import Layer
 from ..checked_options import checked_mode
 from ..initializers import OrthogonalInitializer
 from ..options import choice, flag, number, whole_number
+from ..positional_encoding import shape_of_sequence
 from .counter_random import counters, threefry
 
 NOISE_KEY = (onp.uint32(4174489716), onp.uint32(303878026))
@@ -78,13 +79,13 @@ class InfinitePositionalEncoding(Layer):
 
     def forward(self, inputs: Any) -> Any:
         """The vectors, with their positions added."""
-        depth = inputs.shape[-1]
+        _, length, depth = shape_of_sequence(self, inputs)
         if self._mode != "predict":
-            cycles = jnp.asarray(fixed_cycles(inputs.shape[1], depth, self._drift))
-            times = jnp.arange(inputs.shape[1], dtype=jnp.int32)
+            cycles = jnp.asarray(fixed_cycles(length, depth, self._drift))
+            times = jnp.arange(length, dtype=jnp.int32)
             rng = self.rng if self._needs_key else None
             return inputs + self._transformed(self._waves(cycles, times, rng)[None])
-        if inputs.shape[1] != 1:
+        if length != 1:
             raise ShapeError(
                 "InfinitePositionalEncoding: in mode 'predict' a call takes one position, "
                 f"[batch, 1, {depth}]; got shape {tuple(inputs.shape)}"
@@ -149,7 +150,7 @@ class TimeBinPositionalEncoding(Layer):
 
     def forward(self, inputs: Any) -> Any:
         """The vectors, with the features in their last channels."""
-        batch, length, depth = inputs.shape
+        batch, length, depth = shape_of_sequence(self, inputs)
         if self._mode == "predict":
             if length != 1:
                 raise ShapeError(
@@ -185,12 +186,9 @@ def frequencies(depth: int, drift: float) -> tuple[onp.ndarray, onp.ndarray]:
     return spread[channels // 2], (channels % 2) / 4
 
 
-def steps(first: int, count: int, waves: int, drift: float) -> onp.ndarray:
-    """Steps of the walks, a quarter of them, in cycles: float64 [count, waves]."""
-    words = counters(first * waves, (first + count) * waves)
-    bits, _ = threefry(NOISE_KEY, (words[:, 0], words[:, 1]))
-    scale = math.sqrt(3.0) / (2**31 - 1) * math.sqrt(drift) / 4
-    return bits.reshape(count, waves).astype(onp.float64) * scale
+def step_of_a_bit(drift: float) -> float:
+    """By how many cycles a random word of 1 moves a wave."""
+    return math.sqrt(3.0 * drift) / (2**31 - 1) / 4
 
 
 def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
@@ -199,7 +197,10 @@ def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
     Computed in float64 on the host: a sum of many steps in float32 would be off by a cycle.
     """
     frequency, phase = frequencies(depth, drift)
-    walk = onp.cumsum(steps(0, length, (depth + 1) // 2, drift), axis=0)
+    waves = (depth + 1) // 2
+    words = counters(0, length * waves)
+    bits, _ = threefry(NOISE_KEY, (words[:, 0], words[:, 1]))
+    walk = onp.cumsum(bits.reshape(length, waves) * step_of_a_bit(drift), axis=0)
     times = onp.arange(length)[:, None]
     cycles = phase + frequency * times + walk[:, onp.arange(depth) // 2]
     return (cycles % 1.0).astype(onp.float32)
@@ -213,7 +214,7 @@ def cycles_at(times: Any, depth: int, drift: float) -> Any:
     frequency, phase = frequencies(depth, drift)
     waves = (depth + 1) // 2
     columns = onp.arange(waves, dtype=onp.uint32)
-    scale = math.sqrt(3.0) / (2**31 - 1) * math.sqrt(drift) / 4
+    scale = step_of_a_bit(drift)
 
     def step(t: Any, walk: Any) -> Any:
         counter = t.astype(jnp.uint32) * onp.uint32(waves) + columns

@@ -16,7 +16,7 @@ from ..base import Layer
 from ..checked_options import checked_mode, checked_rate
 from ..initializers import RandomNormalInitializer, RandomUniformInitializer
 from ..options import lengths, whole_number
-from ..positional_encoding import dropped, frequencies, within
+from ..positional_encoding import dropped, frequencies, shape_of_sequence, within
 from .counter_random import threefry_2x32_prange, threefry_2x32_prf
 from .endless_positions import InfinitePositionalEncoding, TimeBinPositionalEncoding
 
@@ -174,7 +174,7 @@ class SinCosPositionalEncoding(Layer):
 
     def forward(self, inputs: Any) -> Any:
         """The vectors, with their positions added."""
-        length, depth = inputs.shape[1], inputs.shape[-1]
+        _, length, depth = shape_of_sequence(self, inputs)
         if depth % 2:
             raise ShapeError(
                 f"SinCosPositionalEncoding: the number of features must be even; got {depth}"
@@ -264,7 +264,7 @@ class FixedBasePositionalEncoding(Layer):
 
     def forward(self, inputs: Any) -> Any:
         """The vectors, with their positions added."""
-        batch, length = inputs.shape[:2]
+        batch, length, _ = shape_of_sequence(self, inputs)
         if length >= self._room:
             raise ShapeError(
                 f"FixedBasePositionalEncoding: {length} positions do not fit {self._n_digits} "

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as onp
 
-from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from .. import combinators as cb
 from ..assert_shape import assert_shape
-from ..attention_weights import masked, merge_heads, softmax, split_heads, widened
+from ..attention_weights import merge_heads, split_heads, weighted_means
 from ..base import Fn, Layer
 from ..checked_options import checked_mode, checked_rate, divided
 from ..core import Dense, Weights
@@ -265,12 +264,8 @@ def DotProductAttention(
         keys_with_place = jnp.arange(keys.shape[-2]) > 0
         placed = queries_with_place[:, None] & keys_with_place[None, :]
         by_position = jnp.where(placed, by_position, jnp.zeros_like(by_position))
-    scores = by_content + by_position
-    weights = softmax(scores if mask is None else masked(scores, mask))
-    if dropout and mode == "train":
-        keep = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape)
-        weights = jnp.where(keep, weights / (1.0 - dropout), jnp.zeros_like(weights))
-    return widened(jnp.matmul(weights, values)), widened(weights)
+    rate = dropout if mode == "train" else 0.0
+    return weighted_means(by_content + by_position, values, mask, rate, rng)
 
 
 def PositionalEmbeddings(d_feature: int, separate_cls: bool, total_kv_pooling: int | None) -> Layer:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ... import layers as tl
 from ...layers import options
+from ...layers.activation_fns import FastGelu
 from ...layers.base import Layer
 from ...layers.checked_options import checked_rate, divided
 from ...user_lines import noted
@@ -124,7 +125,7 @@ def ReformerLM(
     pos_d_axial_embs: Sequence[int] | None = None,
     pos_start_from_zero_prob: float = 1.0,
     pos_max_offset_to_add: int = 0,
-    ff_activation: Callable[[], Layer] = tl.FastGelu,
+    ff_activation: Callable[[], Layer] = FastGelu,
     ff_use_sru: int | Sequence[int] = 0,
     ff_chunk_size: int = 0,
     ff_sparsity: int = 0,
@@ -191,8 +192,9 @@ def ReformerLM(
     if mode == "predict":
         kinds = [_remembering(kind, max_len) for kind in kinds]
     sizes = (d_model, d_ff, d_attention_key, d_attention_value, n_heads)
-    half = (dropout, ff_activation, dropout, ff_use_sru, ff_chunk_size, ff_sparsity)
-    blocks = [DecoderBlock(*sizes, kind, *half, attention_chunk_size, mode=mode) for kind in kinds]
+    half: tuple[Any, ...] = (dropout, ff_activation, dropout, ff_use_sru, ff_chunk_size)
+    half += (ff_sparsity, attention_chunk_size)
+    blocks = [DecoderBlock(*sizes, kind, *half, mode=mode) for kind in kinds]
     grid = (pos_axial_shape, pos_d_axial_embs)
     start = (pos_start_from_zero_prob, pos_max_offset_to_add)
     return tl.Serial(

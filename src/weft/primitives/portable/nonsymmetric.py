@@ -84,8 +84,8 @@ def _shifted_step(count: Any, h: Any, z: Any) -> Sequence[Any]:
     beside = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
     sizes, places = _below(h), numbers(n, 2)
     largest = reshape(reduce_max(size, axes=(2,)), shape=(stack, 1, 1))
-    bound = float(dtypes.finfo(h.dtype).eps) * (size + beside)
-    bound = bound + float(dtypes.finfo(h.dtype).tiny) * (1 + largest)
+    eps, tiny = float(dtypes.finfo(h.dtype).eps), float(dtypes.finfo(h.dtype).tiny)
+    bound = eps * (size + beside) + tiny + tiny * n / eps * largest
     alive = (sizes > bound) & (places < n - 1)
     rows, columns = numbers(n, 1), numbers(n, 2)
     h = picked((rows == columns + 1) & ~alive, 0, h)
@@ -116,12 +116,16 @@ def _shift(count: Any, h: Any, last: Any) -> Any:
 
     a, b = element(last - 1, last - 1), element(last - 1, last)
     c, d = element(last, last - 1), element(last, last)
-    half = (a - d) / 2
+    size = abs_(a - d)
+    for x in (b, c):
+        size = max_(size, abs_(x))
+    size = picked(size == 0, 1, size)
+    half, b, c = (over_real(x, size) for x in ((a - d) / 2, b, c))  # so that no square vanishes
     root = _complex_root(half * half + b * c)
     first, second = half + root, half - root
     near = picked(square_abs(first) < square_abs(second), first, second)
-    other = d + of_dtype(abs_(c), h.dtype)
-    return picked(count % 10 == 9, other, d + near)
+    step = picked(count % 10 == 9, of_dtype(abs_(c), h.dtype), near)
+    return d + step * of_dtype(size, h.dtype)
 
 
 def _complex_root(x: Any) -> Any:
@@ -135,6 +139,9 @@ def _rows_turned(k: Any, h: Any, turns: Any, inside: Any) -> Sequence[Any]:
     """Rotates rows k and k + 1 so that h[k + 1, k] vanishes."""
     upper, lower = row(h, k), row(h, k + 1)
     x, y = column(upper, k), column(lower, k)
+    largest = max_(abs_(x), abs_(y))
+    largest = picked(largest == 0, 1, largest)
+    x, y = over_real(x, largest), over_real(y, largest)  # so that no square vanishes
     size = sqrt(square_abs(x) + square_abs(y))
     plain = ~column(inside, k) | (size == 0)
     safe = picked(plain, 1, size)

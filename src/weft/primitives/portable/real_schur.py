@@ -94,9 +94,8 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
     places = numbers(n, 2)
     size = reshape(abs_(diagonal_of(t)), shape=(stack, 1, n))
     following = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
-    limits = dtypes.finfo(t.dtype)
-    largest = reshape(reduce_max(size, axes=(2,)), shape=(stack, 1, 1))
-    bound = float(limits.eps) * (size + following) + float(limits.tiny) * (1 + largest)
+    eps, tiny = float(dtypes.finfo(t.dtype).eps), float(dtypes.finfo(t.dtype).tiny)
+    bound = eps * (size + following) + tiny * n / eps  # so small that there are few digits left
     alive = (abs_(_below(t)) > bound) & (places < n - 1)
     t = picked((numbers(n, 1) == places + 1) & ~alive, 0, t)
     # the last block of three rows or more, from `first` to `last`
@@ -120,16 +119,22 @@ def _first_column(count: Any, t: Any, first: Any, last: Any) -> Any:
         found = reduce_sum(picked((rows == i) & (columns == j), t, 0), axes=(1, 2))
         return reshape(found, shape=(stack, 1, 1))
 
-    a, b = element(last - 1, last - 1), element(last - 1, last)
-    c, d = element(last, last - 1), element(last, last)
-    stuck = 1.5 * (abs_(c) + abs_(element(last - 1, last - 2)))
-    other = count % 10 == 9
-    total = picked(other, stuck, a + d)
-    product = picked(other, stuck * stuck * (1 / 2.25), a * d - b * c)
     p, q, r = element(first, first), element(first, first + 1), element(first + 1, first)
     corner, under = element(first + 1, first + 1), element(first + 2, first + 1)
-    x = p * (p - total) + product + q * r
-    return side_by_side([x, r * (p + corner - total), r * under], 1)
+    # all from the first element on, since eigenvalues may be close to it and to each other
+    a, b = element(last - 1, last - 1) - p, element(last - 1, last)
+    c, d = element(last, last - 1), element(last, last) - p
+    stuck = abs_(c) + abs_(element(last - 1, last - 2))
+    other = count % 10 == 9
+    a, b = picked(other, d + 0.75 * stuck, a), picked(other, -0.4375 * stuck, b)
+    c, d = picked(other, stuck, c), picked(other, d + 0.75 * stuck, d)
+    size = full(p.aval.strong(), 0)
+    for x in (a, b, c, d, q, r):
+        size = max_(size, abs_(x))
+    size = picked(size == 0, 1, size)
+    rest, under = (corner - p - a - d) / size, under / size
+    a, b, c, d, q, r = (x / size for x in (a, b, c, d, q, r))
+    return side_by_side([a * d - b * c + q * r, r * rest, r * under], 1)
 
 
 def _bulge_chased(k: Any, t: Any, z: Any, start: Any, first: Any, last: Any) -> Sequence[Any]:

@@ -9,7 +9,13 @@ from typing import Any
 
 from ... import numpy as np
 from ...core.array import literal
-from ...lax import custom_linear_solve, fori_loop, linalg as lax_linalg
+from ...lax import (
+    custom_linear_solve,
+    dynamic_slice_in_dim,
+    dynamic_update_slice_in_dim,
+    fori_loop,
+    linalg as lax_linalg,
+)
 from ...primitives import selection, structural
 
 
@@ -20,13 +26,7 @@ def solve_upper(t: Any, b: Any) -> Any:
 
 def _column(x: Any, k: Any) -> Any:
     """Column k, a value, as [batch…, n, 1]."""
-    return x @ _unit(x, x.shape[-1], k)
-
-
-def _unit(x: Any, n: int, k: Any) -> Any:
-    """The k-th unit vector as a column, of x's dtype."""
-    one = (np.arange(n) == k).astype(x.dtype)[:, None]
-    return structural.widen(one, (*x.shape[:-2], n, 1))
+    return dynamic_slice_in_dim(x, k, 1, -1)
 
 
 def solve_sylvester_of_triangles(r: Any, s: Any, c: Any) -> Any:
@@ -38,10 +38,10 @@ def solve_sylvester_of_triangles(r: Any, s: Any, c: Any) -> Any:
 
     def step(k: Any, y: Any) -> Any:
         at = _column(s, k)
-        size = np.sum(at * _unit(s, n, k), axis=-2, keepdims=True)
+        size = dynamic_slice_in_dim(at, k, 1, -2)
         rest = _column(c, k) - y @ at  # columns of y from k on are zero yet
         new = solve_upper(r + size * one, rest)
-        return y + new * np.matrix_transpose(_unit(s, n, k))
+        return dynamic_update_slice_in_dim(y, new, k, -1)
 
     return fori_loop(0, n, step, structural.zeros(c.aval.strong()))
 
@@ -88,8 +88,8 @@ def by_recurrence(t: Any, diagonal: Any, product: Any) -> Any:
     def step(k: Any, found: Any) -> Any:
         above = (np.arange(n) < k)[:, None]
         at = selection.where(above, _column(t, k), literal(0, t.dtype))
-        new = selection.where(above, product(k, found, at, above), literal(0, t.dtype))
-        return found + new * np.matrix_transpose(_unit(t, n, k))
+        new = selection.where(above, product(k, found, at, above), _column(start, k))
+        return dynamic_update_slice_in_dim(found, new, k, -1)
 
     return fori_loop(1, n, step, start) if n > 1 else start
 
@@ -101,7 +101,7 @@ def root_of_triangle(t: Any) -> Any:
     if not n:
         return t
     roots = np.sqrt(np.diagonal(t, 0, -2, -1))
-    one = np.eye(n, dtype=t.dtype)
+    one = np.eye(n, dtype=bool)
     size = np.max(abs(t), axis=(-2, -1), keepdims=True)
     small = 10 * n * float(np.finfo(t.dtype).eps) * size
 
@@ -109,9 +109,8 @@ def root_of_triangle(t: Any) -> Any:
         sums = roots[..., :, None] + _column(roots[..., None, :], k)
         none = sums == 0
         sums = selection.where(above & ~none, sums, literal(1, t.dtype))
-        upper = np.triu(found, 1)
-        upper = selection.where(above & np.matrix_transpose(above), upper, literal(0, t.dtype))
-        new = solve_upper(upper + sums * one, at)
+        # the columns of `found` from k on are zero above the diagonal yet
+        new = solve_upper(selection.where(one, sums, found), at)
         bad = none & above & (abs(new) > small)
         return selection.where(bad, literal(float("nan"), t.dtype), new)
 

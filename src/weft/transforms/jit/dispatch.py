@@ -161,7 +161,7 @@ def dispatcher(
             if key is not thread.key:
                 return general(args, kwargs)
             if donated:
-                return run_donating(hot, args, leaves)
+                return run_donating(hot, buffers, args, leaves, on_host)
             if on_host:
                 buffers = fill(leaves)
             elif prepare is not None:
@@ -183,13 +183,18 @@ def dispatcher(
 
     def run_filled(hot: Any, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
         """The result for arguments some of which have to be put on the devices first."""
-        _, run, handlers, _, fill, _, outs, nones, build = hot
+        fill = hot[4]
         try:
             buffers = fill(leaves)
             if any(b is None for b in buffers):
                 return general(args, {})
         except errors.DeletedArrayError:
             return general(args, {})  # which says which argument it is
+        return run_on(hot, buffers, args, leaves)
+
+    def run_on(hot: Any, buffers: Any, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
+        """The result for buffers, all of which are there."""
+        _, run, handlers, _, _, _, outs, nones, build = hot
         try:
             results = run(buffers)
             if handlers is not None:
@@ -200,16 +205,22 @@ def dispatcher(
             return Array(None, outs, results[0])
         return build(map(Array, nones, outs, results))
 
-    def run_donating(hot: Any, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
+    def run_donating(
+        hot: Any, buffers: Any, args: tuple[Any, ...], leaves: Sequence[Any], on_host: bool
+    ) -> Any:
         """The result of a program that takes the memory of some arguments."""
-        donated = hot[5]
+        prepare, donated = hot[3], hot[5]
         if len({*map(id, leaves)}) < len(leaves):
             return general(args, {})  # which looks whether one of them is donated
         for i in donated:
             x = leaves[i]
             if x.__class__ is not Array or x._buffer is None or (x.aval.weak_type and is_kept(x)):
                 return general(args, {})
-        result = run_filled(hot, args, leaves)
+        if on_host or any(b is None for b in buffers):
+            result = run_filled(hot, args, leaves)
+        else:
+            buffers = buffers if prepare is None else prepare(leaves, buffers)
+            result = run_on(hot, buffers, args, leaves)
         for i in donated:
             leaves[i]._host = leaves[i]._buffer = None
         return result
