@@ -14,6 +14,7 @@ from .. import initializers, options
 from ..attention import DotProductAttention, DotProductCausalAttention, MergeHeads, SplitIntoHeads
 from ..attention_gradients import forward_and_or_backward_of, vjp_of_inexact
 from ..base import Fn, Layer
+from ..checked_options import checked_mode
 from ..combinators import Branch
 from ..core import Dense
 from ..stacks import (
@@ -367,7 +368,7 @@ class LSHFF(Layer):
         bias_initializer: Any = None,
     ) -> None:
         super().__init__(name=f"LSHFF_{d_ff}")
-        options.choice("LSHFF", "mode", mode, ("train", "eval", "predict"))
+        checked_mode("LSHFF", mode)
         self._d_ff = options.whole_number("LSHFF", "d_ff", d_ff)
         self._n_hashes = options.whole_number("LSHFF", "n_hashes", n_hashes)
         self._n_buckets = n_buckets

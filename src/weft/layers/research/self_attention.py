@@ -11,6 +11,7 @@ from ... import fastmath
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from .. import options
+from ..checked_options import checked_mode, checked_rate
 from .chunked_attention import (
     HIDDEN,
     apply_broadcasted_dropout,
@@ -20,8 +21,6 @@ from .chunked_attention import (
     padded_positions,
 )
 from .heads import EfficientAttentionBase
-
-MODES = ("train", "eval", "predict")
 
 
 def kernel(rng: Any, fan_in: int, depth: int, n_heads: int) -> Any:
@@ -49,12 +48,10 @@ def projections(
 
 
 def dropouts(layer: str, mode: Any, attention: Any, output: Any) -> tuple[float, float]:
-    """The probabilities of dropout of attention and of output, which are 0 but in training."""
-    options.choice(layer, "mode", mode, MODES)
-    for option, value in (("attention_dropout", attention), ("output_dropout", output)):
-        options.number(layer, option, value, least=0.0, most=1.0)
-        if value == 1:
-            raise noted(ValueError(f"{layer}: {option} is below 1; got {value}"))
+    """The rates of dropout of attention and of output, which are 0 but in training."""
+    checked_mode(layer, mode)
+    attention = checked_rate(layer, attention, "attention_dropout")
+    output = checked_rate(layer, output, "output_dropout")
     return (attention, output) if mode == "train" else (0.0, 0.0)
 
 
