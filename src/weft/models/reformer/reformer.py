@@ -192,18 +192,9 @@ def ReformerLM(
     if mode == "predict":
         kinds = [_remembering(kind, max_len) for kind in kinds]
     sizes = (d_model, d_ff, d_attention_key, d_attention_value, n_heads)
-    block = functools.partial(
-        DecoderBlock,
-        dropout=dropout,
-        ff_activation=ff_activation,
-        ff_dropout=dropout,
-        ff_use_sru=ff_use_sru,
-        ff_chunk_size=ff_chunk_size,
-        ff_sparsity=ff_sparsity,
-        attention_chunk_size=attention_chunk_size,
-        mode=mode,
-    )
-    blocks = [block(*sizes, kind) for kind in kinds]
+    half = (dropout, ff_activation, dropout, ff_use_sru, ff_chunk_size, ff_sparsity)
+    block: Callable[..., list[Layer]] = functools.partial(DecoderBlock, mode=mode)
+    blocks = [block(*sizes, kind, *half, attention_chunk_size) for kind in kinds]
     grid = (pos_axial_shape, pos_d_axial_embs)
     start = (pos_start_from_zero_prob, pos_max_offset_to_add)
     return tl.Serial(
