@@ -181,13 +181,8 @@ def ReformerLM(
         options.whole_number(name, option, size)
     checked_rate(name, dropout)
     options.choice(name, "loss_sparsity_type", loss_sparsity_type, ("mult",))
-    refuse_sparsity(
-        name,
-        ff_sparsity=ff_sparsity,
-        loss_sparsity=loss_sparsity,
-        loss_d_lowrank=loss_d_lowrank,
-        loss_sparsity_prob=loss_sparsity_prob,
-    )
+    refuse_sparsity(name, ff_sparsity=ff_sparsity, loss_sparsity=loss_sparsity)
+    refuse_sparsity(name, loss_d_lowrank=loss_d_lowrank, loss_sparsity_prob=loss_sparsity_prob)
     kinds = _in_turn(name, attention_type, n_layers)
     if mode == "predict":
         kinds = [_remembering(kind, max_len) for kind in kinds]
