@@ -352,3 +352,13 @@ def test_seeds_are_drawn_in_the_order_of_trax():
     drawn = [parallel.sublayers[1], parallel, parallel.sublayers[0], select, branch]
     random.seed(5)
     assert [layer._rng_seed_int for layer in drawn] == [random.randint(0, 2**31 - 1) for _ in drawn]
+
+
+def test_layers_side_by_side_and_after_each_other_have_keys_of_their_own():
+    ones = onp.ones((64,), onp.float32)
+    key = fastmath.random.get_prng(3)
+    a, b = tl.Parallel(tl.Dropout(0.5), tl.Dropout(0.5))((ones, ones), rng=key)
+    assert (onp.asarray(a) != onp.asarray(b)).any()
+    both = onp.asarray(tl.Serial(tl.Dropout(0.5), tl.Dropout(0.5))(ones, rng=key))
+    assert set(both) == {0.0, 4.0}
+    assert (both != 0).mean() < 0.4  # a quarter, and half with one key for both

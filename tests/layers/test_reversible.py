@@ -103,3 +103,34 @@ def test_shapes_are_printed(capsys):
     x = layer((onp.ones((2, 3), "f4"), onp.ones(4, "i4")))
     assert capsys.readouterr().out == "PrintShape: here: [(2, 3)[float32], (4,)[int32]]\n"
     assert layer.reverse(x) is x
+
+
+class Counting(tl.Layer):
+    """A layer that multiplies by the number of its call."""
+
+    def init_weights_and_state(self, input_signature):
+        self.state = jnp.ones(())
+
+    def forward(self, x):
+        factor, self.state = self.state, self.state + 1.0
+        return x * factor
+
+
+def test_the_backward_pass_has_the_state_before_the_forward_pass():
+    layer = tl.ReversibleHalfResidual(Counting(), tl.Dropout(0.5))
+    weights, before = layer.init(tuple(PAIR), rng=KEY)
+    key, other = layer.rng, onp.array([0, 9], onp.uint32)
+    y, after = layer.pure_fn(tuple(PAIR), weights, before, other)
+    assert after[0][0] == 2.0
+    x, (grads, _) = layer.reverse_and_grad(y, y, weights, before, after, other)
+    onp.testing.assert_allclose(x[0], PAIR[0], atol=1e-6)
+    kept = (onp.asarray(y[0]) - PAIR[0]) / PAIR[1]  # 0 or 2, where dropout has it
+    onp.testing.assert_allclose(grads[1], PAIR[1] + kept * y[0], atol=1e-4)
+    assert layer.rng is key
+
+
+def test_reversal_leaves_the_layer_as_it_was():
+    layer = tl.ReversibleSwap()
+    layer.rng = KEY
+    layer.reverse_and_grad(tuple(PAIR), tuple(PAIR), rng=onp.array([0, 9], onp.uint32))
+    assert layer.rng is KEY

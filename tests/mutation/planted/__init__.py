@@ -1,6 +1,6 @@
 """All bugs that can be planted."""
 
-from planted import array_library, engine, fourier, namespaces, primitives, rare, redesign
+from planted import array_library, engine, fourier, namespaces, networks, primitives, rare, redesign
 
 MUTANTS = (
     *array_library.MUTANTS,
@@ -8,6 +8,7 @@ MUTANTS = (
     *engine.MUTANTS,
     *fourier.MUTANTS,
     *namespaces.MUTANTS,
+    *networks.MUTANTS,
     *rare.MUTANTS,
     *redesign.MUTANTS,
 )

@@ -99,8 +99,8 @@ MUTANTS = (
     Mutant(
         "L14", "schur without LAPACK: no other shift after ten steps",
         "primitives/portable/nonsymmetric.py",
-        "picked(count % 10 == 9, other, d + near)",
-        "d + near",
+        "picked(count % 10 == 9, of_dtype(abs_(c), h.dtype), near)",
+        "near",
         f"{PORTABLE} -k schur",
     ),
     Mutant(
