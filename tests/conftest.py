@@ -56,6 +56,7 @@ LEAST_EFFORT = (
     "laws/test_warm_arguments.py",
     "layers",
     "lax",
+    "models",
     "numpy",
     "programs",
     "random",

@@ -18,6 +18,7 @@ PROGRAMS = {
     "char_lm": ({"quick": True}, lambda r: r[0] < math.log2(97)),
     "fixed_point": ({"quick": True}, lambda r: r[1] < 1e-3),
     "influence": ({"quick": True}, lambda correlation: correlation > 0.9),
+    "copy_task": ({"quick": True, "attention": "transformer"}, lambda r: r[1] > 0.1),
     "orbit": ({"quick": True, "picture": ""}, lambda r: r[1] < r[0]),
 }
 

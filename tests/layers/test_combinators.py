@@ -362,3 +362,17 @@ def test_layers_side_by_side_and_after_each_other_have_keys_of_their_own():
     both = onp.asarray(tl.Serial(tl.Dropout(0.5), tl.Dropout(0.5))(ones, rng=key))
     assert set(both) == {0.0, 4.0}
     assert (both != 0).mean() < 0.4  # a quarter, and half with one key for both
+
+
+def test_a_layer_is_printed_once_however_deep_it_lies():
+    printed = []
+
+    class Leaf(tl.Layer):
+        def __repr__(self):
+            printed.append(self)
+            return "one\ntwo"
+
+    layer = Leaf()
+    for _ in range(6):
+        layer = tl.Serial(layer)
+    assert str(layer).count("one") == len(printed) == 1

@@ -165,5 +165,5 @@ def text(layer: Any) -> str:
     inside = layer.sublayers if inside is None else inside
     if not inside:
         return shown
-    lines = [line for item in inside for line in str(item).split("\n") if str(item)]
+    lines = [line for item in inside for line in str(item).splitlines()]
     return "\n".join([f"{shown}[", *(f"  {line}" for line in lines), "]"])

@@ -1,0 +1,47 @@
+"""Perceptrons of several layers."""
+
+from collections.abc import Callable, Sequence
+
+from .. import layers as tl
+from ..layers import options
+from ..layers.activation_fns import Relu
+from ..layers.base import Layer
+from ..layers.checked_options import checked_mode
+
+__all__ = ["MLP"]
+
+
+def MLP(
+    layer_widths: Sequence[int] = (128, 64),
+    activation_fn: Callable[[], Layer] = Relu,
+    out_activation: bool = False,
+    flatten: bool = True,
+    mode: str = "train",
+) -> Layer:
+    """Dense layers with an activation between each two of them.
+
+    Args:
+      layer_widths: the number of units of each `Dense` layer; the last one's are the outputs.
+      activation_fn: makes an activation layer.
+      out_activation: whether the last `Dense` layer too is followed by an activation.
+      flatten: whether all axes of the input but the batch become one first.
+      mode: "train", "eval" or "predict", which are the same here.
+    Returns: a layer from floats [batch, ...] to floats [batch, layer_widths[-1]].
+    Raises: TypeError, ValueError: an option has another form.
+    Example:
+      >>> model = MLP((4, 3))
+      >>> _ = model.init(np.ones((2, 5, 5), np.float32))
+      >>> model(np.ones((2, 5, 5), np.float32)).shape
+      (2, 3)
+    Source: Trax documentation, `models.MLP`.
+    """
+    widths = options.lengths("MLP", "layer_widths", layer_widths)
+    options.function("MLP", "activation_fn", activation_fn, "that makes a layer")
+    checked_mode("MLP", mode)
+    layers: list[Layer] = [tl.Flatten()] if options.flag("MLP", "flatten", flatten) else []
+    options.flag("MLP", "out_activation", out_activation)
+    for i, width in enumerate(widths):
+        layers.append(tl.Dense(width))
+        if out_activation or i < len(widths) - 1:
+            layers.append(activation_fn())
+    return tl.Serial(*layers)

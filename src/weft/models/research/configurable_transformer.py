@@ -1,0 +1,217 @@
+"""Parts of Transformers with options: attention of any kind, feed-forward halves, positions."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import layers as tl
+from ...layers import options
+from ...layers.base import Layer
+from ...user_lines import noted
+
+__all__ = ["ApplyAttentionLayer", "FeedForwardWithOptions", "PositionalEncoder"]
+
+SRU_UNITS = 32
+HASHING = (tl.LSHSelfAttention, tl.PureLSHSelfAttentionWrapper)
+POSITIONS: dict[str, Callable[[str], Layer]] = {
+    "sin-cos": lambda mode: tl.SinCosPositionalEncoding(mode=mode),
+    "fixed-base": lambda mode: tl.FixedBasePositionalEncoding(mode=mode),
+    "infinite": lambda mode: tl.InfinitePositionalEncoding(affine=False, mode=mode),
+    "infinite-affine": lambda mode: tl.InfinitePositionalEncoding(mode=mode),
+    "no": lambda mode: tl.Serial(),
+}
+
+
+def FeedForwardWithOptions(
+    d_model: int,
+    d_ff: int,
+    dropout: float,
+    dropout_shared_axes: Sequence[int] | None,
+    ff_activation: Callable[[], Layer],
+    ff_dropout: float | None,
+    ff_chunk_size: int,
+    ff_use_sru: int | Sequence[int],
+    ff_sparsity: int,
+    center_layernorm: bool,
+    mode: str,
+    use_bfloat16: bool = False,
+    ff_sparsity_type: str = "1inN",
+) -> list[Layer]:
+    """The layers of a feed-forward half of a block: LayerNorm, Dense, activation, Dense, dropouts.
+
+    Args:
+      d_model: features that go out.
+      d_ff: units of the hidden layer.
+      dropout: rate at which outputs become zero in mode "train".
+      dropout_shared_axes: axes along which outputs are dropped together.
+      ff_activation: makes the activation layer.
+      ff_dropout: rate for hidden units, before the activation; None for `dropout`.
+      ff_chunk_size: how many positions are computed at once; 0 for all.
+      ff_use_sru: how many `SRU` layers run beside it, or (how many, their units); what they give is
+        added. 0 for none; 32 units by default.
+      ff_sparsity: 0; weft has no sparse layers of this kind.
+      center_layernorm: whether the normalization subtracts the mean and adds a bias.
+      mode: "train", "eval" or "predict".
+      use_bfloat16: whether weights of `Dense` layers are bfloat16.
+      ff_sparsity_type: how it would be sparse; without a meaning as long as ff_sparsity is 0.
+    Returns: a list of layers, to be put in a residual.
+    Raises: TypeError, ValueError: an option has another form, or ff_sparsity isn't 0.
+    Source: Trax's module `models.research.configurable_transformer`.
+    """
+    name = "FeedForwardWithOptions"
+    refuse_sparsity(name, ff_sparsity=ff_sparsity)
+    options.choice(name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch"))
+    options.function(name, "ff_activation", ff_activation, "that makes a layer")
+    chunk_size = options.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
+    hidden: Layer = tl.Serial(
+        tl.Dense(d_ff, use_bfloat16=use_bfloat16),
+        tl.Dropout(rate=dropout if ff_dropout is None else ff_dropout, shared_axes=[-2], mode=mode),
+        ff_activation(),
+        tl.Dense(d_model, use_bfloat16=use_bfloat16),
+    )
+    if chunk_size:
+        hidden = tl.BatchLeadingAxes(tl.Chunk(hidden, chunk_size))
+    layers = [
+        tl.LayerNorm(center=center_layernorm),
+        hidden,
+        tl.Dropout(rate=dropout, shared_axes=dropout_shared_axes, mode=mode),
+    ]
+    if not ff_use_sru:
+        return layers
+    pair = ff_use_sru if isinstance(ff_use_sru, tuple | list) else (ff_use_sru, SRU_UNITS)
+    if len(pair) != 2:
+        raise options.wrong_value(name, "ff_use_sru", "a number or (number, units)", ff_use_sru)
+    count, units = options.lengths(name, "ff_use_sru", tuple(pair))
+    recurrent = [tl.SRU(units, mode=mode) for _ in range(count)]
+    main = [tl.LayerNorm(), tl.Dense(units), *recurrent, tl.Dense(d_model)]
+    return [tl.Residual(*main, shortcut=tl.Serial(*layers))]
+
+
+def ApplyAttentionLayer(
+    attention_type: Callable[..., Layer],
+    d_model: int,
+    n_heads: int,
+    d_qk: int,
+    d_v: int,
+    causal: bool,
+    masked: bool,
+    attention_dropout: float,
+    output_dropout: float,
+    attention_chunk_size: int,
+    mode: str,
+) -> Layer:
+    """A layer of attention, of either kind of class.
+
+    One that takes `d_qk`, as `SelfAttention` does, gets all options; another one, as
+    `CausalAttention`, gets d_model, n_heads, attention_dropout and mode.
+
+    Args:
+      attention_type: makes the layer; a class, a function, or a `functools.partial` of one.
+      d_model: features of a vector.
+      n_heads: number of heads.
+      d_qk: depth of queries and keys, for each head.
+      d_v: depth of values, for each head.
+      causal: whether later positions are hidden.
+      masked: whether there is a mask among the inputs.
+      attention_dropout: rate at which weights of attention become zero in mode "train".
+      output_dropout: rate at which outputs of a head do.
+      attention_chunk_size: how many elements of the batch are computed at once; 0 for all. Without
+        effect in mode "predict".
+      mode: "train", "eval" or "predict".
+    Returns: the layer.
+    Raises: TypeError, ValueError: an option has another form, the layer has another number of
+      inputs, or it keeps hash buckets of the whole batch, which can't come in chunks.
+    Source: Trax's module `models.research.configurable_transformer`.
+    """
+    name = "ApplyAttentionLayer"
+    options.function(name, "attention_type", attention_type, "that makes a layer of attention")
+    size = options.whole_number(name, "attention_chunk_size", attention_chunk_size, least=0)
+    if "d_qk" in inspect.signature(attention_type).parameters:
+        layer = attention_type(
+            n_heads=n_heads,
+            d_qk=d_qk,
+            d_v=d_v,
+            causal=causal,
+            masked=masked,
+            attention_dropout=attention_dropout,
+            output_dropout=output_dropout,
+            mode=mode,
+        )
+    else:
+        layer = attention_type(d_model, n_heads=n_heads, dropout=attention_dropout, mode=mode)
+    if layer.n_in != 1 + masked:
+        raise noted(
+            ValueError(
+                f"{name}: attention_type must make a layer of {1 + masked} inputs "
+                f"(masked={masked}); {layer.name} has {layer.n_in}"
+            )
+        )
+    if not size or mode == "predict":
+        return layer
+    if isinstance(layer, HASHING):
+        raise noted(
+            ValueError(
+                f"{name}: {layer.name} keeps the buckets of the whole batch, which can't come in "
+                f"chunks of {size}\n  fix: attention_chunk_size=0"
+            )
+        )
+    return tl.Chunk(layer, size)
+
+
+def PositionalEncoder(
+    mode: str,
+    dropout: float | None = None,
+    max_len: int | None = None,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] | None = None,
+    pos_d_axial_embs: Sequence[int] | None = None,
+    pos_start_from_zero_prob: float = 1.0,
+    pos_max_offset_to_add: int = 0,
+    use_bfloat16: bool = False,
+) -> Layer:
+    """A layer that adds positions to vectors, of the type that is asked for.
+
+    Args:
+      mode: "train", "eval" or "predict".
+      dropout: rate at which encodings aren't added in mode "train" (None and "axial").
+      max_len: the longest sequence (None).
+      pos_type: None for a trained table; "axial", "sin-cos", "fixed-base", "infinite",
+        "infinite-affine"; "no" for none.
+      pos_axial_shape: lengths of the grid's axes ("axial").
+      pos_d_axial_embs: features of each axis' vectors ("axial").
+      pos_start_from_zero_prob: the probability that the first position is 0, in "train" (None).
+      pos_max_offset_to_add: the bound of random first positions, exclusive (None).
+      use_bfloat16: whether the table is bfloat16 (None).
+    Returns: a layer from floats [batch, length, d] to the same shape.
+    Raises: TypeError, ValueError: an option has another form.
+    Source: Trax's module `models.research.configurable_transformer`.
+    """
+    name = "PositionalEncoder"
+    options.choice(name, "pos_type", pos_type, (None, "axial", *POSITIONS))
+    rate = 0.0 if dropout is None else dropout
+    if pos_type is None:
+        return tl.PositionalEncoding(
+            max_len=2048 if max_len is None else max_len,
+            dropout=rate,
+            use_bfloat16=use_bfloat16,
+            start_from_zero_prob=pos_start_from_zero_prob,
+            max_offset_to_add=pos_max_offset_to_add,
+            mode=mode,
+        )
+    if pos_type != "axial":
+        return POSITIONS[pos_type](mode)
+    shape = options.lengths(name, "pos_axial_shape", pos_axial_shape)
+    features = options.lengths(name, "pos_d_axial_embs", pos_d_axial_embs)
+    return tl.AxialPositionalEncoding(shape, features, dropout=rate, mode=mode)
+
+
+def refuse_sparsity(name: str, **sparsities: Any) -> None:
+    """Raises ValueError for a sparsity, of the options by name, that isn't 0 or None."""
+    for option, value in sparsities.items():
+        if value:
+            raise noted(
+                ValueError(
+                    f"{name}: weft has no sparse layers of this kind; got {option}={value!r}\n"
+                    f"  fix: leave {option} out"
+                )
+            )
