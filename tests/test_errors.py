@@ -24,6 +24,7 @@ ALL = [
         ("ShapeError", (TypeError, ValueError)),
         ("IndexingError", (errors.ShapeError, TypeError, ValueError, IndexError)),
         ("AxisError", (errors.ShapeError, onp.exceptions.AxisError, ValueError, IndexError)),
+        ("TypePromotionError", (errors.ShapeError, TypeError, ValueError)),
         ("DerivativeError", (TypeError, ValueError)),
         ("ConcretizationTypeError", (TypeError,)),
         ("TracerBoolConversionError", (errors.ConcretizationTypeError, TypeError)),
@@ -52,7 +53,7 @@ def test_tree(name, bases):
 
 
 def test_the_tree_at_the_top_of_the_file_names_every_class():
-    assert len(ALL) == 17
+    assert len(ALL) == 18
     for cls in ALL:
         assert cls.__name__ in errors.__doc__
 

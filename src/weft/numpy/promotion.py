@@ -18,7 +18,7 @@ from ..core.aval import Aval, aval
 from ..core.source import HERE, noted
 from ..core.trace import current
 from ..core.value import Value
-from ..errors import ShapeError
+from ..errors import TypePromotionError
 from ..extended_dtypes import is_extended, no_numbers
 from ..lax.operands import uncommitted
 from ..primitives.structural import convert_element_type
@@ -125,8 +125,8 @@ def promote_values(
     try:
         for x in xs[1:]:
             dtype, weak = dtypes.promote(dtype, weak, *operand_type(x))
-    except TypeError as error:
-        raise noted(ShapeError(f"{name}: {error}")) from None
+    except TypePromotionError as error:
+        raise noted(TypePromotionError(f"{name}: {error}")) from None
     if is_extended(dtype) and (to_inexact or to_number):
         raise noted(no_numbers(name, xs[0].aval))
     if to_inexact and not dtypes.is_inexact(dtype):

@@ -323,11 +323,11 @@ class LSHSelfAttention(HashedAttention):
         self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
         """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
-        attend_rng, output_rng = fastmath.random.split(rng)
+        keys = fastmath.random.split(rng)  # of attention, of the output
         q, v = self._projected(x, weights)
-        out, state = self._attended(q, v, mask, state, attend_rng, update_state)
+        out, state = self._attended(q, v, mask, state, keys[0], update_state)
         out = jnp.matmul(out, weights[2])
-        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+        return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
 
     def _incremental_forward_unbatched(
         self,
@@ -393,9 +393,9 @@ class PureLSHSelfAttention(HashedAttention):
         update_state: bool,
     ) -> tuple[Any, Any]:  # fmt: skip
         """(output, new state) of one row: `qk` and `v` [length, d], `mask` [length] or None."""
-        attend_rng, output_rng = fastmath.random.split(rng)
-        out, state = self._attended(qk, v, mask, state, attend_rng, update_state)
-        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+        keys = fastmath.random.split(rng)  # of attention, of the output
+        out, state = self._attended(qk, v, mask, state, keys[0], update_state)
+        return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
 
     def _incremental_forward_unbatched(
         self,

@@ -188,7 +188,7 @@ class SelfAttention(EfficientAttentionBase):
         self, x: Any, mask: Any = None, *, weights: Any, state: Any, rng: Any, update_state: bool
     ) -> tuple[Any, Any]:
         """(output, new state) of one head: `x` [length, depth], `mask` [length] or None."""
-        attend_rng, output_rng = fastmath.random.split(rng)
+        keys = fastmath.random.split(rng)  # of attention, of the output
         kernels, biases, w_o = self._projected(weights)
         made = {n: jnp.matmul(x, w) for n, w in kernels.items()}
         made = {n: y + biases[n] if self._bias else y for n, y in made.items()}
@@ -208,11 +208,11 @@ class SelfAttention(EfficientAttentionBase):
             q_info=positions,
             kv_info=padded_positions(positions, mask),
             dropout=self._dropouts[0],
-            rng=attend_rng,
+            rng=keys[0],
             **self._around,
         )
         out = jnp.matmul(out, w_o)
-        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+        return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
 
     def _incremental_forward_unbatched(
         self,
@@ -340,7 +340,7 @@ class EncDecAttention(EfficientAttentionBase):
         update_state: bool,
     ) -> tuple[Any, Any]:
         """(output, new state) of one head of one example."""
-        attend_rng, output_rng = fastmath.random.split(rng)
+        keys = fastmath.random.split(rng)  # of attention, of the output
         w_q, w_k, w_v, w_o = weights
         kv_info = None if mask is None else jnp.asarray(mask).astype(jnp.int32)
         out, _ = attend(
@@ -350,10 +350,10 @@ class EncDecAttention(EfficientAttentionBase):
             mask_fn=_hidden_where_zero if self._masked else None,
             kv_info=kv_info,
             dropout=self._dropouts[0],
-            rng=attend_rng,
+            rng=keys[0],
         )
         out = jnp.matmul(out, w_o)
-        return apply_broadcasted_dropout(out, self._dropouts[1], output_rng), state
+        return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
 
 
 def _hidden_where_zero(dots: Any, q_info: Any, kv_info: Any) -> Any:
