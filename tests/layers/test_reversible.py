@@ -51,6 +51,10 @@ ATTENTION = {
         n_heads=2, d_qk=3, d_v=3, causal=True, chunk_len=2, n_hashes=2, n_buckets=4,
         attention_dropout=0.2,
     ),
+    "over buckets, wrapped": lambda: tl.PureLSHSelfAttentionWrapper(
+        n_heads=2, d_qk=3, d_v=3, causal=True, chunk_len=2, n_hashes=2, n_buckets=4,
+        pure_lsh_implementation=tl.PureLSHSelfAttention,
+    ),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ gradients at once. Sources: Gomez, Ren, Urtasun, Grosse (2017), The Reversible R
 Kitaev, Kaiser, Levskaya (2020), Reformer.
 """
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -415,8 +416,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
                     )
                 )
             layers.append(attention_layer)
-            own = getattr(attention_layer, "forward_and_or_backward", None)
-            attend = own or forward_and_or_backward_of(attention_layer)
+            attend = _attention_of(attention_layer)
         n_in = 1 + arity(layers)[0]
         super().__init__(name=name)
         self._combine(layers, n_in, n_in)
@@ -511,6 +511,22 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
 
         outputs, pull, _ = vjp_of_inexact(forward, inputs, weights)
         return outputs, pull
+
+
+def _attention_of(layer: Layer) -> Callable[..., Any]:
+    """What computes a layer's output and its gradients at once."""
+    own = getattr(layer, "forward_and_or_backward", None)
+    if own is None:
+        return forward_and_or_backward_of(layer)
+    if "weights" not in inspect.signature(own).parameters:
+        raise noted(
+            ValueError(
+                f"ReversibleHalfResidual: {layer.name} has no weights, and its "
+                "forward_and_or_backward takes none\n"
+                "  fix: tl.PureLSHSelfAttentionWrapper around it"
+            )
+        )
+    return own  # type: ignore[no-any-return]
 
 
 def _with_added(grads: list[Any], more: tuple[Any, ...], start: int) -> list[Any]:

@@ -38,6 +38,10 @@ CASES = {
     "no layer": (lambda: tl.ReversibleHalfResidual(3), "nonlayer"),
     "attention is no layer": (
         lambda: tl.ReversibleHalfResidual(attention_layer=len), "attention_layer is a layer"),
+    "attention without weights": (
+        lambda: tl.ReversibleHalfResidual(attention_layer=tl.PureLSHSelfAttention()),
+        "PureLSHSelfAttentionWrapper",
+    ),
     "reverse alone": (
         lambda: tl.ReversibleHalfResidual(tl.Dense(3)).reverse((X, X)), "use reverse_and_grad"),
     "no reverse": (lambda: tl.ReversibleLayer().reverse(X), "its class is to define reverse"),
