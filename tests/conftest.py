@@ -3,6 +3,7 @@ repeatable hypothesis runs, and the markers `gpu`, `devices` and `combinations`.
 
 import gc
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -121,6 +122,11 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_runtest_setup(item):
+    """Layers draw the seeds of their weights from `random`: each test has its own, in every run."""
+    random.seed(item.nodeid)
 
 
 def pytest_collection_finish():

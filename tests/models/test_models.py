@@ -279,8 +279,7 @@ def test_a_few_steps_learn_to_copy(name):
         return -fastmath.numpy.mean(fastmath.numpy.sum(chosen, axis=-1))
 
     step = fastmath.jit(fastmath.value_and_grad(loss))
-    model.init(shapes.signature(batch))
-    weights, losses = model.weights, []
+    weights, losses = model.init(shapes.signature(batch), rng=key)[0], []
     for _ in range(30):
         value, gradients = step(weights)
         weights = fastmath.nested_map_multiarg(lambda w, g: w - 0.3 * g, weights, gradients)
