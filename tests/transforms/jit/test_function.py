@@ -62,7 +62,7 @@ def test_static_argument_by_position_or_name(options, by_name):
 
 
 def test_names_are_not_inferred_if_both_are_given():
-    # only what is listed is static: seed 002, jit
+    # only what is listed is static: JAX documentation, `jax.jit`
     f = weft.jit(power, static_argnums=1, static_argnames="scale")
     same(f(f32(1.0), 2, scale=3.0), 9.0)
     with pytest.raises(TypeError, match="index"):
