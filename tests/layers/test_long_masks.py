@@ -45,3 +45,18 @@ def test_where_everything_is_hidden_all_positions_count_alike(make):
     onp.testing.assert_allclose(
         outputs(make, x, nothing), outputs(make, x, everything), rtol=1e-4, atol=1e-6
     )
+
+
+def test_what_is_not_asked_for_is_none():
+    """In decoding too, where the state has a memory."""
+    options = {"n_heads": 1, "d_qk": 2, "d_v": 2, "causal": True}
+    decoding = {"mode": "predict", "predict_mem_len": 4, "predict_drop_len": 2}
+    x = onp.ones((1, 2, 3), "f4")
+    for layer in (tl.SelfAttention(**options), tl.SelfAttention(**options, **decoding)):
+        weights, state = layer.init(x, rng=KEY)
+        run = layer.forward_and_or_backward
+        y, state, *none = run(x, weights, state, KEY)
+        assert none == [None, None]
+        none = run(x, weights, state, KEY, y, compute_output=False, update_state=False)
+        assert none[:2] == (None, None)
+        assert none[2].shape == x.shape

@@ -7,9 +7,10 @@ from typing import Any
 
 from ... import fastmath
 from ...fastmath import nested_map, nested_stack, numpy as jnp
-from ...shapes import ShapeDtype, signature
+from ...shapes import ShapeDtype
 from ...user_lines import noted
 from .. import options
+from ..attention_gradients import is_inexact
 from ..base import Layer
 from ..stacks import as_tuple, packed
 from .sliced_heads import Results, SlicedPass, slices_of
@@ -69,7 +70,7 @@ class EfficientAttentionBase(Layer):
             _check_memory(name, predict_mem_len, predict_drop_len)
         self._n_heads, self._n_parallel_heads = n_heads, n_parallel_heads
         self._incremental = incremental
-        self._mem_len, self._drop_len = predict_mem_len, predict_drop_len
+        self._mem_len, self._drop_len = predict_mem_len or 0, predict_drop_len or 0
         self._use_python_loop = use_python_loop
         self._use_reference_code = use_reference_code
 
@@ -206,9 +207,10 @@ class EfficientAttentionBase(Layer):
             one, given, xs, weights, state, output_grad, compute_output, update_state
         )
         has_grad = output_grad is not None
+        new_state = (*memory, results.state) if memory else results.state
         return (
             results.output if compute_output else None,
-            (*memory, results.state) if memory else results.state if update_state else None,
+            new_state if update_state else None,
             self._own_positions(results.inputs_grad, **arguments) if has_grad else None,
             results.weights_grad if has_grad else None,
         )
@@ -274,8 +276,6 @@ class EfficientAttentionBase(Layer):
         call's own positions begin in the arrays)."""
         end, memory, state = state
         n, mem_len, drop_len = inputs[0].shape[1], self._mem_len, self._drop_len
-        if mem_len is None or drop_len is None:
-            raise AssertionError("an incremental layer has lengths")
         if not update_state:
             return memory, (end, memory), state, end - n
         if n <= drop_len and n < mem_len:
@@ -296,7 +296,7 @@ class EfficientAttentionBase(Layer):
         # is traced can't raise: NaN says so.
         wrong = jnp.where(end == 0, 1.0, float("nan"))
         xs = tuple([
-            x * wrong.astype(x.dtype) if "float" in str(signature(x).dtype) else x for x in inputs
+            x * wrong.astype(x.dtype) if is_inexact(x) else x for x in inputs
         ])  # fmt: skip
         new_end = jnp.asarray(min(n, mem_len), dtype=jnp.int32)
         return xs, (new_end, tuple(made)), state, jnp.asarray(0, dtype=jnp.int32)

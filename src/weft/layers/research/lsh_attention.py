@@ -101,7 +101,7 @@ class HashedAttention(EfficientAttentionBase):
         positions have one, random key)."""
         first = input_signature[0] if self.n_in > 1 else input_signature
         if self._incremental:
-            buckets = jnp.zeros((self._n_hashes * (self._mem_len or 0),), dtype=jnp.int32)
+            buckets = jnp.zeros((self._n_hashes * self._mem_len,), dtype=jnp.int32)
             return buckets, jnp.asarray(0, dtype=jnp.int32), rng
         length = self._max_len or first.shape[0]
         return jnp.zeros((self._n_hashes * length,), dtype=jnp.int32), rng
@@ -118,7 +118,7 @@ class HashedAttention(EfficientAttentionBase):
         n_buckets = self._n_buckets
         if n_buckets is None:  # in decoding, the same for a prefix and for a single position
             length = self._mem_len if self._incremental else vecs.shape[0]
-            n_buckets = factors_of_buckets(length or 1, self._chunk_len)
+            n_buckets = factors_of_buckets(length, self._chunk_len)
         buckets, count = hash_vecs(vecs, n_buckets, self._n_hashes, rng)
         if mask is not None:
             buckets, count = jnp.where(mask, buckets, count), count + 1
@@ -192,12 +192,10 @@ class HashedAttention(EfficientAttentionBase):
 
     # Decoding.
 
-    def _prefix(
-        self, q: Any, v: Any, state: Any, rng: Any, q_start: Any
-    ) -> tuple[Any, tuple[Any, Any, Any]]:
+    def _prefix(self, q: Any, v: Any, state: Any, rng: Any) -> tuple[Any, tuple[Any, Any, Any]]:
         """(output, new state) for the first positions of a sequence, several at once."""
         buckets, _, key = state
-        n, mem_len = q.shape[0], self._mem_len or 0
+        n, mem_len = q.shape[0], self._mem_len
         extra = -n % self._chunk_len
         if extra:
             q, v = [
@@ -342,7 +340,7 @@ class LSHSelfAttention(HashedAttention):
     ) -> tuple[Any, Any]:
         self._check_step(q_len, x.shape[0], update_state)
         if q_len > 1:
-            out, state = self._prefix(*self._projected(x, weights), state, rng, q_start)
+            out, state = self._prefix(*self._projected(x, weights), state, rng)
         else:
             q, _ = self._projected(fastmath.dynamic_slice_in_dim(x, q_start, 1, 0), weights)
             chosen, state = self._next_position(q, x, state, q_start)
@@ -411,7 +409,7 @@ class PureLSHSelfAttention(HashedAttention):
     ) -> tuple[Any, Any]:
         self._check_step(q_len, qk.shape[0], update_state)
         if q_len > 1:
-            return self._prefix(qk, v, state, rng, q_start)
+            return self._prefix(qk, v, state, rng)
         q = fastmath.dynamic_slice_in_dim(qk, q_start, 1, 0)
         chosen, state = self._next_position(q, qk, state, q_start)
         chosen_q, chosen_v = jnp.take(qk, chosen, axis=0), jnp.take(v, chosen, axis=0)
