@@ -419,7 +419,7 @@ def of_vectors(
 
 
 def checked_slope(result: PyTree, layout: Layout) -> PyTree:
-    """What `func` returned, if it is like the state."""
+    """The slope that `func` returned, checked to be like the state."""
     leaves, treedef = tree_flatten(result)
     if treedef != layout.treedef:
         raise ShapeError(

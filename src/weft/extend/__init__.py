@@ -1,4 +1,4 @@
-"""What an extension of weft is made of: primitives with rules, interpreters, foreign functions.
+"""Parts of extensions of weft: primitives with rules, interpreters, foreign functions.
 
 docs/extending.md shows each of them. The names here stay; the modules that they come from may move.
 """

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class OpaqueTraceState:
-    """What applying a primitive meant when this was made, for comparing only.
+    """The trace at the time this was made, for comparing only.
 
     Two are equal if they were made under the same trace: in the same call of a function that is
     transformed, or both outside any. It keeps no trace alive.

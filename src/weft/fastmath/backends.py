@@ -17,7 +17,7 @@ from ..user_lines import noted
 
 
 class Backend(enum.Enum):
-    """What `fastmath` computes with.
+    """The libraries that `fastmath` computes with.
 
     Attributes:
       JAX: weft's own engine, `weft.numpy`: compiled by XLA.
@@ -150,7 +150,7 @@ def in_use() -> Operations:
 
 
 def is_chosen() -> bool:
-    """Whether `use_backend` or `set_backend` said which backend this thread uses."""
+    """True if `use_backend` or `set_backend` said which backend this thread uses."""
     return "operations" in vars(current) or _process.is_set
 
 
@@ -165,7 +165,7 @@ def named(name: str | Backend) -> Backend:
 
 
 class _Process:
-    """Whether the process has a backend that `set_backend` chose."""
+    """Holds the process's backend, once `set_backend` chose one."""
 
     is_set = False
 

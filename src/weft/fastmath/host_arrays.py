@@ -110,7 +110,7 @@ def avg_pool(x: Any, pool_size: Any, strides: Any, padding: Any) -> Any:
 
 
 def window_counts(shape: Sequence[int], pool_size: Any, strides: Any, padding: Any) -> Array:
-    """How many elements of each window are inside an array, as int32[1, ..., 1]."""
+    """Number of elements of each window that are inside an array, as int32[1, ..., 1]."""
     return sum_pool(onp.ones((1, *shape[1:-1], 1), onp.int32), pool_size, strides, padding)
 
 

@@ -41,7 +41,7 @@ def _like(obj: Any, children: Sequence[Any]) -> Any:
 
 
 def _is_at(level: int, obj: Any) -> bool:
-    """Whether an object is at a level: 0 for leaves, n + 1 for containers of those at n."""
+    """True if an object is at a level: 0 for leaves, n + 1 for containers of those at n."""
     if level == 0 or not _is_container(obj):
         return level == 0 and not _is_container(obj)
     children = _children(obj)
@@ -224,7 +224,7 @@ def _unflattened(rest: list[Any], tree: Any, copied: Sequence[Any]) -> Any:
 
 
 def _are_equal(tree: Any, other: Any) -> bool:
-    """Whether two structures are equal; arrays, which aren't simply equal or not, never are."""
+    """True if two structures are equal; arrays, which aren't simply equal or not, never are."""
     if tree is other:
         return True
     try:

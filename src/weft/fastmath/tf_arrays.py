@@ -161,7 +161,7 @@ index_max = _changed(tf.tensor_scatter_nd_max)
 
 
 def _begins(operation: str, shape: Sequence[int], starts: Any, sizes: Sequence[int]) -> Any:
-    """Where a window begins, moved inside."""
+    """The start of a window, moved inside."""
     starts = tf.stack([tf.cast(tensor(s), tf.int32) for s in starts]) if len(shape) else starts
     if not len(starts) == len(sizes) == len(shape) or any(map(int.__lt__, shape, sizes)):
         raise noted(

@@ -123,7 +123,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
 
 
 class _Forced:
-    """Whether `jit` has XLA compile."""
+    """Holds the flag that `jit` has XLA compile."""
 
     compile = False
 
@@ -132,7 +132,7 @@ _forced = _Forced()
 
 
 def set_tf_xla_forced_compile(b: bool) -> None:
-    """Whether `jit` has TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
+    """Sets the flag that `jit` has TensorFlow compile with XLA. Source: Trax, `fastmath.tf`."""
     _forced.compile = bool(b)
 
 
@@ -271,7 +271,7 @@ class Group:
 
 
 class Replica(threading.local):
-    """Which replica this thread runs."""
+    """The replica that this thread runs."""
 
     group: Group | None = None
     index = 0

@@ -149,7 +149,7 @@ def true_divide(x1: Any, x2: Any) -> Any:
 
 
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
-    """Where elements are among others."""
+    """Mask of the elements that are among others."""
     element, others = tensor(element), tnp.ravel(tensor(test_elements))
     found = tf.reduce_any(element[..., None] == others, axis=-1)
     return ~found if invert else found

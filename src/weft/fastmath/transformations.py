@@ -234,7 +234,7 @@ def remat(f: Function) -> Function:
 
 
 class _Jit:
-    """Whether `jit` compiles, and the context that `disable_jit` returns."""
+    """Holds the flag that `jit` compiles, and is the context that `disable_jit` returns."""
 
     def __init__(self) -> None:
         self.is_off = False

@@ -1,4 +1,4 @@
-"""Where windows lie: paddings, and the order of axes. Knows no backend."""
+"""The geometry of windows: paddings, and the order of axes. Knows no backend."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ def pads_of(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> Pads:
-    """How many elements are put before and after each axis.
+    """Numbers of elements that are put before and after each axis.
 
     Args:
       operation: its name, for errors.

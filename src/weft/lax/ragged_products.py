@@ -227,7 +227,7 @@ def _along(x: Any, axis: int) -> Any:
 
 
 def _bounds(name: str, x: Any, sizes: Any, outer: tuple[int, ...]) -> tuple[Any, Any]:
-    """Where each group starts and ends: [groups, *axes of `x`], which broadcast with `x`."""
+    """The start and the end of each group: [groups, *axes of `x`], which broadcast with `x`."""
     shape = tuple(x.shape[i] for i in outer)
     if sizes.ndim > 1 and sizes.shape[:-1] != shape:
         raise ShapeError(

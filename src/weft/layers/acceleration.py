@@ -209,7 +209,7 @@ class Accelerate(Layer):
         return base.shard(weights, shards)
 
     def _first(self, replicas: Any) -> Any:
-        """What the first device has."""
+        """The first device's part."""
         if self._n_devices == 1:
             return replicas
         return nested_map(lambda leaf: leaf[0], replicas)

@@ -42,7 +42,7 @@ def replaced(path: Any, compresslevel: int) -> Iterator[IO[bytes]]:
 
 
 def content(path: Any) -> bytes:
-    """What a gzipped file holds; its checksum and length are compared.
+    """The content of a gzipped file; its checksum and length are compared.
 
     Raises: FileNotFoundError; ValueError: the file is cut off, or bits of it have changed.
     """

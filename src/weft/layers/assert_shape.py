@@ -22,7 +22,7 @@ _REST = "..."
 
 
 class _Tensor:
-    """What a specification says of one tensor: axes before an ellipsis and after it."""
+    """The specification of one tensor: axes before an ellipsis and after it."""
 
     __slots__ = ("after", "before", "is_open")
 
@@ -100,7 +100,7 @@ class AssertShape(Layer):
 
 
 def _fits(tensor: _Tensor, shape: tuple[Any, ...], sizes: dict[str, Any]) -> bool:
-    """Whether a shape is as specified; notes the lengths that letters stand for."""
+    """True if a shape is as specified; notes the lengths that letters stand for."""
     if _REST in tensor.after or "." in tensor.before + tensor.after:
         raise ValueError("AssertShape: an ellipsis is '...', once at most in a tensor")
     n_before, n_after = len(tensor.before), len(tensor.after)
@@ -123,7 +123,7 @@ def _same(sizes: dict[str, Any], name: str, length: Any) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two lengths are the same; True with a warning if that can't be known."""
+    """True if two lengths are the same; True with a warning if that can't be known."""
     try:
         if a == b:
             return True
@@ -136,7 +136,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _both(specification: Any) -> list[str]:
-    """What a specification says of inputs and of outputs."""
+    """The parts of a specification on inputs and on outputs."""
     parts = specification.split("->") if isinstance(specification, str) else []
     if len(parts) != 2 or not all(map(_ALLOWED.fullmatch, parts)):
         raise noted(

@@ -405,7 +405,7 @@ class DotProductCausalAttention(Layer):
         return jnp.where(index + length <= room, means, jnp.full((), math.nan, means.dtype))
 
     def _counted(self, counted: Any, index: Any) -> Any:
-        """Which positions count: those of the portal's mask, the one after them, and this one."""
+        """Mask of positions: those of the portal's mask, the one after them, and this one."""
         mask = jnp.reshape(self._portal.get_value(), (-1,)) != 0
         counted = fastmath.dynamic_update_slice_in_dim(counted, mask, 0, 0)
         positions = jnp.arange(self._max_len, dtype=jnp.int32)

@@ -341,12 +341,12 @@ class Layer:
 
     @property
     def n_in(self) -> int:
-        """How many tensors the layer takes."""
+        """The number of tensors that the layer takes."""
         return self._n_in
 
     @property
     def n_out(self) -> int:
-        """How many tensors the layer gives."""
+        """The number of tensors that the layer gives."""
         return self._n_out
 
     @property
@@ -379,7 +379,7 @@ class Layer:
 
     @property
     def state(self) -> Any:
-        """What a call keeps for the next; nested as the weights are."""
+        """The arrays that a call keeps for the next; nested as the weights are."""
         if not self._sublayers:
             return self._state
         pairs = zip(self._sublayers, self._state, strict=False)
@@ -432,7 +432,7 @@ class Layer:
 
     @property
     def _caller(self) -> dict[str, Any]:
-        """Where the layer was made."""
+        """The place where the layer was made."""
         return dict(zip(("filename", "lineno"), self._site, strict=True))
 
     def _run(self, x: Any, weights: Any, state: Any, is_repeated: bool) -> tuple[Any, Any]:

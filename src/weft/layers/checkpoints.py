@@ -86,7 +86,7 @@ def load(layer: Any, path: Any, weights_only: bool, input_signature: Any) -> tup
 
 
 def _dictionary(name: str) -> dict[str, Any]:
-    """What the file holds, if it is a checkpoint."""
+    """The content of the file, if it is a checkpoint."""
     try:
         found = read(content(name))
     except RefusedPickle as error:
@@ -103,7 +103,7 @@ def _dictionary(name: str) -> dict[str, Any]:
 
 
 def _weights_file(name: str) -> str:
-    """Where a checkpoint whose weights lie in a file of their own has them."""
+    """The path of the file that has the weights, for a checkpoint that keeps them apart."""
     beside = name.removesuffix(".pkl.gz") + ".weights.npy.gz"
     if name.endswith(".pkl.gz") and os.path.exists(beside):
         return beside

@@ -1,4 +1,4 @@
-"""What `Conv` and `ConvTranspose` share: options, weights, more batch axes than one.
+"""The common part of `Conv` and `ConvTranspose`: options, weights, more batch axes than one.
 
 Knows specs of dimensions, ('NHWC', 'HWIO', 'NHWC'), and shapes; computes no convolution.
 """

@@ -1,4 +1,4 @@
-"""How many tensors a function takes, and whether a layer is given as many. Knows no layers."""
+"""Counts a function's tensors, and checks that a layer is given as many. Knows no layers."""
 
 import inspect
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _REFUSED = (
 
 
 def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
-    """How many arguments a function has; an error if they aren't all plain and positional."""
+    """Number of arguments that a function has; an error if they aren't all plain and positional."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):

@@ -192,7 +192,7 @@ def _scaled(
 
 
 def _fans(name: str, lengths: list[int], out_dim: int, in_dim: int) -> tuple[int, int]:
-    """How many inputs an output has, and how many outputs an input."""
+    """The number of inputs of an output, and of outputs of an input."""
     if len(lengths) < 2:
         fan = lengths[0] if lengths else 1
         return fan, fan

@@ -1,4 +1,4 @@
-"""What a layer does besides its own computation: abstract calls, gradients of its own, its text.
+"""The work of a layer besides its own computation: abstract calls, gradients of its own, its text.
 
 Knows what a layer object holds; nothing of what layers compute.
 """
@@ -24,7 +24,7 @@ def tree(layer: Any) -> list[Any]:
 
 
 def held(layer: Any) -> Held:
-    """What a layer itself holds of weights and state, and the dict that it is to go back to."""
+    """The weights and state that a layer itself holds, and the dict that they are to go back to."""
     own = layer.__dict__
     return own, own["_weights"], own["_state"]
 

@@ -18,7 +18,7 @@ HIDDEN = tuple(HERE + name for name in ("base.py", "layer_calls.py", "layer_erro
 
 
 class LayerError(WeftError):
-    """What went wrong in a layer, with the way to it through the layers around.
+    """An error in a layer, with the way to it through the layers around.
 
     Args:
       layer_name: name of the layer.

@@ -469,13 +469,13 @@ def _elementwise_loss(name: str, loss: Any) -> Layer:
 
 
 def _hits(name: str, model_output: Any, targets: Any) -> Any:
-    """Where the largest component is the target."""
+    """Mask of the positions whose largest component is the target."""
     _check_categories(name, model_output, targets)
     return jnp.argmax(model_output, axis=-1) == targets
 
 
 def _equal(name: str, found: Any, targets: Any) -> Any:
-    """Where categories are equal, as floats."""
+    """Mask of equal categories, as floats."""
     _same_shape(name, "targets", targets, "the classifier's categories", found)
     return (found == targets).astype(jnp.float32)
 

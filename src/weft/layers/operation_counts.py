@@ -1,4 +1,4 @@
-"""How many floating-point operations a program has. Knows primitives by name; runs nothing.
+"""Counts the floating-point operations of a program. Knows primitives by name; runs nothing.
 
 A product of matrices and a convolution count two for each multiplication; a sum, a maximum and
 other reductions one for each element that goes in; everything else on floats one for each element

@@ -30,7 +30,7 @@ class Name(NamedTuple):
 
 
 class Mark:
-    """Where the items of a container begin, on the stack."""
+    """The place on the stack where the items of a container begin."""
 
 
 class Empty:
@@ -80,7 +80,7 @@ CODE = re.compile(r"[<>=|]?([iufcb]\d{1,2}|[?bBhHiIlLqQefdFD])")
 
 
 def read(data: bytes) -> Any:
-    """What a pickle holds.
+    """Reads the content of a pickle.
 
     Args:
       data: the pickle, of any protocol.
@@ -258,7 +258,7 @@ def _signature(made: Empty, state: Any) -> None:
 
 
 def _no_bytes(*arguments: Any) -> bytes:
-    """What protocol 2 makes of no bytes."""
+    """No bytes, as protocol 2 writes them."""
     if arguments:
         raise RefusedPickle("the pickle has bytes made of something")
     return b""

@@ -498,7 +498,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
     def _residual(
         self, inputs: Any, weights: Any, state: Any, new_state: Any, key: Any
     ) -> tuple[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]]:
-        """What the residual layers give, as a tuple, and how cotangents of the first of it are
+        """The results of the residual layers, as a tuple, and how cotangents of the first of it are
         pulled back to inputs and weights.
 
         Layers that remember what they chose in the forward pass choose it again.
@@ -514,7 +514,7 @@ class ReversibleHalfResidual(ReversibleLayer, Combinator):
 
 
 def _attention_of(layer: Layer) -> Callable[..., Any]:
-    """What computes a layer's output and its gradients at once."""
+    """The function that computes a layer's output and its gradients at once."""
     own = getattr(layer, "forward_and_or_backward", None)
     if own is None:
         return forward_and_or_backward_of(layer)

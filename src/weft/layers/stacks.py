@@ -345,7 +345,7 @@ class Parallel(Combinator):
         return packed(outputs), tuple(states)
 
     def _spans(self, xs: Any) -> list[Any]:
-        """What each layer takes of the inputs; further inputs are ignored."""
+        """The part of the inputs that each layer takes; further inputs are ignored."""
         if not isinstance(xs, list | tuple) or len(xs) < self._n_in:
             count = len(xs) if isinstance(xs, list | tuple) else 1
             raise ValueError(

@@ -132,7 +132,7 @@ def _measured(layer: Layer, input_signature: Any) -> list[SummaryRow]:
 
 
 def _row(depth: int, layer: Layer, rng: Any, is_shared: bool) -> SummaryRow:
-    """What a layer gives and takes, which has traced weights."""
+    """The outputs and inputs of a layer that has traced weights."""
 
     def run(inputs: Any) -> Any:
         return layer.pure_fn(inputs, layer.weights, layer.state, rng)[0]

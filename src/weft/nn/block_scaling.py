@@ -26,7 +26,7 @@ __all__ = ["get_scaled_dot_general_config", "scaled_dot_general"]
 
 
 class BlockScaleConfig(NamedTuple):
-    """How an array is rounded: blocks of `block_size` elements along the axis that is summed, of
+    """The rounding of an array: blocks of `block_size` elements along the axis that is summed, of
     `data_type`, each times a scale of `scale_type`, and all times `global_scale`."""
 
     mode: str
@@ -47,7 +47,7 @@ ACCEPTED = (dtypes.float32, dtypes.float16, np.dtype(dtypes.bfloat16))
 def get_scaled_dot_general_config(
     mode: str, global_scale: ArrayLike | None = None
 ) -> BlockScaleConfig:
-    """How `scaled_dot_general` rounds an operand.
+    """The rounding that `scaled_dot_general` does to an operand.
 
     Args:
       mode: "mxfp8": float8_e4m3fn, 32 elements a block, whose scales are powers of two; "nvfp4":

@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace: its version, an inspection of itself, `bool`."""
+"""Attributes that the array API standard asks of a namespace: version, inspection, `bool`."""
 
 from typing import Any
 

@@ -82,7 +82,7 @@ _LARGE = 400_000
 
 
 def passes(jaxpr: Jaxpr) -> int:
-    """How many of the operations read an array that has no place in a cache. XLA reads it once for
+    """Number of operations that read an array which has no place in a cache. XLA reads it once for
     all of them: a variance of 1e6 elements takes it 0.13 ms, and NumPy, operation by operation,
     0.34.
     """

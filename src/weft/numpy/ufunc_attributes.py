@@ -16,7 +16,7 @@ _ufuncs = Deferred("weft.numpy.ufuncs")
 
 
 class UfuncMethods(Protocol):
-    """What a ufunc has besides being called."""
+    """The methods and attributes of a ufunc."""
 
     nin: int
     nout: int

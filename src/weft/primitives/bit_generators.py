@@ -59,7 +59,7 @@ def _rounds(
 
 
 def _counters_of(shape: Integers, width: int, algorithm: str) -> int:
-    """How many counters the bits of an array take."""
+    """Number of counters that the bits of an array take."""
     if algorithm == "philox":
         return -(-math.prod(shape) * (2 if width == 64 else 1) // 4)
     return math.prod(shape if width == 64 else _pairs(shape)[1])

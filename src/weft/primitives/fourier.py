@@ -47,7 +47,7 @@ fft = Primitive(
 
 
 def real_length(n: int) -> int:
-    """How many frequencies a real signal of length n has: the others are their conjugates."""
+    """Number of frequencies that a real signal of length n has: the others are their conjugates."""
     return n // 2 + 1
 
 

@@ -10,7 +10,7 @@ __all__ = ["device_memory_profile", "save_device_memory_profile"]
 
 @located
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """What the memory of devices holds now, buffers and compiled programs.
+    """The content of the devices' memory now, buffers and compiled programs.
 
     Small arrays of the eager tier are on the host, and are none of it.
 

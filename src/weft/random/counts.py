@@ -132,7 +132,7 @@ def _by_waiting(key: Any, n: Any, p: Any) -> Any:
 
 
 def _tail(k: Any) -> Any:
-    """What Stirling's formula for log(k!) leaves out."""
+    """The error of Stirling's formula for log(k!)."""
     dtype = k.dtype
     small = arithmetic.min_(arithmetic.max_(k, literal(0.0, dtype)), literal(9.0, dtype))
     table = Array(np.array(_TAILS, dtype), aval((10,), dtype))

@@ -93,7 +93,7 @@ def threefry_fold_in(words: Any, number: Any) -> Any:
 
 
 def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What Threefry does, to both halves of four words."""
+    """Threefry, on both halves of four words."""
 
     def of_four(words: Any, argument: Any) -> Any:
         ends = [function(part(words, i, i + 2), argument) for i in (0, 2)]

@@ -94,7 +94,7 @@ def register_subprocess(pid: int, port: int) -> Any:
 
 
 def memory_profile(platform: str | None = None) -> bytes:
-    """What the memory of a platform's devices holds, in the format of pprof."""
+    """The content of the memory of a platform's devices, in the format of pprof."""
     client = devices(platform)[0].client
     return bytes(client.raw.heap_profile())
 

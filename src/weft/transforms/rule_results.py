@@ -1,4 +1,4 @@
-"""What users' derivative rules return, checked against the primals; and zeros for what they get."""
+"""Results of users' derivative rules, checked against the primals; and zeros for what they get."""
 
 from typing import Any
 

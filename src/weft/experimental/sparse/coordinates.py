@@ -32,7 +32,7 @@ class SparseEfficiencyWarning(UserWarning):
 
 
 class SparseArray:
-    """What the sparse formats have in common: a shape, and elements stored as `data`."""
+    """Base of the sparse formats: a shape, and elements stored as `data`."""
 
     __slots__ = ("data",)
     data: Array
@@ -210,7 +210,7 @@ class Coordinates(SparseArray):
         return function(self.data, self.indices, *others)
 
     def inside(self) -> Array:
-        """Which elements aren't padding: booleans [batch…, nse]."""
+        """Mask of the elements that aren't padding: booleans [batch…, nse]."""
         return np.all(self.indices < sizes_like(self.indices, self.sparse_shape), axis=-1)
 
     def kept(
@@ -242,7 +242,7 @@ def sizes_like(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def axes_behind(x: Array, count: int) -> tuple[int, ...]:
-    """Where `expand_dims` adds so many axes behind those of an array."""
+    """The `dimensions` for `expand_dims` that add so many axes behind those of an array."""
     return tuple(range(x.ndim, x.ndim + count))
 
 

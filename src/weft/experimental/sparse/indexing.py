@@ -22,7 +22,7 @@ M = TypeVar("M", bound=Coordinates)
 
 
 class Window(NamedTuple):
-    """What an index takes of one axis: first a static part, then a part of that, at run time."""
+    """The part of one axis that an index takes: a static part, and of that one at run time."""
 
     start: int
     limit: int
@@ -82,7 +82,7 @@ def is_array(i: Any) -> bool:
 
 
 def window_of(i: Any, n: int, axis: int, mat: Coordinates) -> Window:
-    """What a slice or a whole number takes of an axis of length n."""
+    """The window that a slice or a whole number takes of an axis of length n."""
     if isinstance(i, slice):
         start, stop, step = i.indices(n)
         size = len(range(start, stop, step))

@@ -56,7 +56,7 @@ def bcoo_extract(sparr: M, arr: Any, *, assume_unique: bool | None = None) -> M:
 
 
 def first_of_place(mat: Coordinates, data: Array) -> Array:
-    """Which elements are the first ones at their places; of as many axes as `data`."""
+    """Mask of the elements that are the first ones at their places; of as many axes as `data`."""
 
     def first(_: Array, indices: Array) -> Array:
         if not mat.n_sparse:

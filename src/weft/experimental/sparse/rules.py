@@ -1,4 +1,4 @@
-"""What operations are for sparse operands: a rule for each primitive that keeps zeros.
+"""Operations on sparse operands: a rule for each primitive that keeps zeros.
 
 A rule takes the operands, of which one at least is a sparse matrix, and the parameters. Knows no
 trace.

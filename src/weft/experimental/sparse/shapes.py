@@ -158,7 +158,7 @@ def bcoo_reshape(mat: M, *, new_sizes: Sequence[int]) -> M:
 
 
 def leading(sizes: Sequence[int], size: int, known: int | None) -> int | None:
-    """How many of the first axes have `size` elements together; None if there is no such number."""
+    """Number of first axes that have `size` elements together; None if there is no such number."""
     if known is not None:
         return known
     total = 1

@@ -193,7 +193,7 @@ def _several(name: str, xs: Any, argument: str) -> Any:
 
 
 def _joined(name: str, shapes: list[tuple[int, ...]], axis: int | None) -> list[int]:
-    """What lengths several shapes agree on, but along `axis`; -1 agrees with any."""
+    """The lengths that several shapes agree on, but along `axis`; -1 agrees with any."""
     first, *others = shapes
     agreed = list(first)
     for shape in others:

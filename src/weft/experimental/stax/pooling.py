@@ -83,7 +83,7 @@ class Windows:
         return self.reduced(wide, np.zeros((), wide.aval.dtype), lax.add)
 
     def counts(self, x: Any) -> Any:
-        """How many elements each window has, those of the padding aside."""
+        """Number of elements of each window, those of the padding aside."""
         if isinstance(self.padding, str) and self.padding.upper() == "VALID":
             return math.prod(self.window)
         shape = [1 if a in self.others else n for a, n in enumerate(x.shape)]

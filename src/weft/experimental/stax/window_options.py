@@ -25,7 +25,7 @@ def lengths_of(name: str, argument: str, values: Any, count: int) -> tuple[int, 
 
 
 def pads_of(name: str, padding: Any, count: int) -> list[Any]:
-    """What is added along each axis: a name, or a pair (before, after)."""
+    """The padding of each axis: a name, or a pair (before, after)."""
     if isinstance(padding, str):
         if padding.upper() in ("SAME", "SAME_LOWER", "VALID"):
             return [padding] * count

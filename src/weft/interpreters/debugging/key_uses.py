@@ -92,7 +92,7 @@ def _keep(x: Any, marks: Marks) -> None:
 
 
 class Uses:
-    """What a rule `follow_keys` is given to follow the programs inside, and to note uses."""
+    """Given to a rule `follow_keys`, to follow the programs inside and to note uses."""
 
     def __init__(self, counted: bool = True) -> None:
         """

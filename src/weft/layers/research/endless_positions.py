@@ -62,7 +62,7 @@ class InfinitePositionalEncoding(Layer):
         self._needs_key = affine and mode != "predict"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
-        """What is trained, and in mode "predict" the positions and the key."""
+        """The trained weights, and in mode "predict" the positions and the key."""
         depth = input_signature.shape[-1]
         if self._bin_length is not None and depth < 3:
             raise ShapeError(
@@ -192,7 +192,8 @@ def step_of_a_bit(drift: float) -> float:
 
 
 def fixed_cycles(length: int, depth: int, drift: float) -> onp.ndarray:
-    """Where each channel's wave is at the times below `length`: float32 [length, depth], below 1.
+    """The phase of each channel's wave at the times below `length`:
+    float32 [length, depth], below 1.
 
     Computed in float64 on the host: a sum of many steps in float32 would be off by a cycle.
     """

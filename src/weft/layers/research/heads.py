@@ -272,8 +272,8 @@ class EfficientAttentionBase(Layer):
     def _remembered(
         self, inputs: tuple[Any, ...], state: Any, update_state: bool
     ) -> tuple[tuple[Any, ...], Any, Any, Any]:
-        """What a call attends to: (arrays, the new memory, the state of the heads, where the
-        call's own positions begin in the arrays)."""
+        """The arrays that a call attends to: (arrays, the new memory, the state of the heads,
+        where the call's own positions begin in the arrays)."""
         end, memory, state = state
         n, mem_len, drop_len = inputs[0].shape[1], self._mem_len, self._drop_len
         if not update_state:

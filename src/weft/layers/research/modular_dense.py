@@ -148,7 +148,7 @@ class RememberPad(Layer):
             self.state = (jnp.zeros((batch, self._n_items, *rest), jnp.float32), {"init": ()})
 
     def forward(self, inputs: Any) -> Any:
-        """What came before, and the inputs."""
+        """The earlier inputs, and these."""
         if not self._n_items:
             return inputs
         if self._mode != "predict":

@@ -16,7 +16,7 @@ One = Callable[[tuple[Any, ...], Any, Any], tuple[Any, Any]]
 
 
 class Slices(NamedTuple):
-    """How examples and heads are divided."""
+    """The division of examples and heads."""
 
     n_examples: int
     n_heads: int
@@ -53,7 +53,7 @@ def slices_of(n_examples: int, n_heads: int, n_parallel: int | None) -> Slices:
 
 
 class Results(NamedTuple):
-    """What a pass over all slices gives; empty tuples for what wasn't asked for."""
+    """The results of a pass over all slices; empty tuples for what wasn't asked for."""
 
     output: Any
     state: Any

@@ -130,7 +130,7 @@ def _alias(name: str, rtol: Any, other: Any, argument: str) -> Any:
 
 
 def _threshold(name: str, s: Any, rtol: Any, x: Any) -> Any:
-    """What singular values count as zero up to, [batch…, 1]."""
+    """The bound below which singular values count as zero, [batch…, 1]."""
     if rtol is None:
         eps = float(dtypes.finfo(x.dtype).eps)
         ratio: Any = literal(eps * max(x.shape[-2:]), s.dtype)

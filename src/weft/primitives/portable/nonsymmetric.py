@@ -58,7 +58,7 @@ def portable_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
 
 
 def _nothing_or_nan(h: Any) -> Any:
-    """What stands below the diagonal: zeros, and NaN where there is something left."""
+    """The part below the diagonal: zeros, and NaN where there is something left."""
     n = h.shape[1]
     below = picked(numbers(n, 1) == numbers(n, 2) + 1, abs_(h), 0)
     total = reshape(reduce_max(below, axes=(1, 2)), shape=(h.shape[0], 1, 1))

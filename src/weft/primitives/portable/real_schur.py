@@ -78,7 +78,7 @@ def _chained(alive: Any) -> Any:
 
 
 def _left(t: Any) -> Any:
-    """How many rows begin a block of more than two, [stack, 1, 1], as a float."""
+    """Number of rows that begin a block of more than two, [stack, 1, 1], as a float."""
     chained = _chained(_below(t) != 0)
     ones = picked(chained, full(aval(chained.shape, t.dtype), 1), 0)
     return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
@@ -198,7 +198,7 @@ def _block_at(t: Any, k: Any) -> list[Any]:
 
 
 def _standard_rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
-    """Whether the eigenvalues of [[a, b], [c, d]] are real, and cosine and sine of the rotation
+    """True if the eigenvalues of [[a, b], [c, d]] are real, and cosine and sine of the rotation
     that makes it standard."""
     p, eps = (a - d) / 2, float(dtypes.finfo(a.dtype).eps)
     size = max_(abs_(p), max_(abs_(b), abs_(c)))

@@ -63,7 +63,7 @@ def _norm(x: Any) -> Any:
 
 
 def _squarings(a: Any, powers: list[Any], degree: int, theta: float) -> Any:
-    """How often each matrix is to be halved, as a float."""
+    """Number of times that each matrix is to be halved, as a float."""
     a, (_, _, a4, a6) = selection.stop_gradient(a), map(selection.stop_gradient, powers)
     d6, d8, d10 = (_norm(x) ** (1 / p) for x, p in ((a6, 6), (a4 @ a4, 8), (a4 @ a6, 10)))
     size = np.maximum(d6, d8)

@@ -20,7 +20,7 @@ __all__ = ["OptimizeResults", "minimize"]
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimisation found.
+    """The result of a minimisation.
 
     Attributes:
       x: the last point.

@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 
 class State(NamedTuple):
-    """Where an iteration is. `status` is 0 while it goes on and where it has converged."""
+    """The state of an iteration. `status` is 0 while it goes on and where it has converged."""
 
     nit: Array
     evaluations: Array

@@ -89,7 +89,7 @@ def slid(x: Any, kernel: Any, *, padding: Any, precision: Any) -> Any:
 
 
 def _padding(mode: str, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """How many zeros around the array make the outputs of a mode."""
+    """Numbers of zeros around the array that make the outputs of a mode."""
     if mode == "full":
         return tuple([(m - 1, m - 1) for m in kernel])
     if mode == "same":

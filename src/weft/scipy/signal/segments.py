@@ -20,7 +20,7 @@ from .window_functions import periodic_window
 
 @dataclasses.dataclass(frozen=True)
 class Segments:
-    """How a signal is cut.
+    """The segments that a signal is cut into.
 
     Attributes:
       window: a value [length].

@@ -82,7 +82,7 @@ def _only_inexact(name: str, exact: bool) -> None:
 
 
 def _snapped(x: Any) -> Any:
-    """What is a whole number but for rounding becomes one."""
+    """Rounds to a whole number what is one but for rounding."""
     whole = arithmetic.round_(x, rounding_method=EVEN)
     apart = arithmetic.abs_(arithmetic.sub(whole, x))
     eps = 16 * float(dtypes.finfo(x.aval.dtype).eps)

@@ -1,4 +1,4 @@
-"""What follows from the logarithm of one tail: cdf, sf, their logarithms, and quantiles.
+"""Functions that follow from the logarithm of one tail: cdf, sf, their logarithms, and quantiles.
 
 The derivative in the point is the density, and that of a quantile follows from the equation which
 it solves; those in parameters are the tail's. Knows no distribution by name.

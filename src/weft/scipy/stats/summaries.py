@@ -20,7 +20,7 @@ METHODS = ("average", "min", "max", "dense", "ordinal")
 
 
 class ModeResult(NamedTuple):
-    """What `mode` returns.
+    """The result of `mode`.
 
     Attributes:
       mode: the most frequent element, the smallest one of several.
