@@ -46,6 +46,19 @@ def test_what_a_function_closes_over_is_a_constant(trained):
     assert float(fastmath.grad(lambda y, z: y * z)(x, x)) == 3.0
 
 
+@pytest.mark.parametrize("derivative", [fastmath.grad, lambda f: lambda x: fastmath.vjp(f, x)])
+def test_a_derivative_through_another_backend_is_refused(trained, derivative):
+    def f(x):
+        with fastmath.use_backend("numpy"):
+            return np.sin(x)
+
+    lost = weft.errors.TracerArrayConversionError, weft.errors.DerivativeError
+    with pytest.raises(lost, match="would be lost"):
+        derivative(f)(np.array(1.0))
+    with fastmath.use_backend("numpy"):  # and afterwards backends change as before
+        assert float(np.sin(0.5)) == pytest.approx(0.4794255)
+
+
 def test_functions_of_known_values_have_their_derivative_or_an_error(trained):
     loss = fastmath.grad(lambda x: np.median(x * x))
     if trained == "jax":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import WeftError
+from ..errors import DerivativeError, WeftError
 from ..user_lines import noted
 
 
@@ -133,6 +133,9 @@ class Current(threading.local):
 
     operations: Any = Unused()
     np: Any = UnusedNames()
+    recorder: str | None = (
+        None  # the backend that records a derivative, and sees its own arrays only
+    )
 
 
 current = Current()
@@ -199,7 +202,10 @@ def use_backend(name: str | Backend) -> Iterator[None]:
 
     Args:
       name: "jax", "tensorflow-numpy", "numpy" or a member of `Backend`.
-    Raises: ValueError: another name. ImportError: TensorFlow isn't installed.
+    Raises:
+      ValueError: another name.
+      ImportError: TensorFlow isn't installed.
+      DerivativeError: TensorFlow is differentiating the function that asks for another backend.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -209,6 +215,14 @@ def use_backend(name: str | Backend) -> Iterator[None]:
     Source: Trax documentation, `fastmath.ops.use_backend`.
     """
     table = operations(named(name))
+    if current.recorder is not None and table.name != current.recorder:
+        raise noted(
+            DerivativeError(
+                f"use_backend({table.name!r}): inside a function that {current.recorder!r} is "
+                "differentiating, where derivatives through another backend would be lost"
+                "\n  fix: compute with the other backend before, and close over the result"
+            )
+        )
     before = vars(current).get("operations")
     current.operations, current.np = table, table.np
     try:

@@ -4,17 +4,31 @@ An argument is watched as a copy of itself (`tf.identity`), so that what a funct
 a constant, though it be the same tensor.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import DerivativeError
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from ..user_lines import noted
+from .backends import Backend, current
 from .nondiff import without_nondiff
 from .tensorflow_module import tensor, tf
 from .tf_trees import flat_function, is_array, tensors_of
 
 Function = Callable[..., Any]
+
+
+@contextmanager
+def _recording(persistent: bool = False) -> Iterator[Any]:
+    """A tape; meanwhile this thread can't change to a backend whose operations it doesn't see."""
+    before = current.recorder
+    with tf.GradientTape(persistent, watch_accessed_variables=False) as tape:
+        try:
+            current.recorder = Backend.TFNP.value
+            yield tape
+        finally:
+            current.recorder = before
 
 
 def _is_inexact(x: Any) -> bool:
@@ -47,7 +61,7 @@ def value_and_grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Func
                         "\n  fix: x.astype(np.float32)"
                     )
                 )
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
+        with _recording() as tape:
             leaves = [tf.identity(x) for x in leaves]
             tape.watch(leaves)
             every = list(args)
@@ -84,7 +98,7 @@ def grad(f: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value, and the function that pulls cotangents back."""
     leaves, tree = tensors_of("vjp: arguments", primals)
-    with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+    with _recording(persistent=True) as tape:
         leaves = [tf.identity(x) for x in leaves]
         watched = [x for x in leaves if _is_inexact(x)]
         tape.watch(watched)
@@ -207,7 +221,7 @@ def remat(f: Function) -> Function:
         @tf.custom_gradient
         def recomputed(*xs: Any) -> tuple[list[Any], Function]:
             def backward(*cts: Any) -> list[Any]:
-                with tf.GradientTape(watch_accessed_variables=False) as tape:
+                with _recording() as tape:
                     copies = [tf.identity(x) for x in xs]
                     watched = [x for x in copies if _is_inexact(x)]
                     tape.watch(watched)
