@@ -24,7 +24,7 @@ from .layer_calls import (
     text,
     tree,
 )
-from .layer_errors import LayerError, creation_site, described, told
+from .layer_errors import LayerError, creation_site, described, told, way_out
 from .weight_shards import parts, unshard_in_pmap as unshard_in_pmap, wholes
 from .weight_trees import (
     EMPTY_STATE,
@@ -468,7 +468,13 @@ class Layer:
 
     def _error(self, function: str, inputs: Any, error: Exception, outermost: bool) -> LayerError:
         """The error of this layer that tells another one."""
-        found = LayerError(self._name, function, self._caller, described(inputs), told(error))
+        is_new = (
+            self._init_signature is None
+            and self._weights is EMPTY_WEIGHTS
+            and type(self).init_weights_and_state is not Layer.init_weights_and_state
+        )
+        traceback = told(error) + way_out(function, inputs, error, is_new)
+        found = LayerError(self._name, function, self._caller, described(inputs), traceback)
         if outermost:
             note_user_line(found)
         return found

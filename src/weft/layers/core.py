@@ -144,7 +144,7 @@ class Dense(Layer):
 
 def _unset(layer: Layer, wanted: str, weights: Any) -> str:
     """The message for weights that were not made, or are another layer's."""
-    got = "none\n  fix: layer.init(signature of the inputs)" if weights == () else f"{weights!r}"
+    got = "none" if weights == () else f"{weights!r}"
     return f"{layer.name}: expected weights {wanted}; got {got}"
 
 

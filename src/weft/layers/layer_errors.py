@@ -98,6 +98,32 @@ def described(inputs: Any) -> Any:
         return inputs if inputs is None else type(inputs).__name__
 
 
+def no_array(inputs: Any) -> str | None:
+    """The type of the first of some inputs that is neither an array nor a signature, if there is
+    one: an input with a mistake of the caller's."""
+    if isinstance(inputs, tuple):
+        return next(filter(None, map(no_array, inputs)), None)
+    return None if hasattr(inputs, "shape") else type(inputs).__name__
+
+
+def way_out(function: str, inputs: Any, error: BaseException, is_new: bool) -> str:
+    """A line for two mistakes that show in errors of all kinds: a layer that `init` hasn't given
+    weights (`is_new`), and inputs that aren't arrays. Empty if it is neither."""
+    if isinstance(error, LayerError):  # the layer inside has told
+        return ""
+    kind = no_array(inputs)
+    if kind is not None and isinstance(error, AttributeError | TypeError):
+        if function == "pure_fn":
+            return f"\n  fix: the layer takes arrays, and got {kind}: np.asarray(x)"
+        return (
+            f"\n  fix: the layer takes signatures, and got {kind}: shapes.ShapeDtype((2, 3)), or "
+            "shapes.signature(x) of an array"
+        )
+    if is_new and function != "init":
+        return "\n  fix: the layer has no weights yet: layer.init(shapes.signature(x)) makes them"
+    return ""
+
+
 def told(error: BaseException) -> str:
     """The frames between a layer and an error, and the error: what `traceback_string` is."""
     lines = []

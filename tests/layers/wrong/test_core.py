@@ -245,11 +245,14 @@ CONSTRUCTORS = [
 # (what is done, what the message of the LayerError has)
 CALLS = [
     # never initialized, or for another signature
-    (lambda: tl.Dense(2)(X), r"Dense_2: expected weights \(w, b\); got none.*fix: layer.init"),
+    (lambda: tl.Dense(2)(X), r"Dense_2: expected weights \(w, b\); got none.*fix: .*layer.init"),
     (lambda: tl.Dense(2, use_bias=False)(X), "Dense_2: expected weights w; got none"),
+    (lambda: tl.LayerNorm()(X), r"fix: the layer has no weights yet: layer.init\(shapes.signature"),
+    (lambda: tl.Serial(tl.GRU(3))(jnp.ones((2, 4, 3))), "fix: the layer has no weights yet"),
+    (lambda: tl.PositionalEncoding()(X), "fix: the layer has no weights yet"),
     (lambda: tl.Embedding(5, 3)(IDS), "Embedding_5_3: expected weights w; got none"),
     (lambda: tl.Weights(onp.ones, (2,))(()), "expected weights an array; got none"),
-    (lambda: tl.LocallyConnected1d(2, 3)(jnp.ones((2, 5, 3))), "not enough values"),
+    (lambda: tl.LocallyConnected1d(2, 3)(jnp.ones((2, 5, 3))), "the layer has no weights yet"),
     (lambda: tl.Serial(tl.Dense(2))(X), "Serial.*Dense_2: expected weights"),
     (lambda: tl.Dense(2)(X, weights=(X,)), r"Dense_2: expected weights \(w, b\)"),
     (lambda: tl.Dense(2)(X, weights=X), r"Weights should be a \(w, b\) tuple or list"),
@@ -314,9 +317,15 @@ CALLS = [
     (lambda: run(Odd(), X), "the number of features is odd"),
     (lambda: run(tl.Serial(tl.Dense(3), Odd()), X), "Serial.*Odd.*the number of features is odd"),
     (lambda: tl.Dense(3).output_signature(SIG), "in _forward_abstract.*expected weights"),
-    (lambda: tl.Dense(2)("x"), "layer input shapes: str"),
-    (lambda: tl.Dense(2).init("x"), "layer input shapes: str"),
-    (lambda: tl.Dense(2).init(None), "layer input shapes: None"),
+    # neither arrays nor signatures
+    (lambda: tl.Dense(2)("x"), "shapes: str.*fix: the layer takes arrays, and got str: np.asarray"),
+    (lambda: tl.Relu()(3), "layer takes arrays, and got int: np.asarray"),
+    (lambda: tl.Dense(2)([[1.0, 2.0]]), "layer takes arrays, and got list: np.asarray"),
+    (lambda: tl.Add()((X, "a")), "layer takes arrays, and got str: np.asarray"),
+    (lambda: tl.Serial(tl.Dense(2))(None), "layer takes arrays, and got NoneType"),
+    (lambda: tl.Dense(2).init("x"), "shapes: str.*the layer takes signatures, and got str: shapes"),
+    (lambda: tl.Dense(2).init((2, 4)), r"takes signatures, and got int: shapes.ShapeDtype\(\(2, 3"),
+    (lambda: tl.Dense(2).init(None), "takes signatures, and got NoneType"),
 ]  # fmt: skip
 
 
