@@ -1,5 +1,6 @@
 """Primitives × rules: every hole has a written reason (`rule_holes.py`). `-s` prints the matrix."""
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -7,7 +8,7 @@ import sys
 
 import pytest
 from rule_holes import HOLES, reasons
-from tree import SOURCE, modules
+from tree import HEIGHT, SOURCE, modules, name_of, unit
 
 import weft
 from weft.core.primitive import RULES, HigherOrder, Primitive, registry
@@ -95,6 +96,30 @@ def test_no_pass_names_a_primitive_with_programs_inside(primitives):
         if match[2] is None or match[2] in names or match[2].endswith("_call")
     ]
     assert found == []
+
+
+def named_primitives(text: str) -> list[str]:
+    """The comparisons of an attribute or variable `primitive` with a name, but for None."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        and ast.unparse(node.left).split(".")[-1] == "primitive"
+        and not isinstance(node.comparators[0], ast.Constant)
+    ]
+
+
+def test_the_engine_asks_for_no_primitive_by_name():
+    engine = range(HEIGHT["core"], HEIGHT["transforms"] + 1)
+    texts = {name_of(p): p.read_text() for p in modules() if HEIGHT.get(unit(name_of(p))) in engine}
+    found = {module: named_primitives(text) for module, text in texts.items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+def test_the_reader_finds_primitives_by_name():
+    text = "e.primitive is add\nprimitive is not p.add\nprimitive is None\nx is primitive.of\n"
+    assert named_primitives(text) == ["e.primitive is add", "primitive is not p.add"]
 
 
 def test_each_hole_has_one_reason():

@@ -63,7 +63,7 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
 # --- add ---
 
 add = Primitive("add", "Sum of two arrays.", host_limit=1_500_000)  # see `arithmetic._FAST`
-add.elementwise = True
+add.elementwise = add.adds_cotangents = True
 
 
 @add.type
@@ -378,6 +378,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 convert_element_type = Primitive(
     "convert_element_type", "The elements converted to another dtype.", host_limit=262_144
 )
+convert_element_type.converts = True
 
 
 _SMALL = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}
