@@ -34,7 +34,7 @@ def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]
     """
     found: list[PyTreeDef] = []
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: object) -> list[Any]:
         args, kwargs = in_tree.unflatten(leaves)
         outs, out_tree = tree_flatten(f.call_wrapped(*args, **kwargs))
         found[:] = [out_tree]
@@ -47,7 +47,7 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun,
     """As `flatten_fun`, for the structure of a tuple of positional arguments."""
     found: list[PyTreeDef] = []
 
-    def flat(*leaves: Any) -> list[Any]:
+    def flat(*leaves: object) -> list[Any]:
         outs, out_tree = tree_flatten(f.call_wrapped(*in_tree.unflatten(leaves)))
         found[:] = [out_tree]
         return outs
@@ -63,7 +63,7 @@ def the_tree(found: list[PyTreeDef]) -> PyTreeDef:
     return found[0]
 
 
-def shaped_abstractify(x: Any) -> Aval:
+def shaped_abstractify(x: object) -> Aval:
     """The aval of an array, of a scalar, or of anything with a shape and a dtype.
 
     Raises: TypeError: `x` is none of these.

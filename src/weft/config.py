@@ -76,11 +76,11 @@ class Switch:
         self,
         name: str,
         parse: Callable[[Any], Any],
-        default: Any,
+        default: object,
         meaning: str,
         *,
         traced: bool = False,
-        block: Any = None,
+        block: object = None,
         attribute: str = "",
         aliases: tuple[str, ...] = (),
         keyword: str = "new_val",
@@ -105,14 +105,14 @@ class Switch:
         if traced:
             traced_attributes.append(self.attribute)
 
-    def checked(self, value: Any, where: str) -> Any:
+    def checked(self, value: object, where: str) -> Any:
         """`value` in the form that is kept; a ValueError that names `where` if it is not valid."""
         try:
             return self.parse(value)
         except ValueError as error:
             raise ValueError(f"{where}: expected {error}; got {value!r}") from None
 
-    def __call__(self, *value: Any, **named: Any) -> Override:
+    def __call__(self, *value: object, **named: object) -> Override:
         if set(named) - {self.keyword}:
             raise TypeError(
                 f"{self.name}: expected its value, {self.keyword}=…; got {', '.join(named)}"
@@ -129,7 +129,7 @@ class Switch:
 class Override(ContextDecorator):
     """A switch with a value: sets it in the current thread for a `with` block or a call."""
 
-    def __init__(self, switch: Switch, value: Any) -> None:
+    def __init__(self, switch: Switch, value: object) -> None:
         self.switch = switch
         self.value = value
         self._outer: list[tuple[dict[str, Any], bool, Any]] = []
@@ -153,7 +153,7 @@ class Override(ContextDecorator):
         _set_local(own, self.switch, had, value)
 
 
-def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: Any) -> None:
+def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: object) -> None:
     """Sets or clears the override of `switch` in `own`, a thread's attributes."""
     with _lock:
         if switch.traced:
@@ -173,7 +173,9 @@ def _set_local(own: dict[str, Any], switch: Switch, present: bool, value: Any) -
 AXES = "the named axes in scope"
 
 
-def key_differences(old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any]]:
+def key_differences(
+    old: tuple[object, ...], new: tuple[object, ...]
+) -> Iterator[tuple[str, Any, Any]]:
     """The differences between two values of `thread.key`: (name, value then, value now)."""
     names = [*(s.name for s in _traced), AXES]
     for name, a, b in zip(names, old, new, strict=False):
@@ -210,7 +212,7 @@ class Config:
       >>> config.update("log_compiles", False)
     """
 
-    def update(self, name: str, value: Any) -> None:
+    def update(self, name: str, value: object) -> None:
         """Sets a switch in every thread that does not override it just now.
 
         Raises:
@@ -268,7 +270,7 @@ class Config:
             raise AttributeError(name)
         return self.read(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"use config.update({name!r}, {value!r})")
 
     def __dir__(self) -> list[str]:
@@ -296,7 +298,7 @@ class Config:
         )
 
     @contextmanager
-    def temporarily(self, **values: Any) -> Iterator[None]:
+    def temporarily(self, **values: object) -> Iterator[None]:
         """Several switches at once, in this thread, inside a `with` block.
 
         Example:

@@ -29,6 +29,7 @@ import numpy as np
 from .config import thread
 from .errors import ShapeError, TypePromotionError
 from .extended_dtypes import KEYS, ExtendedDType, extended, is_extended, prng_key
+from .typing import DTypeLike
 from .user_lines import levels_to_user, noted
 
 # NumPy's dtypes are NumPy dtypes here; those of ml_dtypes are classes of scalars, as NumPy's own
@@ -100,7 +101,7 @@ _SAME: dict[Any, np.dtype[Any]] = {
 _CANONICAL: tuple[dict[Any, Any], dict[Any, Any]] = ({d: d for d in KEYS}, {d: d for d in KEYS})
 
 
-def canonicalize_dtype(dtype: Any, x64: bool | None = None) -> np.dtype[Any]:
+def canonicalize_dtype(dtype: object, x64: bool | None = None) -> np.dtype[Any]:
     """The dtype that an array asked for with `dtype` has.
 
     Args:
@@ -158,7 +159,7 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
-def requested_dtype(dtype: Any, operation: str = "array") -> np.dtype[Any]:
+def requested_dtype(dtype: DTypeLike, operation: str = "array") -> np.dtype[Any]:
     """`canonicalize_dtype` for a dtype that the user wrote: warns if it can't be honoured.
 
     The warning points at the user's line, and so comes once a line under Python's default filter.
@@ -203,19 +204,19 @@ def default_complex() -> np.dtype[Any]:
 # ---- kinds ----
 
 
-def _kind(dtype: Any) -> int:
+def _kind(dtype: DTypeLike) -> int:
     try:
         return _KIND[dtype]
     except (KeyError, TypeError):  # not a canonical np.dtype: a scalar type, a name, …
         return _KIND[named_dtype(dtype)]
 
 
-def is_bool(dtype: Any) -> bool:
+def is_bool(dtype: DTypeLike) -> bool:
     """True if `dtype` is bool."""
     return _kind(dtype) == _BOOL
 
 
-def is_integer(dtype: Any) -> bool:
+def is_integer(dtype: DTypeLike) -> bool:
     """True if `dtype` is a signed or unsigned integer (bool is not).
 
     Example:
@@ -225,17 +226,17 @@ def is_integer(dtype: Any) -> bool:
     return _kind(dtype) & (_SIGNED | _UNSIGNED) != 0
 
 
-def is_signed(dtype: Any) -> bool:
+def is_signed(dtype: DTypeLike) -> bool:
     """True if `dtype` is a signed integer."""
     return _kind(dtype) == _SIGNED
 
 
-def is_unsigned(dtype: Any) -> bool:
+def is_unsigned(dtype: DTypeLike) -> bool:
     """True if `dtype` is an unsigned integer."""
     return _kind(dtype) == _UNSIGNED
 
 
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: DTypeLike) -> bool:
     """True if `dtype` is a real floating-point type, bfloat16, the float8s and float4 included.
 
     Example:
@@ -245,12 +246,12 @@ def is_float(dtype: Any) -> bool:
     return _kind(dtype) == _FLOAT
 
 
-def is_complex(dtype: Any) -> bool:
+def is_complex(dtype: DTypeLike) -> bool:
     """True if `dtype` is complex."""
     return _kind(dtype) == _COMPLEX
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: DTypeLike) -> bool:
     """True if `dtype` is floating-point or complex: what can be differentiated."""
     return _kind(dtype) & (_FLOAT | _COMPLEX) != 0
 
@@ -284,7 +285,7 @@ def issubdtype(a: Any, b: Any) -> bool:
     return bool(np.issubdtype(a, b))
 
 
-def _is_abstract(dtype: Any) -> bool:
+def _is_abstract(dtype: DTypeLike) -> bool:
     """True if `dtype` is a NumPy class of dtypes, such as np.floating, not one dtype."""
     return isinstance(dtype, type) and dtype in _ABSTRACT_CLASSES
 
@@ -295,7 +296,7 @@ _ABSTRACT_CLASSES = frozenset(
 ) - {object, int, float, complex, str}
 
 
-def scalar_type_of(x: Any) -> type:
+def scalar_type_of(x: object) -> type:
     """The one of Python's bool, int, float, complex that describes a value or dtype.
 
     Example:
@@ -312,13 +313,13 @@ def scalar_type_of(x: Any) -> type:
 _REAL: dict[np.dtype[Any], np.dtype[Any]] = {complex64: float32, complex128: float64}
 
 
-def real_of(dtype: Any) -> np.dtype[Any]:
+def real_of(dtype: DTypeLike) -> np.dtype[Any]:
     """The dtype of the real part: complex64 → float32, complex128 → float64, others unchanged."""
     own = named_dtype(dtype)
     return _REAL.get(own, own)
 
 
-def complex_of(dtype: Any) -> np.dtype[Any]:
+def complex_of(dtype: DTypeLike) -> np.dtype[Any]:
     """The smallest complex dtype that holds `dtype`.
 
     Example:
@@ -335,7 +336,7 @@ def complex_of(dtype: Any) -> np.dtype[Any]:
     return default_complex()
 
 
-def tangent_dtype(dtype: Any) -> np.dtype[Any]:
+def tangent_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """The dtype of a derivative: `dtype` itself when inexact, else float0.
 
     Example:
@@ -349,7 +350,7 @@ def tangent_dtype(dtype: Any) -> np.dtype[Any]:
 _PACKED = dict(zip((*SMALL_INTS, np.dtype(float4_e2m1fn)), (2, 4, 2, 4, 4), strict=True))
 
 
-def bit_width(dtype: Any) -> int:
+def bit_width(dtype: DTypeLike) -> int:
     """Bits of one element: 4 for int4, 8 for bool and float8, 128 for complex128, 0 for float0."""
     dtype = named_dtype(dtype)
     return _PACKED.get(dtype, dtype.itemsize * 8)
@@ -361,7 +362,7 @@ _FINFO: Callable[[Any], Any] = cache(ml_dtypes.finfo)  # untyped there
 _IINFO: Callable[[Any], Any] = cache(ml_dtypes.iinfo)
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """Limits of a floating-point dtype: eps, max, tiny, …; of the real part if it is complex.
 
     Args:
@@ -380,7 +381,7 @@ def finfo(dtype: Any) -> Any:
     return _FINFO(own)
 
 
-def iinfo(dtype: Any) -> Any:
+def iinfo(dtype: DTypeLike) -> Any:
     """Limits of an integer dtype: min, max, bits.
 
     Args:
@@ -399,7 +400,7 @@ def iinfo(dtype: Any) -> Any:
     return _IINFO(own)
 
 
-def _of_either(x: Any) -> np.dtype[Any]:
+def _of_either(x: object) -> np.dtype[Any]:
     """The dtype that is named, or that of an array or a Python number."""
     return canonicalize_dtype(type(x)) if type(x) in _PYTHON else named_dtype(x)
 
@@ -525,7 +526,7 @@ def _shown(dtype: np.dtype[Any], weak: bool) -> str:
     return f"weak {dtype.name}" if weak else dtype.name
 
 
-def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype[Any]:
     """The common dtype of two dtypes; Python's int, float and complex count as weak.
 
     Example:
@@ -535,7 +536,7 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     return promote(*_type_and_weak(a), *_type_and_weak(b))[0]
 
 
-def dtype_and_weak(x: Any) -> tuple[np.dtype[Any], bool]:
+def dtype_and_weak(x: object) -> tuple[np.dtype[Any], bool]:
     """The (canonical dtype, weak type) of an array, scalar, weft value, dtype or Python type.
 
     Example:
@@ -564,11 +565,11 @@ def dtype_and_weak(x: Any) -> tuple[np.dtype[Any], bool]:
 _PYTHON = (bool, int, float, complex)
 
 
-def _type_and_weak(dtype: Any) -> tuple[np.dtype[Any], bool]:
+def _type_and_weak(dtype: object) -> tuple[np.dtype[Any], bool]:
     return canonicalize_dtype(dtype), dtype is int or dtype is float or dtype is complex
 
 
-def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
+def result_type_and_weak(*args: object) -> tuple[np.dtype[Any], bool]:
     """`promote` for any number of arrays, scalars and dtypes.
 
     Example:
@@ -584,7 +585,7 @@ def result_type_and_weak(*args: Any) -> tuple[np.dtype[Any], bool]:
     return result
 
 
-def result_type(*args: Any) -> np.dtype[Any]:
+def result_type(*args: object) -> np.dtype[Any]:
     """The dtype of an operation on these arrays, scalars and dtypes.
 
     Args:

@@ -50,7 +50,7 @@ class ExtendedDType:
     kind: ClassVar[str] = "V"
     by_name: ClassVar[dict[str, ExtendedDType]] = {}
 
-    def __init__(self, name: str, type: Any, stored: np.dtype[Any]) -> None:
+    def __init__(self, name: str, type: object, stored: np.dtype[Any]) -> None:
         self.name, self.type, self.stored = name, type, stored
         self.host = np.dtype((np.void, stored.itemsize))
         self.by_name[name] = self
@@ -92,7 +92,7 @@ KEYS: tuple[Any, ...] = (KEY, RBG, UNSAFE_RBG)
 """The dtypes of keys."""
 
 
-def is_extended(dtype: Any) -> bool:
+def is_extended(dtype: object) -> bool:
     """True for a dtype that NumPy hasn't.
 
     Example:

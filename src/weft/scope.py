@@ -29,7 +29,7 @@ MESH = Mark("mesh")
 """The mesh of the innermost `with mesh:`."""
 
 
-def in_scope(mark: Mark, default: Any = None) -> Any:
+def in_scope(mark: Mark, default: object = None) -> Any:
     """The value of a mark in this thread."""
     for name, value in thread.axes:
         if name is mark:
@@ -37,7 +37,7 @@ def in_scope(mark: Mark, default: Any = None) -> Any:
     return default
 
 
-def within_axis(name: Any, size: Any, function: Callable[..., T], *args: Any) -> T:
+def within_axis(name: object, size: object, function: Callable[..., T], *args: object) -> T:
     """The result of `function(*args)` where a named axis is in scope, in this thread.
 
     It hides another one of that name. A `Mark` in the place of the name brings its value in. What
@@ -61,7 +61,7 @@ def within_axis(name: Any, size: Any, function: Callable[..., T], *args: Any) ->
             raise
 
 
-def inner_axes(name: Any, size: Any) -> tuple[tuple[Any, Any], ...]:
+def inner_axes(name: object, size: object) -> tuple[tuple[Any, Any], ...]:
     """The axes in scope with one more; an error for what can't be in a key."""
     inner = (*[a for a in thread.axes if a[0] != name], (name, size))
     hash(inner)
@@ -69,7 +69,7 @@ def inner_axes(name: Any, size: Any) -> tuple[tuple[Any, Any], ...]:
 
 
 @contextmanager
-def named_axis(name: Any, size: Any) -> Iterator[None]:
+def named_axis(name: object, size: object) -> Iterator[None]:
     """A block with a named axis in scope, as in `within_axis`."""
     before = thread.__dict__.get("axes")
     set_axes(inner_axes(name, size))
@@ -79,7 +79,7 @@ def named_axis(name: Any, size: Any) -> Iterator[None]:
         set_axes(before)
 
 
-def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *args: Any) -> T:
+def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *args: object) -> T:
     """As `within_axis`, for several axes: names and sizes."""
     inside = functools.partial(function, *args)
     for name, size in reversed(axes):
@@ -87,6 +87,6 @@ def within_axes(axes: Sequence[tuple[Any, Any]], function: Callable[..., T], *ar
     return inside()
 
 
-def on_devices(axes: Sequence[tuple[Any, int]], function: Callable[..., T], *args: Any) -> T:
+def on_devices(axes: Sequence[tuple[Any, int]], function: Callable[..., T], *args: object) -> T:
     """As `within_axes`, inside one more map over devices."""
     return within_axes([(DEVICES, in_scope(DEVICES, 0) + 1), *axes], function, *args)

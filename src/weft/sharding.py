@@ -44,7 +44,7 @@ class Mesh:
       Mesh(x=1)
     """
 
-    def __init__(self, devices: Any, axis_names: Any) -> None:
+    def __init__(self, devices: object, axis_names: Any) -> None:
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         array = np.array(devices, dtype=object)
         if array.ndim != len(names) and (names or array.size):
@@ -69,7 +69,7 @@ class Mesh:
         _entered.scopes = [*getattr(_entered, "scopes", ()), scope]
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         *_entered.scopes, scope = _entered.scopes
         scope.__exit__(*error)
 
@@ -125,7 +125,7 @@ class PartitionSpec(tuple[Any, ...]):
     UNCONSTRAINED = UNCONSTRAINED
     """An entry for `with_sharding_constraint`: the compiler decides about this axis."""
 
-    def __new__(cls, *parts: Any) -> "PartitionSpec":
+    def __new__(cls, *parts: object) -> "PartitionSpec":
         return super().__new__(cls, parts)
 
     def __repr__(self) -> str:
@@ -208,7 +208,7 @@ class Sharding:
 class SingleDeviceSharding(Sharding):
     """All of an array on one device."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self.device = device
 
     @property
@@ -368,7 +368,7 @@ def is_unstated(sharding: object) -> bool:
     return isinstance(sharding, NamedSharding) and sharding.mesh.empty
 
 
-def _names(part: Any) -> tuple[Any, ...]:
+def _names(part: object) -> tuple[Any, ...]:
     """The names in one entry of a partition."""
     if part is None or part is UNCONSTRAINED:
         return ()

@@ -58,7 +58,7 @@ def plain(name: str) -> str:
     return name.removeprefix("jax_").removeprefix("weft_")
 
 
-def is_settled(name: str, value: Any) -> bool:
+def is_settled(name: str, value: object) -> bool:
     """True if an option of JAX's has that value in weft, or may have any.
 
     Raises: ValueError: it has another one.

@@ -36,7 +36,7 @@ class OfThread(dict[Any, Any]):
         super().__init__()
         self.number, self.here = number, here
 
-    def __missing__(self, key: Any) -> Any:
+    def __missing__(self, key: object) -> Any:
         return self.here().caches[self.number][key]
 
 
@@ -69,7 +69,7 @@ class Caches:
             self._of_thread.append(OfThread(number, self.here))
             return number
 
-    def state(self, values: tuple[Any, ...], used: Iterable[SwitchState]) -> SwitchState:
+    def state(self, values: tuple[object, ...], used: Iterable[SwitchState]) -> SwitchState:
         """The one state of these values. Of very many, only those that are `used` are kept."""
         with self._lock:
             found = self._states.get(values)
@@ -168,7 +168,7 @@ def _rekey(own: dict[str, Any] | None) -> bool:
     return changed
 
 
-def _interned(key: tuple[Any, ...]) -> tuple[Any, ...]:
+def _interned(key: tuple[object, ...]) -> tuple[Any, ...]:
     """The one object for equal keys; after very many of them (axes with ever new names) another,
     which costs those who compare by identity a look-up."""
     if len(_keys) > 4096:

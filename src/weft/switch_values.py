@@ -12,7 +12,7 @@ _TRUE = ("1", "true", "on", "yes")
 _FALSE = ("0", "false", "off", "no", "")
 
 
-def flag(value: Any) -> bool:
+def flag(value: object) -> bool:
     if isinstance(value, str):
         if value.lower() in _TRUE:
             return True
@@ -24,7 +24,7 @@ def flag(value: Any) -> bool:
 
 
 def one_of(*choices: str | None) -> Callable[[Any], Any]:
-    def parse(value: Any) -> Any:
+    def parse(value: object) -> Any:
         text = value.lower() if isinstance(value, str) else value
         if text in ("", "none") and None in choices:
             text = None
@@ -36,7 +36,7 @@ def one_of(*choices: str | None) -> Callable[[Any], Any]:
 
 
 def words_of(*choices: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
+    def parse(value: object) -> str:
         words = {w.strip() for w in value.split(",")} - {""} if isinstance(value, str) else {"?"}
         if not words.issubset(choices):
             raise ValueError("'' or a comma-separated list of " + ", ".join(choices))
@@ -60,7 +60,7 @@ def whole(least: int) -> Callable[[Any], int]:
 def whole_or_none(least: int) -> Callable[[Any], int | None]:
     number = whole(least)
 
-    def parse(value: Any) -> int | None:
+    def parse(value: object) -> int | None:
         if value is None or value in ("", "none", "None"):
             return None
         try:
@@ -81,7 +81,7 @@ def seconds(value: Any) -> float:
     return given
 
 
-def text_or_none(value: Any) -> str | None:
+def text_or_none(value: object) -> str | None:
     text = os.fspath(value) if isinstance(value, os.PathLike) else value
     if text is None or isinstance(text, str):
         return text
@@ -91,7 +91,7 @@ def text_or_none(value: Any) -> str | None:
 GUARDS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
 
-def device(value: Any) -> Any:
+def device(value: object) -> Any:
     if value in ("", "none", "None"):
         return None
     if value is None or isinstance(value, str) or hasattr(value, "device_kind"):
@@ -99,7 +99,7 @@ def device(value: Any) -> Any:
     raise ValueError("one of devices(), a platform such as 'cpu' or 'cpu:1', or None")
 
 
-def precision(value: Any) -> str | None:
+def precision(value: object) -> str | None:
     synonyms = {
         "bfloat16": "default",
         "fastest": "default",

@@ -170,7 +170,7 @@ def arrays(tree: PyTree) -> PyTree:
 def directions(tree: PyTree, generator: np.random.Generator) -> PyTree:
     """A random tangent, or cotangent, for each leaf; float0 for integers."""
 
-    def direction(x: Any) -> Any:
+    def direction(x: object) -> Any:
         value = as_value(x)
         dtype = dtypes.tangent_dtype(value.dtype)
         if not dtypes.is_inexact(dtype):

@@ -20,15 +20,15 @@ DEEPEST = 40  # CPython's parser refuses more than some 90 nested brackets
 class _Names:
     """The constants of a generated function, by the names it knows them by."""
 
-    def __init__(self, **known: Any) -> None:
+    def __init__(self, **known: object) -> None:
         self.values: dict[str, Any] = dict(known)
 
-    def __call__(self, value: Any) -> str:
+    def __call__(self, value: object) -> str:
         name = f"k{len(self.values)}"
         self.values[name] = value
         return name
 
-    def key(self, key: Any) -> str:
+    def key(self, key: object) -> str:
         """Source text for a dict key."""
         return repr(key) if type(key) is str else self(key)
 
@@ -46,7 +46,7 @@ def _unpacking(targets: list[str], source: str) -> str:
 # ---- build ----
 
 
-def compile_build(treedef: Any) -> Callable[[Any], Any]:
+def compile_build(treedef: object) -> Callable[[Any], Any]:
     """A function from the leaves (any iterable) to the tree."""
     names = _Names(treedef=treedef)
     leaves: list[str] = []
@@ -97,7 +97,7 @@ def _expression(treedef: Any, names: _Names, leaves: list[str]) -> str:
 # ---- match ----
 
 
-def compile_match(treedef: Any, leaf_types: set[type]) -> Callable[[Any], list[Any] | None]:
+def compile_match(treedef: object, leaf_types: set[type]) -> Callable[[Any], list[Any] | None]:
     """A function from a tree to its leaves, or to None if it has another structure.
 
     It also returns None when a leaf is of a type outside `leaf_types`, for then only the registry

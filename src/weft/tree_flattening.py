@@ -43,7 +43,9 @@ def flattener_of(cls: type) -> Flattener | None:
     return flattener
 
 
-def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
+def flatten(
+    tree: object, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], PyTreeDef]:
     """The leaves of a tree, in order, and its structure.
 
     Args:
@@ -72,7 +74,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
             leaves = []
 
 
-def _flatten_until(x: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> PyTreeDef:
+def _flatten_until(x: object, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> PyTreeDef:
     kind = None if is_leaf(x) else kind_of(x)
     if kind is None:
         leaves.append(x)
@@ -81,7 +83,7 @@ def _flatten_until(x: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) ->
     return kind.node(data, tuple([_flatten_until(part, leaves, is_leaf) for part in parts]))
 
 
-def _flatten_parts(parts: Iterable[Any], leaves: list[Any]) -> tuple[PyTreeDef, ...]:
+def _flatten_parts(parts: Iterable[object], leaves: list[Any]) -> tuple[PyTreeDef, ...]:
     children = []
     for part in parts:
         flattener = FLATTENERS[type(part)]
@@ -183,7 +185,7 @@ def _plan(order: tuple[str, ...]) -> Any:
 
 
 def _custom_flattener(kind: Kind) -> Flattener:
-    def flatten_custom(x: Any, leaves: list[Any]) -> PyTreeDef:
+    def flatten_custom(x: object, leaves: list[Any]) -> PyTreeDef:
         parts, data = kind.apart(x)
         return kind.node(data, _flatten_parts(parts, leaves))
 

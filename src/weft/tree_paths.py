@@ -15,10 +15,10 @@ class _Key:
     __slots__ = ("_value",)
     _value: Any
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         object.__setattr__(self, "_value", value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __eq__(self, other: object) -> bool:
@@ -123,7 +123,7 @@ KeyPath = tuple[Any, ...]
 """The keys from the root to a leaf; any hashable object may be a key."""
 
 
-def keystr(path: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
+def keystr(path: Iterable[object], *, simple: bool = False, separator: str = "") -> str:
     """A path as text, as one would write it in Python after the name of the tree.
 
     Args:
@@ -139,7 +139,7 @@ def keystr(path: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     return separator.join(map(_bare if simple else str, path))
 
 
-def _bare(key: Any) -> str:
+def _bare(key: object) -> str:
     match key:
         case SequenceKey(idx=name) | DictKey(key=name) | FlattenedIndexKey(key=name):
             return str(name)
@@ -193,7 +193,7 @@ def difference(prefix: Any, full: Any) -> tuple[KeyPath, str, str, str] | None:
     return None
 
 
-def mismatch(prefix: Any, full: Any) -> str:
+def mismatch(prefix: object, full: object) -> str:
     """The end of an error message: where `full` should have been as `prefix` is.
 
     Example:
@@ -225,7 +225,7 @@ def _root(treedef: Any) -> str:
     return f"a {kind.type.__name__}"
 
 
-def _keys(keys: Iterable[Any]) -> str:
+def _keys(keys: Iterable[object]) -> str:
     names = [repr(key) for key in keys]
     if not names:
         return "no keys"

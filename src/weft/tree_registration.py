@@ -63,7 +63,7 @@ def register_pytree_node(
       [1, 2, 3]
     """
 
-    def keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+    def keys(x: object, data: object, count: int) -> Sequence[Any]:
         if x is None or flatten_with_keys_func is None:
             return [FlattenedIndexKey(i) for i in range(count)]
         return [key for key, _ in flatten_with_keys_func(x)[0]]
@@ -86,7 +86,7 @@ def register_pytree_with_keys(
       flatten_func: a faster way to (children, data), if there is one.
     """
 
-    def without_keys(x: Any) -> tuple[Iterable[Any], Any]:
+    def without_keys(x: object) -> tuple[Iterable[Any], Any]:
         pairs, data = flatten_with_keys(x)
         return tuple([child for _, child in pairs]), data
 
@@ -239,7 +239,7 @@ class Partial(functools.partial[Any]):
       (3, [1], 12)
     """
 
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **keywords: Any) -> Partial:
+    def __new__(cls, func: Callable[..., object], /, *args: object, **keywords: object) -> Partial:
         # functools.partial would merge with a partial inside, whose arguments are no leaves
         if isinstance(func, functools.partial) and not isinstance(func, Partial):
             func = _Opaque(func)
@@ -249,10 +249,10 @@ class Partial(functools.partial[Any]):
 class _Opaque:
     """A callable that functools.partial doesn't look into."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self.__wrapped__ = function
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, *args: object, **keywords: object) -> Any:
         return self.__wrapped__(*args, **keywords)
 
     def __eq__(self, other: object) -> bool:

@@ -95,7 +95,7 @@ IsLeaf = Callable[[Any], bool]
 tree_flatten = flatten
 
 
-def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[object]) -> Any:
     """The tree of a structure with these leaves: the inverse of `tree_flatten`.
 
     Raises: ValueError: too few or too many leaves.
@@ -111,7 +111,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     return treedef.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+def tree_leaves(tree: object, is_leaf: IsLeaf | None = None) -> list[Any]:
     """The leaves of a tree, in order.
 
     Example:
@@ -121,7 +121,7 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
     return flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+def tree_structure(tree: object, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     """The structure of a tree.
 
     Example:
@@ -131,7 +131,9 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     return flatten(tree, is_leaf)[1]
 
 
-def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_map(
+    f: Callable[..., object], tree: object, *rest: object, is_leaf: IsLeaf | None = None
+) -> Any:
     """Applies a function to each leaf of a tree, or to the leaves of several in step.
 
     Args:
@@ -157,14 +159,14 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
         raise noted(_not_first("tree_map", "a function", f, "tree_map(f, tree)")) from None
 
 
-def _not_first(name: str, expected: str, got: Any, right: str) -> TypeError:
+def _not_first(name: str, expected: str, got: object, right: str) -> TypeError:
     return TypeError(
         f"{name}: expected {expected} as the first argument; got a {type(got).__name__}\n"
         f"  fix: {right}"
     )
 
 
-def _aligned(treedef: PyTreeDef, tree: Any, position: int, caller: str) -> list[Any]:
+def _aligned(treedef: PyTreeDef, tree: object, position: int, caller: str) -> list[Any]:
     """The parts of `tree` at the leaves of `treedef`."""
     leaves, other = flatten(tree)
     if other is treedef or other == treedef:
@@ -186,7 +188,7 @@ def _short(treedef: PyTreeDef) -> str:
     return text if len(text) <= 400 else f"{text[:400]}… ({treedef.num_leaves} leaves)"
 
 
-def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+def tree_all(tree: object, *, is_leaf: IsLeaf | None = None) -> bool:
     """True if all leaves are true.
 
     Example:
@@ -201,8 +203,8 @@ _NOTHING = object()
 
 def tree_reduce(
     function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = _NOTHING,
+    tree: object,
+    initializer: object = _NOTHING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
     """Combines the leaves from left to right, as `functools.reduce` does.
@@ -226,9 +228,9 @@ def tree_reduce(
 
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
-    tree: Any,
+    tree: object,
     *,
-    identity: Any = _NOTHING,
+    identity: object = _NOTHING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
     """Combines the leaves in pairs, and the results in pairs: a tree of logarithmic depth.
@@ -256,7 +258,7 @@ def tree_reduce_associative(
 
 
 def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: object
 ) -> Any:
     """Turns a tree of trees inside out.
 
@@ -315,7 +317,7 @@ def _same_nodes(a: PyTreeDef, b: PyTreeDef) -> bool:
     )
 
 
-def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+def all_leaves(iterable: Iterable[object], is_leaf: IsLeaf | None = None) -> bool:
     """True if each element is a leaf.
 
     Example:
@@ -382,8 +384,8 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 
 
 def broadcast_prefix(
-    prefix_tree: Any,
-    full_tree: Any,
+    prefix_tree: object,
+    full_tree: object,
     is_leaf: IsLeaf | None = None,
     name: str = "broadcast_prefix",
 ) -> list[Any]:
@@ -402,7 +404,7 @@ def broadcast_prefix(
     return _broadcast(prefix_tree, flatten(full_tree)[1], is_leaf, name)
 
 
-def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+def tree_broadcast(prefix_tree: object, full_tree: object, is_leaf: IsLeaf | None = None) -> Any:
     """`broadcast_prefix` as a tree of the structure of `full_tree`.
 
     Example:
@@ -414,7 +416,7 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = No
 
 
 def flatten_axes(
-    name: str, treedef: PyTreeDef, axes_tree: Any, is_leaf: IsLeaf | None = None
+    name: str, treedef: PyTreeDef, axes_tree: object, is_leaf: IsLeaf | None = None
 ) -> list[Any]:
     """For each leaf of a structure its axis; in the prefix `axes_tree` None is a leaf too.
 
@@ -431,11 +433,13 @@ def flatten_axes(
     return _broadcast(axes_tree, treedef, is_leaf or _is_none, name)
 
 
-def _is_none(x: Any) -> bool:
+def _is_none(x: object) -> bool:
     return x is None
 
 
-def _broadcast(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None, name: str) -> list[Any]:
+def _broadcast(
+    prefix_tree: object, full: PyTreeDef, is_leaf: IsLeaf | None, name: str
+) -> list[Any]:
     leaves, prefix = flatten(prefix_tree, is_leaf)
     if prefix is full:
         return leaves
@@ -472,7 +476,7 @@ def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: IsLeaf | None = None
+    tree: object, is_leaf: IsLeaf | None = None
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
     """`tree_flatten` with the path of each leaf.
 
@@ -485,7 +489,7 @@ def tree_flatten_with_path(
     return list(_with_paths(tree, is_leaf, ())), flatten(tree, is_leaf)[1]
 
 
-def _with_paths(x: Any, is_leaf: IsLeaf | None, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+def _with_paths(x: object, is_leaf: IsLeaf | None, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
     kind = None if is_leaf is not None and is_leaf(x) else kind_of(x)
     if kind is None:
         yield path, x
@@ -495,13 +499,13 @@ def _with_paths(x: Any, is_leaf: IsLeaf | None, path: KeyPath) -> Iterator[tuple
         yield from _with_paths(part, is_leaf, (*path, key))
 
 
-def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(tree: object, is_leaf: IsLeaf | None = None) -> list[tuple[KeyPath, Any]]:
     """The (path, leaf) of each leaf of a tree, in order."""
     return list(_with_paths(tree, is_leaf, ()))
 
 
 def tree_map_with_path(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None
+    f: Callable[..., object], tree: object, *rest: object, is_leaf: IsLeaf | None = None
 ) -> Any:
     """`tree_map` for a function that takes the path of the leaf first.
 

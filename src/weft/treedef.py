@@ -80,7 +80,7 @@ class Kind:
         self.tables: dict[Any, dict[Any, PyTreeDef]] = {}
         self.recent: dict[int, PyTreeDef] = {}  # the last of a length, of sequences
 
-    def node(self, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
+    def node(self, data: object, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
         """The treedef of such a node; the same object for the same structure, if it is plain."""
         if data is not None and not is_plain(data):
             return PyTreeDef(self, data, children)
@@ -95,7 +95,7 @@ class Kind:
                 found = table.setdefault(children, found)
         return found
 
-    def table(self, data: Any) -> dict[Any, PyTreeDef]:
+    def table(self, data: object) -> dict[Any, PyTreeDef]:
         """The interned treedefs of such nodes, for plain data, by their children."""
         if len(self.tables) >= MOST_INTERNED and data not in self.tables:
             self.forget()
@@ -108,7 +108,7 @@ class Kind:
         for table in list(self.tables.values()):
             table.clear()
 
-    def apart(self, x: Any) -> tuple[tuple[Any, ...], Any]:
+    def apart(self, x: object) -> tuple[tuple[Any, ...], Any]:
         """`flatten(x)`, checked."""
         result: Any = self.flatten(x)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
@@ -153,7 +153,7 @@ def same(a: Any, b: Any) -> bool:
         ) from None
 
 
-def is_plain(data: Any) -> bool:
+def is_plain(data: object) -> bool:
     """True if holding on to `data` is harmless, and equal data are interchangeable."""
     return type(data) is str or (type(data) is tuple and all(type(part) is str for part in data))
 
@@ -184,7 +184,7 @@ class PyTreeDef:
     """Nodes including the leaves."""
     interned: bool
 
-    def __init__(self, kind: Kind | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
+    def __init__(self, kind: Kind | None, data: object, children: tuple[PyTreeDef, ...]) -> None:
         self.kind = kind
         self.data = data
         self._children = children
@@ -226,7 +226,7 @@ class PyTreeDef:
     def __copy__(self) -> PyTreeDef:
         return self
 
-    def __deepcopy__(self, memo: Any) -> PyTreeDef:
+    def __deepcopy__(self, memo: object) -> PyTreeDef:
         return self
 
     # -- taking apart --
@@ -257,7 +257,7 @@ class PyTreeDef:
 
     # -- leaves → tree --
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves: Iterable[object]) -> Any:
         """The tree of this structure with these leaves, in order.
 
         Raises: ValueError: too few or too many leaves.
@@ -277,7 +277,7 @@ class PyTreeDef:
             self._build = compile_build(self) if self._is_compilable() else self._build_slowly
         return self._build
 
-    def _build_slowly(self, leaves: Iterable[Any]) -> Any:
+    def _build_slowly(self, leaves: Iterable[object]) -> Any:
         if not isinstance(leaves, (list, tuple)):
             leaves = list(leaves)
         if len(leaves) != self.num_leaves:
@@ -289,7 +289,7 @@ class PyTreeDef:
             return kind.unflatten(self.data, [*leaves])
         return _build(self, iter(leaves))
 
-    def wrong_count(self, leaves: Any) -> ValueError:
+    def wrong_count(self, leaves: object) -> ValueError:
         """The error for leaves that don't fit in number."""
         count = str(len(leaves)) if hasattr(leaves, "__len__") else "another number"
         return noted(
@@ -323,13 +323,13 @@ class PyTreeDef:
                 self._match = self._match_slowly
         return self._match
 
-    def _match_slowly(self, tree: Any) -> list[Any] | None:
+    def _match_slowly(self, tree: object) -> list[Any] | None:
         found: list[Any] = []
         if _flatten_up_to(self, tree, found) and LEAF_TYPES.issuperset(map(type, found)):
             return found
         return None
 
-    def flatten_up_to(self, tree: Any, name: str = "flatten_up_to") -> list[Any]:
+    def flatten_up_to(self, tree: object, name: str = "flatten_up_to") -> list[Any]:
         """The subtrees of `tree` at the leaves of this structure.
 
         Args:
@@ -364,7 +364,7 @@ def _build(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
     return kind.unflatten(treedef.data, parts)
 
 
-def structure_of(x: Any) -> PyTreeDef:
+def structure_of(x: object) -> PyTreeDef:
     """The structure of a tree; `tree_flatten.flatten` is the fast way to it."""
     kind = kind_of(x)
     if kind is None:
@@ -377,7 +377,7 @@ def _depth(treedef: PyTreeDef) -> int:
     return 1 + max(map(_depth, treedef._children), default=0)
 
 
-def _flatten_up_to(treedef: PyTreeDef, x: Any, found: list[Any]) -> bool:
+def _flatten_up_to(treedef: PyTreeDef, x: object, found: list[Any]) -> bool:
     kind = treedef.kind
     if kind is None:
         found.append(x)
@@ -399,7 +399,7 @@ LEAF = PyTreeDef(None, None, ())
 """The structure of a leaf."""
 
 
-def kind_of(x: Any) -> Kind | None:
+def kind_of(x: object) -> Kind | None:
     """The node class of `x`; None if it is a leaf."""
     return kind_of_type(type(x))
 
@@ -505,11 +505,11 @@ def _defaultdict_apart(x: defaultdict[Any, Any]) -> tuple[Iterable[Any], Any]:
     return [x[key] for key in keys], (x.default_factory, keys)
 
 
-def _dict_keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+def _dict_keys(x: object, data: Any, count: int) -> Sequence[Any]:
     return [DictKey(key) for key in data]
 
 
-def sequence_keys(x: Any, data: Any, count: int) -> Sequence[Any]:
+def sequence_keys(x: object, data: object, count: int) -> Sequence[Any]:
     """Path keys by position."""
     return [SequenceKey(i) for i in range(count)]
 
@@ -553,7 +553,7 @@ def _leaf() -> PyTreeDef:
     return LEAF
 
 
-def _node_of(cls: type, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
+def _node_of(cls: type, data: object, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
     kind = kind_of_type(cls)
     if kind is None:
         raise ValueError(f"a treedef mentions {cls.__name__}, which is not registered as a node")

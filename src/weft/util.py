@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @located
-def safe_map(f: Callable[..., T], *args: Iterable[Any]) -> list[T]:
+def safe_map(f: Callable[..., T], *args: Iterable[object]) -> list[T]:
     """The list of a function's results for the items of lists of one length.
 
     Raises: ValueError: the lengths differ.
@@ -25,7 +25,7 @@ def safe_map(f: Callable[..., T], *args: Iterable[Any]) -> list[T]:
 
 
 @located
-def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
+def safe_zip(*args: Iterable[object]) -> list[tuple[Any, ...]]:
     """The list of tuples of the items of lists of one length.
 
     Raises: ValueError: the lengths differ.

@@ -1,7 +1,6 @@
 """The call of a repeated block: a primitive that only the compiler makes, by outlining."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
@@ -21,5 +20,5 @@ def _(*avals: Aval, jaxpr: Jaxpr) -> Sequence[Aval]:
 
 
 @block_call.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr) -> list[Operand]:
+def _(block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr) -> list[Operand]:
     return lower_call(block, jaxpr, operands, no_inlining(block))

@@ -78,7 +78,7 @@ def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
 def quiet_params(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
     """An equation's parameters with the programs in them without effects."""
 
-    def quiet(value: Any) -> Any:
+    def quiet(value: object) -> Any:
         if isinstance(value, Jaxpr):
             return without_effects(value)
         if not isinstance(value, tuple):

@@ -79,7 +79,7 @@ def sharding_of(tiling: Tiling, group: Group, meshes: Sequence[Mesh]) -> Shardin
 
 
 def _specs(
-    mesh: Mesh, parts: Sequence[int], axis: int, used: tuple[Any, ...]
+    mesh: Mesh, parts: Sequence[int], axis: int, used: tuple[object, ...]
 ) -> Iterator[tuple[Any, ...]]:
     """All specs with which the mesh divides the axes from number `axis` on into these parts."""
     if all(n == 1 for n in parts[axis:]):
@@ -91,7 +91,7 @@ def _specs(
             yield (part, *rest)
 
 
-def _products(mesh: Mesh, count: int, used: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def _products(mesh: Mesh, count: int, used: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
     """All sequences of unused axes of the mesh whose lengths multiply to `count`."""
     if count == 1:
         yield ()

@@ -87,7 +87,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         names[var] = block.constant(const.host(), const.aval).name
     literal = block.literal
 
-    def operands_of(atoms: Sequence[Any]) -> list[Operand]:
+    def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
     checking = thread.enable_checks
@@ -158,7 +158,7 @@ class Template:
         simple = fresh == 1 and slots[:1] == (0,) and 0 not in slots[1:] and len(slots) in (2, 3)
         self.places = tuple([i - 1 for i in slots[1:]]) if simple else ()
 
-    def write(self, block: Block, names: dict[Any, str], inputs: Sequence[Any]) -> str:
+    def write(self, block: Block, names: dict[Any, str], inputs: Sequence[object]) -> str:
         """Writes the lines; returns the name of the result."""
         block.count = count = block.count + self.fresh
         places = self.places
@@ -181,7 +181,7 @@ def template_of(
     block: Block,
     start: int,
     count: int,
-    inputs: Sequence[Any],
+    inputs: Sequence[object],
     operands: Sequence[Operand],
     result: str,
     constants: bool,
@@ -229,7 +229,7 @@ def template_of(
 _NAME = re.compile(r"%[A-Za-z0-9_]+(?:#[0-9]+)?")
 
 
-def no_rule(primitive: Any) -> Any:
+def no_rule(primitive: object) -> Any:
     """The error for a primitive that can't be compiled."""
     raise errors.MissingRuleError(f"{primitive}: can't be compiled: it has no lower rule")
 

@@ -48,7 +48,7 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
     return buffers.copy_to(buffer, device, array.aval.shape, stored(array.aval.dtype))
 
 
-def argument_buffer(x: Any, device: Device) -> RawBuffer:
+def argument_buffer(x: object, device: Device) -> RawBuffer:
     """The buffer of an argument of a call: of an array, or of what becomes one."""
     if x.__class__ is np.ndarray:
         dtype = canonicalize_dtype(x.dtype)
@@ -56,7 +56,7 @@ def argument_buffer(x: Any, device: Device) -> RawBuffer:
     return buffer_on(as_value(x), device)
 
 
-def put_on_accelerator(host: Any, device: Device | None) -> Array | None:
+def put_on_accelerator(host: object, device: Device | None) -> Array | None:
     """A NumPy array put on an accelerator at once, which copies it there; `None` if it isn't one.
 
     Args:
@@ -124,7 +124,7 @@ def sharded_buffer(host: np.ndarray[Any, Any], to: Layout, *, alias: bool) -> Ra
 LARGE = 1 << 16  # bytes
 
 
-def host_buffer(x: Any, to: Layout) -> RawBuffer:
+def host_buffer(x: object, to: Layout) -> RawBuffer:
     """The buffer of an argument that is on the host; the copying may go on afterwards."""
     if x.__class__ is not np.ndarray:
         return sharded_buffer(np.asarray(as_value(x).host()), to, alias=True)

@@ -43,7 +43,7 @@ class Array(Value):
     type: ArrayType
     _kept: bool  # set if programs share it: see `is_kept`
 
-    def __init__(self, host: Any, type: ArrayType, buffer: Any = None) -> None:
+    def __init__(self, host: object, type: ArrayType, buffer: object = None) -> None:
         """
         Args:
           host: the elements in NumPy, if they are on the host.
@@ -81,7 +81,7 @@ class Array(Value):
     def __dlpack__(
         self,
         *,
-        stream: Any = None,
+        stream: object = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
@@ -135,7 +135,7 @@ class Array(Value):
         parts = np.array(self.host()), self.aval.weak_type
         return _unpickle, (*parts, self.aval.dtype) if is_extended(self.aval.dtype) else parts
 
-    def __deepcopy__(self, memo: Any) -> "Array":
+    def __deepcopy__(self, memo: object) -> "Array":
         return self  # immutable
 
     def __copy__(self) -> "Array":
@@ -272,11 +272,13 @@ class Tracer(Value):
         """Returns the value itself: there is nothing to wait for."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> "Tracer":
+    def __deepcopy__(self, memo: object) -> "Tracer":
         return self
 
 
-def _unpickle(host: np.ndarray[Any, Any], weak_type: bool, dtype: Any = None) -> Array:
+def _unpickle(
+    host: np.ndarray[Any, Any], weak_type: bool, dtype: np.dtype[Any] | None = None
+) -> Array:
     return Array(host, aval(host.shape, host.dtype if dtype is None else dtype, weak_type))
 
 
@@ -328,7 +330,7 @@ def literals_of(kind: type, dtype: np.dtype[Any]) -> dict[Any, Array]:
     return _literals.setdefault((kind, dtype), {})
 
 
-def literal(x: Any, dtype: np.dtype[Any]) -> Array:
+def literal(x: object, dtype: np.dtype[Any]) -> Array:
     """A weak array for a Python scalar that takes `dtype`. Cached, because programs repeat them."""
     cache = literals_of(x.__class__, dtype)
     # 0.0 and -0.0 are equal, and would be one key, as would complex numbers with such parts. Texts
@@ -355,7 +357,7 @@ def literal(x: Any, dtype: np.dtype[Any]) -> Array:
     return array
 
 
-def from_host(x: Any, copy: bool = True) -> Array:
+def from_host(x: object, copy: bool = True) -> Array:
     """An `Array` with a copy of a NumPy array, NumPy scalar, or what `numpy.asarray` takes."""
     if isinstance(x, Aval):
         raise TypeError(

@@ -44,7 +44,7 @@ class Aval:
     aval: "Aval"
 
     def __new__(
-        cls, shape: Iterable[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+        cls, shape: Iterable[int], dtype: Any, weak_type: bool = False, *, sharding: object = None
     ) -> "Aval":
         if sharding is not None and not is_unstated(sharding):
             raise TypeError(
@@ -64,7 +64,7 @@ class Aval:
     def update(
         self,
         shape: Iterable[int] | None = None,
-        dtype: Any = None,
+        dtype: object = None,
         weak_type: bool | None = None,
     ) -> "Aval":
         """The same aval with some of its parts replaced."""

@@ -35,7 +35,7 @@ ShapedArray = Aval
 
 
 @located
-def get_aval(x: Any) -> Aval:
+def get_aval(x: object) -> Aval:
     """The aval of an array, a tracer or a number: its shape, dtype and weak type.
 
     Raises: TypeError: `x` is no array and no number.
@@ -49,7 +49,7 @@ def get_aval(x: Any) -> Aval:
 
 
 @located
-def typeof(x: Any) -> Aval:
+def typeof(x: object) -> Aval:
     """The type of an array, a tracer or a number: its shape and dtype, printed `float32[2,3]`.
 
     Args:
@@ -69,7 +69,9 @@ def typeof(x: Any) -> Aval:
 
 
 @located
-def eval_jaxpr(jaxpr: OpenJaxpr | ClosedJaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+def eval_jaxpr(
+    jaxpr: OpenJaxpr | ClosedJaxpr, consts: Sequence[object], *args: object
+) -> list[Any]:
     """Applies a program to values, operation by operation.
 
     Args:
@@ -110,7 +112,7 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Array]]:
     Source: JAX documentation, `jax.extend.core.jaxpr_as_fun`.
     """
 
-    def function(*args: Any) -> list[Array]:
+    def function(*args: object) -> list[Array]:
         return eval_jaxpr(closed_jaxpr, closed_jaxpr.consts, *args)
 
     return function

@@ -59,11 +59,11 @@ class Methods(AbstractArray):
         """The elements in row-major order."""
         return self.operators.ravel(self)
 
-    def astype(self, dtype: Any, copy: bool = False, device: Any = None) -> "Array":
+    def astype(self, dtype: object, copy: bool = False, device: object = None) -> "Array":
         """The array converted to another dtype, which is a copy if `copy` is true."""
         return self.operators.astype(self, dtype, copy=copy, device=device)
 
-    def view(self, dtype: Any = None) -> "Array":
+    def view(self, dtype: object = None) -> "Array":
         """The bits of the array read as another dtype."""
         return self.operators.view(self, dtype=dtype)
 
@@ -71,11 +71,11 @@ class Methods(AbstractArray):
         """The array with the bytes of each element reversed."""
         return self.operators.byteswap(self)
 
-    def to_device(self, device: Any, *, stream: Any = None) -> Any:
+    def to_device(self, device: object, *, stream: object = None) -> Any:
         """The array on a device, as the array API standard asks for; `stream` must be `None`."""
         return self.operators.to_device(self, device, stream)
 
-    def reshape(self, *shape: Any, order: str = "C") -> "Array":
+    def reshape(self, *shape: object, order: str = "C") -> "Array":
         """The elements in another shape."""
         return self.operators.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
@@ -332,7 +332,7 @@ class Methods(AbstractArray):
         mode: str | None = None,
         unique_indices: bool = False,
         indices_are_sorted: bool = False,
-        fill_value: Any = None,
+        fill_value: object = None,
     ) -> "Array":
         """Elements at indices along an axis."""
         return self.operators.take(
@@ -366,7 +366,7 @@ class Methods(AbstractArray):
         self,
         b: ArrayLike,
         *,
-        precision: Any = None,
+        precision: object = None,
         preferred_element_type: DTypeLike | None = None,
     ) -> "Array":
         """The dot product."""

@@ -7,7 +7,7 @@ import numpy as np
 from .. import dtypes
 
 
-def not_fitting(operation: str, numbers: Any, dtype: np.dtype[Any]) -> OverflowError:
+def not_fitting(operation: str, numbers: object, dtype: np.dtype[Any]) -> OverflowError:
     """The error for Python's integers that a dtype of integers hasn't, with one that has them."""
     found = np.asarray(numbers, object).ravel().tolist()
     low, high = min(found), max(found)

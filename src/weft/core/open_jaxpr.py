@@ -40,7 +40,7 @@ class Literal:
         return f"Literal({self.val})"
 
 
-def literal_or_var(atom: Any) -> Any:
+def literal_or_var(atom: object) -> Any:
     """A variable as it is; an array as a `Literal`."""
     return Literal(atom) if isinstance(atom, Array) else atom
 

@@ -86,7 +86,7 @@ class OnGroup(Placement):
 
 
 @functools.lru_cache(4096)
-def on_device(device: Any, committed: bool = True) -> OnDevice:
+def on_device(device: object, committed: bool = True) -> OnDevice:
     """The placement on a device."""
     return OnDevice(device, committed)
 

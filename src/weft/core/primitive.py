@@ -88,7 +88,7 @@ class Shared:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
@@ -162,7 +162,7 @@ class Primitive:
             if function is not None:
                 getattr(self, rule)(function)
 
-    def __call__(self, *args: Any, **params: Any) -> Any:
+    def __call__(self, *args: object, **params: object) -> Any:
         """Applies the primitive to values (or what can be made one) under the current trace."""
         try:
             for a in args:
@@ -174,7 +174,7 @@ class Primitive:
             note_user_line(error)
             raise
 
-    def bind(self, *args: Any, **params: Any) -> Any:
+    def bind(self, *args: object, **params: object) -> Any:
         """The same as a call."""
         return self(*args, **params)
 
@@ -337,7 +337,7 @@ class HigherOrder(Primitive):
         return self._define("stage_custom", rule)
 
 
-def is_linear(arg: Any) -> bool:
+def is_linear(arg: object) -> bool:
     """True for an argument of a transpose rule that is to get a cotangent."""
     return type(arg) is Aval
 

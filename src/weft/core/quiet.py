@@ -30,7 +30,7 @@ def quiet_runner() -> Callable[..., Any]:
     return context.run
 
 
-def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T:
+def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: object) -> T:
     """The result of a kernel that `quietly` could not begin, since this thread is in the midst of
     another one: this is a signal handler, a finalizer, or Python code that a kernel called.
 
@@ -43,7 +43,7 @@ def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: Any) -> T
     return result
 
 
-def run_quietly(function: Callable[..., T], *args: Any) -> T:
+def run_quietly(function: Callable[..., T], *args: object) -> T:
     """The result of a function, which may be called in the midst of another one."""
     run = quietly()
     try:

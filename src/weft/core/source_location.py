@@ -49,7 +49,7 @@ def locations_wanted() -> bool:
     return bool(switches or _now.wanted)
 
 
-def with_locations(function: Callable[..., T], *args: Any) -> T:
+def with_locations(function: Callable[..., T], *args: object) -> T:
     """The result of `function(*args)` where the locations of operations are noted."""
     before = _now.wanted
     try:

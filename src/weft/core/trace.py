@@ -45,7 +45,7 @@ class Trace:
         return self
 
     def bind(
-        self, primitive: "Primitive", args: "Sequence[Value]", params: Params, out: Any = None
+        self, primitive: "Primitive", args: "Sequence[Value]", params: Params, out: object = None
     ) -> Any:
         """Applies `primitive` to values.
 
@@ -61,7 +61,7 @@ class Trace:
         self,
         primitive: "Primitive",
         function: Callable[..., "list[Value]"],
-        rules: Any,
+        rules: object,
         args: "Sequence[Value]",
     ) -> "list[Value]":
         """Applies a function with a derivative rule of its own to values."""
@@ -137,7 +137,7 @@ current = _Current()
 _watching = Deferred("weft.interpreters.debugging.watch")
 
 
-def under(trace: Trace, function: Callable[..., T], *args: Any) -> T:
+def under(trace: Trace, function: Callable[..., T], *args: object) -> T:
     """The result of `function(*args)` where `trace` is the current one. Nobody else sets it.
 
     This holds against Ctrl-C, signal handlers that raise, and anything else that interrupts at any

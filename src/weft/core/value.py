@@ -199,11 +199,11 @@ class Value(Methods):
     def __round__(self, ndigits: int | None = None) -> "Array":
         return Value.operators.round(self, ndigits or 0)
 
-    def __getitem__(self, index: Any) -> "Array":
+    def __getitem__(self, index: object) -> "Array":
         return Value.operators.getitem(self, index)
 
     @located
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         raise TypeError(
             "item assignment: weft arrays are immutable; got an assignment to items of "
             f"{self.aval}\n"
@@ -211,7 +211,7 @@ class Value(Methods):
         )
 
     @located
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: object) -> None:
         raise TypeError(
             f"item deletion: weft arrays are immutable; got a deletion of items of {self.aval}\n"
             "  fix: y = numpy.delete(x, index), which gives a new array"
@@ -236,7 +236,7 @@ class Value(Methods):
             )
         return iter(Value.operators.unstack(self))
 
-    def __contains__(self, element: Any) -> bool:
+    def __contains__(self, element: object) -> bool:
         return bool((self == element).any())
 
     # --- conversions: they need to know the value now ---
@@ -289,7 +289,7 @@ class Value(Methods):
         return Value.operators.namespace(api_version)
 
 
-def fill_operators(module: Any = None, **functions: Any) -> None:
+def fill_operators(module: object = None, **functions: object) -> None:
     """Fills the hook: by a module with what operators and methods mean.
 
     Functions given by name (`add=…`) become the operators themselves: calling them through the

@@ -272,7 +272,7 @@ class Hub:
                 "  fix: if that is meant to take so long, raise shutdown_timeout_seconds",
             )
 
-    def _tell(self, **message: Any) -> None:
+    def _tell(self, **message: object) -> None:
         for seat in self._seats.values():
             if not seat.gone:
                 seat.line.send(**message)

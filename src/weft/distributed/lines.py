@@ -25,7 +25,7 @@ class Line:
     def fileno(self) -> int:
         return self.socket.fileno()
 
-    def send(self, **message: Any) -> None:
+    def send(self, **message: object) -> None:
         """Sends a message. That the other end is gone shows in reading, not here."""
         data = json.dumps(message).encode() + b"\n"
         try:

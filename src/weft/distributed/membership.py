@@ -189,7 +189,9 @@ def settings_from(
     return Settings(host, port, count, rank, local_device_ids)
 
 
-def _chosen(given: Any, argument: str, switch: str, said: Any, variable: str) -> tuple[Any, str]:
+def _chosen(
+    given: object, argument: str, switch: str, said: object, variable: str
+) -> tuple[Any, str]:
     """A value and the name of its source: the argument, the switch, or the cluster's variable."""
     switched = getattr(config, switch)
     if given is not None:

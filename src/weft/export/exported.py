@@ -104,7 +104,7 @@ class Exported:
             check_custom_calls(fun_name, text, allowed)
         self._module = Module(fun_name, texts, self.in_avals, self.out_avals, "platform" in allowed)
 
-        def on_leaves(*leaves: Any) -> list[Any]:
+        def on_leaves(*leaves: object) -> list[Any]:
             outs: list[Any] = call_exported(*leaves, module=self._module)
             return outs
 
@@ -130,7 +130,7 @@ class Exported:
     # --- calling ---
 
     @located
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: object, **kwargs: object) -> Any:
         """The function's result; the call can be jitted, and differentiated if `vjp` is there.
 
         Args:
@@ -156,10 +156,10 @@ class Exported:
                 )
         return self.out_tree.unflatten(self._flat(*values))
 
-    def _forward(self, *leaves: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    def _forward(self, *leaves: object) -> tuple[list[Any], tuple[Any, ...]]:
         return self._flat(*leaves), leaves  # by rule again: there may be a derivative outside
 
-    def _backward(self, leaves: tuple[Any, ...], cts: list[Any]) -> tuple[Any, ...]:
+    def _backward(self, leaves: tuple[object, ...], cts: list[Any]) -> tuple[Any, ...]:
         vjp = self.vjp()
         given = [
             ct for ct, a in zip(cts, self.out_avals, strict=True) if dtypes.is_inexact(a.dtype)

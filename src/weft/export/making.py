@@ -36,7 +36,7 @@ def default_export_platform() -> str:
 
 
 def export(
-    fun_jit: Callable[..., Any],
+    fun_jit: Callable[..., object],
     *,
     platforms: Sequence[str] | None = None,
     disabled_checks: Sequence[DisabledSafetyCheck] = (),
@@ -78,7 +78,7 @@ def export(
     wanted = checked_platforms(platforms)
 
     @located
-    def exporter(*args: Any, **kwargs: Any) -> Exported:
+    def exporter(*args: object, **kwargs: object) -> Exported:
         return exported_of(trace(*args, **kwargs), wanted, tuple(disabled_checks))
 
     return exporter
@@ -134,11 +134,11 @@ def exported_vjp(
     inexact = [dtypes.is_inexact(a.dtype) for a in traced.jaxpr.in_avals]
     outs = [i for i, a in enumerate(traced.jaxpr.out_avals) if dtypes.is_inexact(a.dtype)]
 
-    def function(*leaves: Any) -> list[Any]:
+    def function(*leaves: object) -> list[Any]:
         results = run(traced.jaxpr, [as_value(x) for x in leaves], current.trace)
         return [results[i] for i in outs]
 
-    def pullback(*args: Any) -> tuple[Any, ...]:
+    def pullback(*args: object) -> tuple[Any, ...]:
         cts = vjp(function, *args[:count])[1]([*args[count:]])
         return tuple([ct for ct, i in zip(cts, inexact, strict=True) if i])
 

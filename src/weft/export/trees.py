@@ -143,12 +143,12 @@ def _written(x: Any) -> Any:
     return {"node": [name, bytes(written).hex(), [_written(y) for y in children]]}
 
 
-def read_tree(written: Any) -> PyTreeDef:
+def read_tree(written: object) -> PyTreeDef:
     """The structure of what `written_tree` returned."""
     return tree_structure(_read(written))
 
 
-def _read(written: Any) -> Any:
+def _read(written: object) -> Any:
     match written:
         case "*":
             return 0

@@ -20,15 +20,15 @@ def applies_jaxpr(primitive: HigherOrder) -> None:
     """Defines the rules that say no more of a primitive than that it applies its `jaxpr`."""
 
     @primitive.type
-    def _(*avals: Aval, jaxpr: Jaxpr, **params: Any) -> Sequence[Aval]:
+    def _(*avals: Aval, jaxpr: Jaxpr, **params: object) -> Sequence[Aval]:
         return jaxpr.out_avals
 
     @primitive.unfold
-    def _(args: Sequence[Value], *, jaxpr: Jaxpr, **params: Any) -> Unfolding:
+    def _(args: Sequence[Value], *, jaxpr: Jaxpr, **params: object) -> Unfolding:
         yield jaxpr, args, range(len(args)), ""
 
     @primitive.depends
-    def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **params: Any) -> Mask:
+    def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **params: object) -> Mask:
         return depends(jaxpr, mask, inexact)
 
     @primitive.follow_keys
@@ -37,7 +37,7 @@ def applies_jaxpr(primitive: HigherOrder) -> None:
 
     @primitive.vary
     def _(
-        ins: Sequence[VaryingAxes], context: Divergence, *, jaxpr: Jaxpr, **params: Any
+        ins: Sequence[VaryingAxes], context: Divergence, *, jaxpr: Jaxpr, **params: object
     ) -> Sequence[VaryingAxes]:
         return context.vary(jaxpr, ins)
 

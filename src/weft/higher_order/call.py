@@ -38,7 +38,7 @@ call.partial_eval(partial_eval_call)
 
 
 def call_jaxpr(
-    jaxpr: Jaxpr, args: Sequence[Value], trace: Trace | None = None, **options: Any
+    jaxpr: Jaxpr, args: Sequence[Value], trace: Trace | None = None, **options: object
 ) -> list[Value]:
     """Applies a jaxpr to values under a trace; constants of the jaxpr become arguments."""
     trace = trace or current.trace
@@ -59,25 +59,30 @@ def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
 
 
 @call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: object) -> list[Array]:
     return run_jaxpr(jaxpr, args, device)
 
 
 @call.lower
 def _(
-    block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, named: bool = False, **_: Any
+    block: Block,
+    *operands: Operand,
+    out: Sequence[Aval],
+    jaxpr: Jaxpr,
+    named: bool = False,
+    **_: object,
 ) -> list[Operand]:
     return lower_call(block, jaxpr, operands, "", location(jaxpr.name) if named else "")
 
 
 @call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> tuple[Jaxpr, Mask]:
+def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> tuple[Jaxpr, Mask]:
     pushed, out_mask = jvp_jaxpr(jaxpr, mask)
     return wrapped(pushed, options), out_mask
 
 
 @call.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: Any) -> Derivative | None:
+def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> Derivative | None:
     forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None

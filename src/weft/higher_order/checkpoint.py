@@ -61,7 +61,7 @@ def apply_checkpoint(
 
 
 @checkpoint_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
     return run_now(jaxpr, args)
 
 
@@ -69,7 +69,7 @@ def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
 def _(
     block: Block,
     *operands: Operand,
-    out: Any,
+    out: Sequence[Aval],
     jaxpr: Jaxpr,
     policy: Policy | None,
     prevent_cse: bool,

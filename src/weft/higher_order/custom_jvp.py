@@ -104,12 +104,14 @@ def _(
 
 
 @custom_jvp_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
     return run(jaxpr, args, current.base)
 
 
 @custom_jvp_call.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+def _(
+    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
+) -> list[Operand]:
     return lower_jaxpr(block, jaxpr, operands)
 
 

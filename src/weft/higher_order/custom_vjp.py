@@ -94,7 +94,7 @@ class CustomVjp(ProgramOwner):
             return results[:n_outs], results[n_outs:], tree
 
         def backward(
-            tree: Any,
+            tree: object,
             residuals: Sequence[Value],
             cts: Sequence[Value | None],
             in_avals: Sequence[Aval],
@@ -134,12 +134,14 @@ def _(
 
 
 @custom_vjp_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
     return run(jaxpr, args, current.base)
 
 
 @custom_vjp_call.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+def _(
+    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
+) -> list[Operand]:
     return lower_jaxpr(block, jaxpr, operands)
 
 
@@ -165,7 +167,7 @@ def _(
 
 
 @custom_vjp_call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, rules: CustomVjp, **params: Any) -> NoReturn:
+def _(mask: Mask, avals: Sequence[Aval], *, rules: CustomVjp, **params: object) -> NoReturn:
     raise forward_mode(rules.name)
 
 
@@ -240,22 +242,24 @@ def _(*avals: Aval, jaxpr: Jaxpr, outs: Avals, name: str) -> Avals:
 
 
 @custom_pullback.execute
-def _(args: Sequence[Array], *, name: str, **params: Any) -> NoReturn:
+def _(args: Sequence[Array], *, name: str, **params: object) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.lower
-def _(block: Block, *operands: Operand, out: Any, name: str, **params: Any) -> NoReturn:
+def _(
+    block: Block, *operands: Operand, out: Sequence[Aval], name: str, **params: object
+) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: Any) -> NoReturn:
+def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: object) -> NoReturn:
     raise forward_mode(name)
 
 
 @custom_pullback.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: Any) -> NoReturn:
+def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: object) -> NoReturn:
     raise forward_mode(name)
 
 

@@ -100,12 +100,14 @@ def with_batch(
 
 
 @custom_vmap_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
     return run(jaxpr, args, current.base)
 
 
 @custom_vmap_call.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+def _(
+    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
+) -> list[Operand]:
     return lower_jaxpr(block, jaxpr, operands)
 
 
@@ -182,6 +184,6 @@ def _(
 
 @custom_vmap_call.transpose
 def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: Any
+    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: object
 ) -> list[Value | None]:
     return transpose_call(cts, *args, jaxpr=jaxpr)

@@ -7,7 +7,7 @@ Knows programs; knows nothing of how a solver works.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
@@ -56,12 +56,14 @@ def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value
 
 
 @linear_solve.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
     return run_jaxpr(jaxpr, args)
 
 
 @linear_solve.lower
-def _(block: Block, *operands: Operand, out: Any, jaxpr: Jaxpr, **params: Any) -> list[Operand]:
+def _(
+    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
+) -> list[Operand]:
     return lower_call(block, jaxpr, operands)
 
 

@@ -4,7 +4,7 @@ So values from within such a part can be used anywhere in the program.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.trace import Trace, current
@@ -12,6 +12,8 @@ from ..interpreters.linearize import LinearizeTrace
 from ..interpreters.stage import StageTrace
 from ..programs.hash_consing import hash_consed
 from .call import call
+
+T = TypeVar("T")
 
 
 def recording_trace(trace: Trace) -> StageTrace | None:
@@ -77,7 +79,7 @@ class NamedMap:
         return self.named(self.name + "_t", self.linear.pull, residuals, cts, trace)
 
     @staticmethod
-    def named(name: str, run: Callable[..., Any], residuals: Any, ins: Any, trace: Trace) -> Any:
+    def named(name: str, run: Callable[..., T], residuals: object, ins: object, trace: Trace) -> T:
         """The result of a map; what it writes down is a block, or more of the block before it."""
         recording = recording_trace(trace)
         if recording is None or recording.equations is None:
@@ -104,7 +106,7 @@ def tapes_of(trace: Trace, recording: StageTrace) -> Sequence[tuple[LinearizeTra
     return tapes
 
 
-def under_name(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def under_name(name: str, function: Callable[..., T], *args: object, **kwargs: object) -> T:
     """The result of a function; what is written down of it and its backward pass has a name."""
     recording = recording_trace(current.trace)
     if recording is None:

@@ -60,7 +60,7 @@ class ScanParams(NamedTuple):
     num_consts: int
     num_carry: int
 
-    def groups(self, items: Sequence[Any]) -> list[list[Any]]:
+    def groups(self, items: Sequence[object]) -> list[list[Any]]:
         """The items of the constants, of the carry, and of the sliced operands."""
         return groups_of(items, self.num_consts, self.num_carry)
 
@@ -118,7 +118,7 @@ def _(*avals: Aval, **named: Any) -> list[Aval]:
 
 
 @scan.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: Any) -> list[Array]:
+def _(args: Sequence[Array], *, jaxpr: Jaxpr, **named: object) -> list[Array]:
     return run_program(scan_program(jaxpr, tuple(named.items())), args)
 
 

@@ -134,7 +134,7 @@ def unmentioned(spec: Spec, axes: MappedAxes) -> list[tuple[Any, int]]:
 
 @shard_map.type
 def _(
-    *avals: Aval, jaxpr: Jaxpr, axes: MappedAxes, out_specs: Sequence[Spec], **_: Any
+    *avals: Aval, jaxpr: Jaxpr, axes: MappedAxes, out_specs: Sequence[Spec], **_: object
 ) -> list[Aval]:
     return [whole_aval(a, s, axes) for a, s in zip(jaxpr.out_avals, out_specs, strict=True)]
 
@@ -293,7 +293,7 @@ def _(
     jaxpr: Jaxpr,
     axes: MappedAxes,
     in_specs: Sequence[Spec],
-    **_: Any,
+    **_: object,
 ) -> list[VaryingAxes]:
     inner, varies = inside_map(ins, context, axes, in_specs)
     own = inner.scope.entered - context.scope.entered
@@ -309,7 +309,7 @@ def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
 
 @shard_map.resolve
 def _(
-    args: Sequence[Value], varies: Sequence[bool], axis: Axis, *, jaxpr: Jaxpr, **named: Any
+    args: Sequence[Value], varies: Sequence[bool], axis: Axis, *, jaxpr: Jaxpr, **named: object
 ) -> list[Value]:
     return shard_map(*args, jaxpr=resolve_axis(jaxpr, varies, axis), **named)  # type: ignore[no-any-return]
 
@@ -317,7 +317,7 @@ def _(
 # --- derivatives ---
 
 
-def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: Any) -> T:
+def on_mapped_devices(axes: MappedAxes, derive: Callable[..., T], *args: object) -> T:
     """A derivative of a device's program, in scope of the axes: a rule of the user's may refer to
     them, and map over further devices."""
     return on_devices([(name, size) for _, name, size in axes], derive, *args)
@@ -534,5 +534,5 @@ def divided_batch(axis: Axis, jaxpr: Jaxpr, mapping: Mapping) -> tuple[Axis, tup
 
 
 @shard_map.depends
-def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **_: Any) -> Mask:
+def _(mask: Mask, inexact: bool, *, jaxpr: Jaxpr, **_: object) -> Mask:
     return depends(jaxpr, mask, inexact)

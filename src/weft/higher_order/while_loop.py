@@ -54,7 +54,7 @@ class WhileParams(NamedTuple):
     cond_nconsts: int
     body_nconsts: int
 
-    def groups(self, items: Sequence[Any]) -> list[list[Any]]:
+    def groups(self, items: Sequence[object]) -> list[list[Any]]:
         """The items of the condition's constants, of the body's constants, and of the carry."""
         return groups_of(items, self.cond_nconsts, self.body_nconsts)
 
@@ -82,7 +82,7 @@ def bind_while(params: WhileParams, operands: Sequence[Value]) -> list[Value]:
 
 
 @while_loop.type
-def _(*avals: Aval, body_jaxpr: Jaxpr, **params: Any) -> list[Aval]:
+def _(*avals: Aval, body_jaxpr: Jaxpr, **params: object) -> list[Aval]:
     return body_jaxpr.out_avals
 
 
@@ -268,7 +268,7 @@ def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
 
 
 @while_loop.linearize
-def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Derivative | None:
+def _(mask: Mask, avals: Sequence[Aval], **params: object) -> Derivative | None:
     # forward mode only, so the linear part may as well run the loop again: its values, that is
     pushed, out_mask = while_loop.pushforward_rule(mask, avals, **params)  # type: ignore[misc]
     if not any(out_mask):
@@ -293,7 +293,7 @@ def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> Derivative | None:
 
 
 @while_loop.transpose
-def _(cts: Sequence[Value | None], *args: Value | Aval, **params: Any) -> NoReturn:
+def _(cts: Sequence[Value | None], *args: Value | Aval, **params: object) -> NoReturn:
     raise DerivativeError(
         "while_loop: reverse-mode differentiation (grad, vjp, jacrev) needs the values of every "
         "step, and how many steps a while_loop takes is known only when it has run; got a "

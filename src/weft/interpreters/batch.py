@@ -117,7 +117,7 @@ class BatchTrace(Trace):
 
         same: list[bool] = []  # which results are, for all of the batch
 
-        def batched_function(*xs: Any) -> list[Any]:
+        def batched_function(*xs: Value) -> list[Any]:
             return self.over(function, xs, mine, same)
 
         def applied() -> list[Any]:
@@ -238,14 +238,14 @@ class CheckingBatchTrace(BatchTrace):
                 self.made[id(x)] = f"by {place.operation} at {place.line}"
         return result
 
-    def origin(self, tracer: Any) -> str:
+    def origin(self, tracer: object) -> str:
         return self.made.get(id(tracer), "")
 
 
 _DEEPEST = 6  # from a rule to a value that it closes over
 
 
-def holds(x: Any, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
+def holds(x: object, root: BatchTrace, seen: set[int], depth: int = _DEEPEST) -> bool:
     """True if a function, or what it closes over, is a value that a trace maps."""
     if isinstance(x, BatchTracer):
         return x._trace.root is root
@@ -283,7 +283,7 @@ def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: An
 
 def batch(
     function: Callable[..., Sequence[Any]],
-    args: Sequence[Any],
+    args: Sequence[Value | None],
     batched: Sequence[bool],
     axis: Axis,
     *,

@@ -10,6 +10,7 @@ from typing import Any
 from ..compiler.dead_code import has_effects, live_equations
 from ..core.jaxpr import Var
 from ..core.trace import current, under
+from ..core.value import Value
 from .stage import StageTrace, StageTracer
 
 
@@ -22,7 +23,7 @@ class ConcreteStageTrace(StageTrace):
 
     __slots__ = ("known", "values")
 
-    def __init__(self, values: Sequence[Any], transform: str, function: Any) -> None:
+    def __init__(self, values: Sequence[Value | None], transform: str, function: Any) -> None:
         super().__init__(transform, function)
         self.values = values
         self.known: dict[Var, Any] = {}

@@ -103,10 +103,10 @@ class HostProgram:
         count = len(slots)
         fixed: list[Any] = []
 
-        def slot(atom: Any) -> int:
+        def slot(atom: object) -> int:
             return slots[atom if type(atom) is Var else id(atom)]
 
-        def fix(key: Any, value: Any) -> None:
+        def fix(key: object, value: Any) -> None:
             if key not in slots:
                 slots[key] = count + len(fixed)
                 fixed.append(value.host())

@@ -58,7 +58,7 @@ class JvpTrace(Trace):
         self.transform, self.function = transform, function
 
     def bind(
-        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: object = None
     ) -> Any:
         primals, tangents, mask = self.split(args)
         outside = self.outside
@@ -89,7 +89,7 @@ class JvpTrace(Trace):
             for o, t, m in zip(outs, scatter_list(t_outs, out_mask), out_mask, strict=True)
         ]
 
-    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], tuple[bool, ...]]:
+    def split(self, args: Sequence[Value]) -> tuple[list[Any], list[Any], tuple[bool, ...]]:
         """Primals, the tangents that there are, and which arguments have one."""
         primals, tangents, mask = [], [], []
         for a in args:
@@ -109,7 +109,7 @@ class JvpTrace(Trace):
         primitive: Primitive,
         function: Callable[..., list[Value]],
         rules: Any,
-        args: Sequence[Any],
+        args: Sequence[Value],
     ) -> Any:
         """A function with a derivative rule of its own."""
         primals, tangents, mask = self.split(args)
@@ -137,7 +137,7 @@ class LocatingJvpTrace(JvpTrace):
         self.made: dict[int, str] = {}  # by the tracer's id: of those that live, the last says it
 
     def bind(
-        self, primitive: Primitive, args: Sequence[Any], params: Params, out: Any = None
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: object = None
     ) -> Any:
         with at_location(place := location_of(primitive.name)):
             result = super().bind(primitive, args, params, out)
@@ -145,7 +145,7 @@ class LocatingJvpTrace(JvpTrace):
             self.made[id(x)] = f"by {place.operation} at {place.line}"
         return result
 
-    def origin(self, tracer: Any) -> str:
+    def origin(self, tracer: object) -> str:
         return self.made.get(id(tracer), "")
 
 

@@ -28,7 +28,7 @@ class KnownFirstTrace(Trace):
         return current.bottom
 
     def bind(
-        self, primitive: Primitive, args: Sequence[Value], params: Params, out: Any = None
+        self, primitive: Primitive, args: Sequence[Value], params: Params, out: object = None
     ) -> Any:
         return self.for_(args).bind(primitive, args, params, out)
 
@@ -36,7 +36,7 @@ class KnownFirstTrace(Trace):
         self,
         primitive: Primitive,
         function: Callable[..., list[Value]],
-        rules: Any,
+        rules: object,
         args: Sequence[Value],
     ) -> Any:
         """A function with a derivative rule of its own: nothing known is differentiated."""

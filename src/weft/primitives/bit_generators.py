@@ -14,7 +14,7 @@ Elements of fewer than 32 bits are the low bits of a word.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .keys import long
 from .random_bits import lower_threefry, threefry
-from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
+from .rule_types import Avals, Batched, DType, Host, Integers, Tangents, Values
 
 _WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the keys
@@ -246,7 +246,7 @@ rng_bit_generator = Primitive(
 
 
 @rng_bit_generator.type
-def _(state: Aval, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Avals:
+def _(state: Aval, *, shape: tuple[int, ...], dtype: DType, algorithm: str) -> Avals:
     if not state.ndim or (state.dtype, state.shape[-1]) not in ((_WORD, 4), (_LONG, 2)):
         raise ShapeError(
             f"rng_bit_generator: the key must be uint32[4] or uint64[2]; got {state}\n"
@@ -260,7 +260,7 @@ def _(state: Aval, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Ava
 
 
 @rng_bit_generator.evaluate
-def _(state: Host, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Sequence[Host]:
+def _(state: Host, *, shape: tuple[int, ...], dtype: DType, algorithm: str) -> Sequence[Host]:
     state = np.asarray(state)
     key, counter = _host_state(state)
     width = dtypes.bit_width(dtype)
@@ -272,7 +272,7 @@ def _(state: Host, *, shape: tuple[int, ...], dtype: Any, algorithm: str) -> Seq
 
 @rng_bit_generator.lower
 def _(
-    block: Block, state: Operand, out: Avals, shape: Integers, dtype: Any, algorithm: str
+    block: Block, state: Operand, out: Avals, shape: Integers, dtype: DType, algorithm: str
 ) -> Sequence[Operand]:
     key, counter = _lower_state(block, state)
     m = _counters_of(shape, dtypes.bit_width(dtype), algorithm)
@@ -289,10 +289,10 @@ def _(
 
 
 @rng_bit_generator.jvp
-def _(primals: Values, tangents: Tangents, out: Values, **params: Any) -> Tangents:
+def _(primals: Values, tangents: Tangents, out: Values, **params: object) -> Tangents:
     return [None, None]
 
 
 @rng_bit_generator.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Values:
+def _(args: Values, batched: Batched, batch_size: int, **params: object) -> Values:
     return rng_bit_generator(args[0], **params)

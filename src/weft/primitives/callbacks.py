@@ -63,7 +63,7 @@ class HostFunction:
         outs: Sequence[Aval],
         name: str,
         batching: Batching,
-        key: Any = None,
+        key: object = None,
     ) -> None:
         self.function, self.outs, self.__name__ = function, tuple(outs), name
         self.batching = batching
@@ -83,16 +83,16 @@ class HostFunction:
     def __repr__(self) -> str:
         return self.__name__
 
-    def __call__(self, args: Sequence[Any], device: Any = None) -> list[Any]:
+    def __call__(self, args: Sequence[object], device: object = None) -> list[Any]:
         """Calls the function; returns NumPy arrays of the declared types."""
         return under(current.base, self.results, list(args), device)
 
-    def results(self, args: list[Any], device: Any) -> list[Any]:
+    def results(self, args: list[Any], device: object) -> list[Any]:
         """The same, under the current trace."""
         results = self.function(args, device)
         return [self.checked(i, r) for i, r in enumerate(results)]
 
-    def checked(self, number: int, result: Any) -> Any:
+    def checked(self, number: int, result: object) -> Any:
         """A result as a NumPy array; raises TypeError if it isn't of the declared type."""
         expected = self.outs[number]
         try:
@@ -162,7 +162,7 @@ def batched_types(outs: Sequence[Aval], size: int) -> list[Aval]:
 def called_for_each(base: HostFunction, mask: tuple[bool, ...], size: int) -> HostFunction:
     """Calls the function for each element of the batch, in order."""
 
-    def function(args: list[Any], device: Any) -> list[Any]:
+    def function(args: list[Any], device: object) -> list[Any]:
         hosts = [np.asarray(a) for a in args]
         rows = []
         for i in range(size):
@@ -237,7 +237,7 @@ class HostCall(Primitive):
                 batched = [True] * len(args)
             return self(*args, function=function.batched(batched, batch_size))
 
-    def out(self, args: Any, params: Any) -> Any:
+    def out(self, args: object, params: Any) -> Any:
         return params[0][1].outs
 
     def keeps_derivatives_on(self, params: Any) -> Any:

@@ -125,7 +125,7 @@ def on_stack(whole: Rule) -> Rule:
         axes: Names,
         sizes: Integers,
         groups: Groups,
-        **params: Any,
+        **params: object,
     ) -> BatchedResult:
         (x,), at = args, axes.index(axis.name)
         if not batched[0]:
@@ -180,7 +180,7 @@ def lower_reduction(by: Primitive, name: str) -> Rule:
         axes: Names,
         sizes: Integers,
         groups: Groups,
-        **rest: Any,
+        **rest: object,
     ) -> Operand:
         scalar = x.aval.update(shape=(), weak_type=False)
         body = block.region(
@@ -219,7 +219,7 @@ def axis_reduction(
         return x
 
     @primitive.batch
-    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
+    def _(args: Values, batched: Batched, batch_size: int, **params: object) -> BatchedResult:
         return primitive(args[0], **params)
 
     def whole(x: Value, groups: Groups) -> BatchedResult:
@@ -270,12 +270,12 @@ psum.jvp(linear_jvp(psum))
 
 
 @psum.transpose
-def _(ct: Value, x: Aval, **params: Any) -> Tangents:
+def _(ct: Value, x: Aval, **params: object) -> Tangents:
     return (psum(ct, **params),)  # every element got the sum: their cotangents add up
 
 
 def _collective_extreme_jvp(
-    primals: Values, tangents: Values, out: Value, **params: Any
+    primals: Values, tangents: Values, out: Value, **params: object
 ) -> Tangent:
     (x,), (dx,) = primals, tangents
     return mean_at_extreme(x, dx, out, lambda v: psum(v, **params))
@@ -323,12 +323,12 @@ ppermute.jvp(linear_jvp(ppermute))
 
 
 @ppermute.transpose
-def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: Any) -> Tangents:
+def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: object) -> Tangents:
     return (ppermute(ct, perm=tuple((target, source) for source, target in perm), **params),)
 
 
 @ppermute.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
+def _(args: Values, batched: Batched, batch_size: int, **params: object) -> BatchedResult:
     return ppermute(args[0], **params)
 
 
@@ -379,13 +379,13 @@ all_gather.jvp(linear_jvp(all_gather))
 
 
 @all_gather.transpose
-def _(ct: Value, x: Aval, **params: Any) -> Tangents:
+def _(ct: Value, x: Aval, **params: object) -> Tangents:
     return (psum_scatter(ct, **params),)
 
 
 @all_gather.batch
 def _(
-    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: object
 ) -> BatchedResult:
     return all_gather(args[0], dimension=dimension + 1, **params)
 
@@ -427,7 +427,7 @@ def divide_axis(x: Aval, dimension: int, parts: int) -> Aval:
 
 
 @psum_scatter.lower
-def _(block: Block, x: Operand, out: Aval, dimension: int, **params: Any) -> Operand:
+def _(block: Block, x: Operand, out: Aval, dimension: int, **params: object) -> Operand:
     rule = lower_reduction(add, "reduce_scatter")
     return rule(block, x, out=out, scatter_dimension=dimension, **params)
 
@@ -436,13 +436,13 @@ psum_scatter.jvp(linear_jvp(psum_scatter))
 
 
 @psum_scatter.transpose
-def _(ct: Value, x: Aval, **params: Any) -> Tangents:
+def _(ct: Value, x: Aval, **params: object) -> Tangents:
     return (all_gather(ct, **params),)
 
 
 @psum_scatter.batch
 def _(
-    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: Any
+    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: object
 ) -> BatchedResult:
     return psum_scatter(args[0], dimension=dimension + 1, **params)
 
@@ -490,13 +490,13 @@ all_to_all.jvp(linear_jvp(all_to_all))
 
 
 @all_to_all.transpose
-def _(ct: Value, x: Aval, *, split: int, concat: int, **params: Any) -> Tangents:
+def _(ct: Value, x: Aval, *, split: int, concat: int, **params: object) -> Tangents:
     return (all_to_all(ct, split=concat, concat=split, **params),)
 
 
 @all_to_all.batch
 def _(
-    args: Values, batched: Batched, batch_size: int, *, split: int, concat: int, **params: Any
+    args: Values, batched: Batched, batch_size: int, *, split: int, concat: int, **params: object
 ) -> BatchedResult:
     return all_to_all(args[0], split=split + 1, concat=concat + 1, **params)
 
@@ -543,12 +543,12 @@ def _(block: Block, out: Aval, axes: Names, sizes: Integers) -> Operand:
 
 
 @axis_index.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
     return None
 
 
 @axis_index.collective
-def _(args: Values, batched: Batched, axis: Axis, **params: Any) -> BatchedResult:
+def _(args: Values, batched: Batched, axis: Axis, **params: object) -> BatchedResult:
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)
 
 

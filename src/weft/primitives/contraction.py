@@ -63,7 +63,7 @@ _NAMES = {
 }
 
 
-def canonical_precision(name: str, precision: Any) -> Precisions:
+def canonical_precision(name: str, precision: object) -> Precisions:
     """A precision for each operand, from `None` (the switch default_matmul_precision), a
     `Precision`, its name, or a pair of those.
 
@@ -330,7 +330,7 @@ def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
 
 
 @dot_general.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
     (x, y), (dx, dy) = primals, tangents
     left = None if dx is None else dot_general(dx, y, **params)
     right = None if dy is None else dot_general(x, dy, **params)
@@ -380,7 +380,7 @@ def inverse_transpose(x: Value, order: tuple[int, ...]) -> Value:
 
 
 @dot_general.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dims: Dims, **params: Any) -> Value:
+def _(args: Values, batched: Batched, batch_size: int, *, dims: Dims, **params: object) -> Value:
     (cx, cy), (bx, by) = dims
     x, y = args
     at_x, at_y = map(int, batched)

@@ -164,7 +164,7 @@ def _(
 
 
 @conv_general_dilated.host_when
-def _(avals: Avals, outs: Avals, *, numbers: ConvDimensionNumbers, **params: Any) -> bool:
+def _(avals: Avals, outs: Avals, *, numbers: ConvDimensionNumbers, **params: object) -> bool:
     # Measured on 2 cores, host against XLA: 5e3 products 111 and 127 us, 2e5 223 and 550; with many
     # channels XLA is the faster one from about here.
     (_, rhs), (out,) = avals, outs
@@ -327,7 +327,7 @@ def by_parts(block: Block, lhs: Operand, rhs: Operand, out: Aval, params: Any) -
 
 
 @conv_general_dilated.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
     (x, y), (dx, dy) = primals, tangents
     left = None if dx is None else conv_general_dilated(dx, y, **params)
     right = None if dy is None else conv_general_dilated(x, dy, **params)
@@ -470,7 +470,7 @@ def _(
     numbers: ConvDimensionNumbers,
     feature_groups: int = 1,
     batch_groups: int = 1,
-    **params: Any,
+    **params: object,
 ) -> Value:
     lhs, rhs = args
     spec, k_spec, o_spec = numbers

@@ -4,7 +4,7 @@ Knows avals; knows nothing of the primitives.
 """
 
 import enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def default_fill(dtype: DType) -> np.generic:
     return lowest(dtype) if dtypes.is_signed(dtype) else highest(dtype)
 
 
-def fill_scalar(dtype: DType, mode: GatherScatterMode, value: Any) -> np.generic | None:
+def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.generic | None:
     """The value that a gather reads out of bounds; `None` if its windows are moved inside.
 
     Instead of a key, it reads one of words of ones.

@@ -4,7 +4,6 @@ Knows dtypes; knows nothing of the primitives that use it.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ WIDE: dict[DType, DType] = {**WIDER, **HALF}
 
 
 def signed_zeros(
-    ufunc: Ufunc, gather: Callable[..., Any], x: Host, axis: int | Integers, result: Host
+    ufunc: Ufunc, gather: Callable[..., object], x: Host, axis: int | Integers, result: Host
 ) -> Host:
     """Extremes that are zero, with XLA's sign: -0 is below +0 (NumPy takes either).
 

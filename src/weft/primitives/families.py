@@ -71,7 +71,7 @@ def in_wider(
     """An evaluate rule that computes in a wider dtype and rounds to the operand's (or to
     `out_dtype(its dtype)`)."""
 
-    def rule(x: Value, *others: Value, **params: Any) -> Value:
+    def rule(x: Value, *others: Value, **params: object) -> Value:
         dtype = out_dtype(x.dtype) if out_dtype else x.dtype
         rest = [y.astype(wider) if y.dtype == x.dtype else y for y in others]
         return evaluate(x.astype(wider), *rest, **params).astype(dtype)
@@ -94,7 +94,7 @@ def evaluate_in_wider(
             primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
 
 
-def zero(*_: Value, **params: Any) -> None:
+def zero(*_: Value, **params: object) -> None:
     """The derivative of a step function: zero where it is defined."""
     return None
 
@@ -121,7 +121,7 @@ def lowered_in_bytes(rule: Rule) -> Rule:
         few = dtypes.bit_width(x.dtype) == 2
         return x.update(dtype=WIDER[x.dtype], weak_type=False) if few else x
 
-    def lower_rule(block: Block, *operands: Operand, out: Any, **params: Any) -> Any:
+    def lower_rule(block: Block, *operands: Operand, out: Any, **params: object) -> Any:
         outs = [out] if isinstance(out, Aval) else list(out)
         if all(dtypes.bit_width(o.dtype) != 2 for o in outs):
             return rule(block, *operands, out=out, **params)
@@ -182,7 +182,7 @@ def unary(
     primitive.evaluate_in.update(evaluate_in or {})
     evaluate_in_wider(primitive, accepts, out_dtype)
 
-    def type_rule(x: Aval, **_: Any) -> Aval:
+    def type_rule(x: Aval, **_: object) -> Aval:
         check_kind(name, accepts, x)
         return x.update(dtype=out_dtype(x.dtype)) if out_dtype else x
 
@@ -190,18 +190,18 @@ def unary(
     primitive.lower(stablehlo if callable(stablehlo) else lowering_by(stablehlo))
     if jvp is not None:
 
-        def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+        def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
             return jvp(tangents[0], out, primals[0], **params)
 
         primitive.jvp(jvp_rule)
     if linear:
 
-        def transpose_rule(ct: Value, x: Argument, **params: Any) -> Tangents:
+        def transpose_rule(ct: Value, x: Argument, **params: object) -> Tangents:
             return (jvp(ct, None, x, **params),)  # type: ignore[misc]
 
         primitive.transpose(transpose_rule)
 
-    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
+    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: object) -> Value:
         return primitive(args[0], **params)
 
     primitive.batch(batch_rule)

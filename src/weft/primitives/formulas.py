@@ -76,26 +76,26 @@ class Term:
         pair = (second, self.operand) if swapped else (self.operand, second)
         return Term(self.algebra, block.elementwise(operation, pair, aval))
 
-    def __add__(self, other: Any) -> "Term":
+    def __add__(self, other: object) -> "Term":
         return self._with("add", other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> "Term":
+    def __sub__(self, other: object) -> "Term":
         return self._with("subtract", other)
 
-    def __rsub__(self, other: Any) -> "Term":
+    def __rsub__(self, other: object) -> "Term":
         return self._with("subtract", other, True)
 
-    def __mul__(self, other: Any) -> "Term":
+    def __mul__(self, other: object) -> "Term":
         return self._with("multiply", other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> "Term":
+    def __truediv__(self, other: object) -> "Term":
         return self._with("divide", other)
 
-    def __rtruediv__(self, other: Any) -> "Term":
+    def __rtruediv__(self, other: object) -> "Term":
         return self._with("divide", other, True)
 
     def __neg__(self) -> "Term":
@@ -112,22 +112,22 @@ class Term:
         flags = aval.update(dtype=dtypes.bool_)
         return Term(self.algebra, block.compare(direction, self.operand, second, flags))
 
-    def __lt__(self, other: Any) -> "Term":
+    def __lt__(self, other: object) -> "Term":
         return self._compare("LT", other)
 
-    def __le__(self, other: Any) -> "Term":
+    def __le__(self, other: object) -> "Term":
         return self._compare("LE", other)
 
-    def __gt__(self, other: Any) -> "Term":
+    def __gt__(self, other: object) -> "Term":
         return self._compare("GT", other)
 
-    def __ge__(self, other: Any) -> "Term":
+    def __ge__(self, other: object) -> "Term":
         return self._compare("GE", other)
 
-    def __eq__(self, other: Any) -> "Term":  # type: ignore[override]
+    def __eq__(self, other: object) -> "Term":  # type: ignore[override]
         return self._compare("EQ", other)
 
-    def __ne__(self, other: Any) -> "Term":  # type: ignore[override]
+    def __ne__(self, other: object) -> "Term":  # type: ignore[override]
         return self._compare("NE", other)
 
     def __and__(self, other: "Term") -> "Term":
@@ -208,7 +208,7 @@ class BlockAlgebra:
         self.eps = float(dtypes.finfo(aval.dtype).eps)
         self.tiny = float(dtypes.finfo(aval.dtype).tiny)
 
-    def term(self, x: Any) -> Term:
+    def term(self, x: object) -> Term:
         """A number or term as a term."""
         return x if isinstance(x, Term) else Term(self, self.block.full(x, self.aval))
 
@@ -251,13 +251,13 @@ class BlockAlgebra:
             return self.aval.update(dtype=dtypes.int64), 52, 1023
         return self.aval.update(dtype=dtypes.int32), 23, 127
 
-    def maximum(self, x: Any, y: Any) -> Term:
+    def maximum(self, x: Number | float, y: Number | float) -> Term:
         return self.term(x)._with("maximum", y)
 
-    def minimum(self, x: Any, y: Any) -> Term:
+    def minimum(self, x: Number | float, y: Number | float) -> Term:
         return self.term(x)._with("minimum", y)
 
-    def power(self, x: Any, y: Any) -> Term:
+    def power(self, x: Number | float, y: Number | float) -> Term:
         return self.term(x)._with("power", y)
 
     def where(self, condition: Term, x: Any, y: Any) -> Term:

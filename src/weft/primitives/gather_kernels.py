@@ -100,7 +100,7 @@ class Windows:
         """Indices clamped so that the windows are within the operand."""
         return np.minimum(np.maximum(indices, 0), self.bounds)
 
-    def index(self, indices: Any, mask: Any = None) -> tuple[Any, ...]:
+    def index(self, indices: Any, mask: object = None) -> tuple[Any, ...]:
         """NumPy's index into `view`: arrays of the batch's axes, then of the windows'."""
         arrays = []
         stretch = (..., *(None,) * self.wide)

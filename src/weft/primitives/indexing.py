@@ -67,7 +67,7 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: tuple[int, ...],
-    **_: Any,
+    **_: object,
 ) -> Aval:
     dn = dimension_numbers
     check_indices("gather", x, indices, dn.start_index_map, "start_index_map")
@@ -108,8 +108,8 @@ def _(
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Integers,
     mode: GatherScatterMode,
-    fill_value: Any,
-    **_: Any,
+    fill_value: object,
+    **_: object,
 ) -> Kernel:
     dn = dimension_numbers
     windows = Windows(
@@ -126,7 +126,7 @@ def _(
 
 
 @gather.evaluate
-def _(x: Host, indices: Host, **params: Any) -> Host:
+def _(x: Host, indices: Host, **params: object) -> Host:
     return gather.kernel_rule(x, indices, **params)(x, indices)  # type: ignore[misc]
 
 
@@ -168,8 +168,8 @@ def _(
     slice_sizes: Integers,
     indices_are_sorted: bool,
     mode: GatherScatterMode,
-    fill_value: Any,
-    **_: Any,
+    fill_value: object,
+    **_: object,
 ) -> Operand:
     dn = dimension_numbers
     indices = wide_indices(block, indices, x.aval.shape)
@@ -200,7 +200,7 @@ def _(
 
 @gather.jvp
 def _(
-    primals: Values, tangents: Tangents, out: Value, *, fill_value: Any, **params: Any
+    primals: Values, tangents: Tangents, out: Value, *, fill_value: object, **params: object
 ) -> Tangent:
     return gather(tangents[0], primals[1], fill_value=0, **params)
 
@@ -213,8 +213,8 @@ def _(
     *,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Integers,
-    fill_value: Any,
-    **flags: Any,
+    fill_value: object,
+    **flags: object,
 ) -> Tangents:
     nothing = zeros(ct.aval.update(shape=x.shape, weak_type=False))
     numbers = ScatterDimensionNumbers(*dimension_numbers)
@@ -235,7 +235,7 @@ def _(
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Integers,
     indices_are_sorted: bool,
-    **params: Any,
+    **params: object,
 ) -> Value:
     dn = dimension_numbers
     offset, index_batching = shift_axes(dn.offset_dims), dn.start_indices_batching_dims
@@ -307,7 +307,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
         updates: Aval,
         *,
         dimension_numbers: ScatterDimensionNumbers,
-        **_: Any,
+        **_: object,
     ) -> Aval:
         check_scatter(name, x, indices, updates, dimension_numbers)
         return x
@@ -321,7 +321,7 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
         dimension_numbers: ScatterDimensionNumbers,
         mode: GatherScatterMode,
         unique_indices: bool,
-        **_: Any,
+        **_: object,
     ) -> Kernel:
         windows = windows_of_updates(x, indices, updates, dimension_numbers)
         return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
@@ -406,7 +406,7 @@ def batch_scatter(
     *,
     dimension_numbers: ScatterDimensionNumbers,
     indices_are_sorted: bool,
-    **params: Any,
+    **params: object,
 ) -> Value:
     """A batch of scatters: one scatter with another window axis, or another batching axis."""
     dn = dimension_numbers
@@ -468,10 +468,10 @@ def gather_updates(
     x: Value,
     indices: Argument,
     updates: Argument,
-    fill_value: Any = 0,
+    fill_value: object = 0,
     *,
     dimension_numbers: ScatterDimensionNumbers,
-    **flags: Any,
+    **flags: object,
 ) -> Any:
     """The windows of `x` that a scatter with these parameters writes."""
     return gather(

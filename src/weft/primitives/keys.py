@@ -11,7 +11,7 @@ from .. import dtypes
 from ..core.aval import Aval, aval
 from ..core.primitive import Primitive
 from ..core.value import Value
-from ..extended_dtypes import KEY, is_extended
+from ..extended_dtypes import KEY, ExtendedDType, is_extended
 from ..stablehlo import Block, Operand
 from .rule_types import Batched, Host, Tangents, Values
 
@@ -19,7 +19,7 @@ _WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _FLOAT = np.dtype(np.float64)  # half of a complex number, of which only the bits are used
 
 
-def check_words(name: str, words: Aval, dtype: Any) -> None:
+def check_words(name: str, words: Aval, dtype: ExtendedDType) -> None:
     """Refuses what aren't the words of keys of a dtype."""
     n = dtype.words
     if words.dtype != _WORD or not words.ndim or words.shape[-1] != n:
@@ -36,19 +36,19 @@ random_wrap = Primitive(
 
 
 @random_wrap.type
-def _(words: Aval, *, dtype: Any = KEY) -> Aval:
+def _(words: Aval, *, dtype: ExtendedDType = KEY) -> Aval:
     check_words("random_wrap", words, dtype)
     return aval(words.shape[:-1], dtype)
 
 
 @random_wrap.evaluate
-def _(words: Host, *, dtype: Any = KEY) -> Host:
+def _(words: Host, *, dtype: ExtendedDType = KEY) -> Host:
     flat = np.ascontiguousarray(words).reshape(-1)
     return flat.view(dtype.host).reshape(words.shape[:-1])
 
 
 @random_wrap.lower
-def _(block: Block, words: Operand, out: Aval, dtype: Any = KEY) -> Operand:
+def _(block: Block, words: Operand, out: Aval, dtype: ExtendedDType = KEY) -> Operand:
     # not bitcast_convert of words, which not every backend has for 64 bits
     ends = [
         block.convert(block.reshape(_word(block, words, i), out.shape), _LONG)
@@ -64,12 +64,12 @@ def _(block: Block, words: Operand, out: Aval, dtype: Any = KEY) -> Operand:
 
 
 @random_wrap.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, dtype: Any = KEY) -> None:
+def _(primals: Values, tangents: Tangents, out: Value, *, dtype: ExtendedDType = KEY) -> None:
     return None
 
 
 @random_wrap.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dtype: Any = KEY) -> Value:
+def _(args: Values, batched: Batched, batch_size: int, *, dtype: ExtendedDType = KEY) -> Value:
     return random_wrap(*args, dtype=dtype)
 
 
@@ -81,15 +81,15 @@ for _primitive in (random_use, random_clone):
     _primitive.takes_keys = True
 
 
-def _same(keys: Any, **params: Any) -> Any:
+def _same(keys: object, **params: object) -> Any:
     return keys
 
 
-def _lower_same(block: Block, keys: Operand, out: Aval, **params: Any) -> Operand:
+def _lower_same(block: Block, keys: Operand, out: Aval, **params: object) -> Operand:
     return keys
 
 
-def _no_tangent(primals: Values, tangents: Tangents, out: Value, **params: Any) -> None:
+def _no_tangent(primals: Values, tangents: Tangents, out: Value, **params: object) -> None:
     return None
 
 
@@ -113,7 +113,7 @@ def _(marks: Any, uses: Any, *, by: str) -> Any:
 
 
 @random_clone.follow_keys
-def _(marks: Any, uses: Any) -> Any:
+def _(marks: object, uses: object) -> Any:
     return [None]
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.array import Array
 from ..core.aval import Aval
@@ -10,6 +9,7 @@ from ..core.primitive import Axis, Primitive
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
+from ..sharding import NamedSharding
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, Tangents, Values
 from .structural import linear_jvp
@@ -23,17 +23,17 @@ constrain.communicates = True
 
 
 @constrain.type
-def _(x: Aval, *, sharding: Any) -> Aval:
+def _(x: Aval, *, sharding: NamedSharding) -> Aval:
     return x
 
 
 @constrain.execute
-def _(args: Sequence[Array], *, sharding: Any) -> Array:
+def _(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
     return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
 
 
 @constrain.lower
-def _(block: Block, x: Operand, out: Aval, sharding: Any) -> Operand:
+def _(block: Block, x: Operand, out: Aval, sharding: NamedSharding) -> Operand:
     module = block.module
     if module.meshes is None:  # one device has all there is
         return x
@@ -49,7 +49,7 @@ constrain.jvp(linear_jvp(constrain))
 
 
 @constrain.transpose
-def _(ct: Value, x: Argument, *, sharding: Any) -> Tangents:
+def _(ct: Value, x: Argument, *, sharding: NamedSharding) -> Tangents:
     return (constrain(ct, sharding=sharding),)
 
 
@@ -57,7 +57,7 @@ constrain.takes_axis = True
 
 
 @constrain.batch
-def _(args: Values, batched: Batched, axis: Axis, *, sharding: Any) -> Value:
+def _(args: Values, batched: Batched, axis: Axis, *, sharding: NamedSharding) -> Value:
     names = axis.mesh_axes
     try:
         divided = sharding.of_batch(names)

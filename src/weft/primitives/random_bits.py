@@ -365,10 +365,10 @@ def _words_of(block: Block, words: Operand) -> list[Operand]:
 
 
 @random_bits.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> None:
+def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> None:
     return None
 
 
 @random_bits.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
+def _(args: Values, batched: Batched, batch_size: int, **params: object) -> Value:
     return random_bits(args[0], **params)

@@ -5,7 +5,6 @@ Knows the rules for one axis; `programs/replication.py` analyses which values va
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..core.array import literal
 from ..core.aval import Aval
@@ -46,11 +45,11 @@ def by_variation(
         )
 
     @primitive.jvp
-    def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+    def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
         return None if tangents[0] is None else primitive(tangents[0], *primals[1:], **params)
 
     @primitive.transpose
-    def _(ct: Value, x: Argument, *references: Argument, **params: Any) -> Tangents:
+    def _(ct: Value, x: Argument, *references: Argument, **params: object) -> Tangents:
         if any(map(is_linear, references)):
             raise TypeError(
                 "linear_transpose: expected a linear function; got one that takes a gradient with "
@@ -59,7 +58,7 @@ def by_variation(
         return (primitive(ct, *references, **params), *[None] * len(references))
 
     @primitive.batch
-    def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> BatchedResult:
+    def _(args: Values, batched: Batched, batch_size: int, **params: object) -> BatchedResult:
         x = primitive(*args, **params)
         return x if batched[0] else Shared(x)
 

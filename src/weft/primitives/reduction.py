@@ -101,7 +101,7 @@ def monoid_reduction(
 
 
 def reduce_with(
-    block: Block, by: Primitive, identity: Any, x: Operand, axes: Integers, out: Aval
+    block: Block, by: Primitive, identity: np.generic, x: Operand, axes: Integers, out: Aval
 ) -> Operand:
     """A reduction by an operation that StableHLO has no name for."""
     scalar = x.aval.update(shape=(), weak_type=False)

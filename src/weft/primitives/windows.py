@@ -480,7 +480,7 @@ def place_by_pairs(
 
 
 @window_place.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent:
+def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
     return None
 
 

@@ -68,14 +68,14 @@ class ProgramTable:
     def __init__(self) -> None:
         self.kinds: dict[Any, Variants] = {}
 
-    def variants(self, structure: Any) -> Variants:
+    def variants(self, structure: object) -> Variants:
         """The programs of a structure."""
         found = self.kinds.pop(structure, None) or Variants()
         keep_latest(self.kinds, structure, found)
         return found
 
 
-def keep_latest(table: dict[Any, Any], key: Any, value: Any) -> None:
+def keep_latest(table: dict[Any, Any], key: object, value: object) -> None:
     """Puts an entry behind all others in a table; of too many the first goes."""
     if len(table) >= MOST_KINDS:
         del table[next(iter(table))]
@@ -185,7 +185,7 @@ def table_of(function: Callable[..., Any] | None) -> ProgramTable:
         return found[1]
 
 
-def defining_code(function: Any) -> CodeType | None:
+def defining_code(function: object) -> CodeType | None:
     """The code of a function, a method, a partial, or an object that can be called."""
     if function.__class__ is FunctionType and not function.__dict__:
         return function.__code__  # type: ignore[no-any-return]

@@ -171,7 +171,7 @@ class Either:
     one: Policy
     other: Policy
 
-    def __call__(self, primitive: Any, *avals: Any, **params: Any) -> bool:
+    def __call__(self, primitive: object, *avals: object, **params: object) -> bool:
         return bool(
             self.one(primitive, *avals, **params) or self.other(primitive, *avals, **params)
         )

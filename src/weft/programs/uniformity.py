@@ -27,7 +27,7 @@ class Hidden:
 
     __slots__ = ("axis",)
 
-    def __init__(self, axis: Any) -> None:
+    def __init__(self, axis: object) -> None:
         """
         Args:
           axis: its name in the mesh.
@@ -61,12 +61,12 @@ class Scope(NamedTuple):
         names = {**dict(self.names), **own}
         return Scope(tuple(names.items()), self.entered.union(own.values()))
 
-    def axes(self, names: Sequence[Any]) -> VaryingAxes:
+    def axes(self, names: Sequence[object]) -> VaryingAxes:
         """The mesh's axes that names stand for."""
         known = dict(self.names)
         return frozenset(known[name] for name in names)
 
-    def name(self, axis: Any) -> Any:
+    def name(self, axis: object) -> Any:
         """The name by which collectives refer to an axis of the mesh."""
         for name, meant in self.names:
             if meant == axis:
@@ -184,7 +184,7 @@ class Env(dict[Var, VaryingAxes]):
         return [self[v] if isinstance(v, Var) else UNIFORM for v in atoms]
 
 
-def with_jaxprs(e: Equation, **jaxprs: Any) -> Equation:
+def with_jaxprs(e: Equation, **jaxprs: object) -> Equation:
     """The equation with other programs in it; itself if they are the same."""
     params = dict(e.params)
     if all(new is params[name] for name, new in jaxprs.items()):

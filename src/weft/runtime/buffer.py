@@ -181,7 +181,7 @@ _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def _pointer(capsule: Any) -> int:
+def _pointer(capsule: object) -> int:
     """The address of the elements: the first field of a DLTensor."""
     tensor = ctypes.cast(_get_pointer(capsule, b"dltensor"), ctypes.POINTER(ctypes.c_void_p))
     return tensor[0] or 0

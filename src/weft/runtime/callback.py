@@ -54,7 +54,7 @@ def guarded(callback: Callback) -> Callable[..., tuple[Any, ...]]:
     """The function that XLA calls. Checks what comes back; keeps exceptions for `take_error`."""
     function, specs = callback.function, [(tuple(s), np.dtype(d)) for s, d in callback.outputs]
 
-    def call(*args: Any) -> tuple[Any, ...]:
+    def call(*args: object) -> tuple[Any, ...]:
         before = _python_floats()
         try:
             results = tuple(np.asarray(r) for r in function(*args))
@@ -108,7 +108,7 @@ class Together:
             for shape, dtype in callback.outputs
         )
 
-        def call_on_device(*args: Any) -> tuple[Any, ...]:
+        def call_on_device(*args: object) -> tuple[Any, ...]:
             if self.failure is not None:
                 return blanks
             in_group_callback.now = True

@@ -67,7 +67,7 @@ _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_cha
 )
 
 
-def _tensor_of(capsule: Any) -> _Tensor:
+def _tensor_of(capsule: object) -> _Tensor:
     """The description of an array in a capsule, to be read or changed in place."""
     for name, kind in ((b"dltensor", _Tensor), (b"dltensor_versioned", _Versioned)):
         if _is_valid(capsule, name):
@@ -76,7 +76,7 @@ def _tensor_of(capsule: Any) -> _Tensor:
     raise ValueError("from_dlpack: expected a DLPack capsule that nobody has read yet")
 
 
-def type_in(capsule: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def type_in(capsule: object) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """The shape and dtype of the array in a capsule.
 
     Raises: BufferError: NumPy and ml_dtypes have no such dtype.
@@ -114,7 +114,7 @@ def exported(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:
     return capsule
 
 
-def imported(capsule: Any) -> np.ndarray[Any, Any] | None:
+def imported(capsule: object) -> np.ndarray[Any, Any] | None:
     """The array in a capsule, if it is on the host and of one of `CODES`; otherwise `None`.
 
     It shares the memory, and keeps the capsule, which frees the memory in the end.

@@ -90,7 +90,7 @@ class Device:
         """XLA's object for an array on this device: all of it, whatever the tiling."""
         return self.sharding
 
-    def refuse(self, *args: Any, **kwargs: Any) -> None:
+    def refuse(self, *args: object, **kwargs: object) -> None:
         """Raises the error for an array put on a device of another process."""
         raise elsewhere(str(self))
 

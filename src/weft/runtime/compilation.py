@@ -39,7 +39,7 @@ _under_way: dict[object, Any] = {}
 """The clients of compilations that have begun, and of which it isn't known that they have ended."""
 
 
-def _owned(raw: Any, text: str, device_list: Any, options: Any) -> Any:
+def _owned(raw: Any, text: str, device_list: object, options: Any) -> Any:
     xla = versions.load().xla
     program = xla.ifrt_programs.make_hlo_program(text)
     options = xla.ifrt_programs.make_xla_compile_options(options, device_list, [])

@@ -178,7 +178,7 @@ def waits_across_devices(hlo: str) -> bool:
     return re.search(_COLLECTIVE, hlo) is not None
 
 
-def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execute:
+def turn_taking_executor(run: Callable[..., object], handlers: list[Any]) -> Execute:
     """Runs a program with collectives, where two of them must not run at once.
 
     On the CPU, devices are threads of one pool. Before jaxlib 0.12, two programs whose devices wait
@@ -200,7 +200,7 @@ def turn_taking_executor(run: Callable[..., Any], handlers: list[Any]) -> Execut
 
 
 def waiting_group_executor(
-    run: Callable[..., Any], handlers: list[Any], together: Together, alone: bool
+    run: Callable[..., object], handlers: list[Any], together: Together, alone: bool
 ) -> Execute:
     """Runs a program on several devices that calls Python, and waits until it has ended.
 

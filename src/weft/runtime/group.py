@@ -35,7 +35,7 @@ class Tiling(NamedTuple):
         return len(self.owners) // math.prod(self.parts)
 
 
-def tiling(parts: Sequence[int], owners: Any) -> Tiling:
+def tiling(parts: Sequence[int], owners: object) -> Tiling:
     """The tiling with these owners; the order of copies doesn't matter."""
     rows = np.sort(np.asarray(owners, int).reshape(math.prod(parts), -1), axis=1)
     return Tiling(tuple(parts), tuple(rows.ravel().tolist()))
@@ -117,7 +117,7 @@ def group_of(devices: Sequence[Device]) -> Group:
     return found
 
 
-def tiling_of(raw: Any, ndim: int, count: int) -> Tiling:
+def tiling_of(raw: object, ndim: int, count: int) -> Tiling:
     """The tiling that XLA chose for an output, from its `OpSharding`.
 
     Args:

@@ -199,7 +199,7 @@ def has_kernels(platform: str) -> bool:
     return platform in _with_kernels
 
 
-def _register_cuda_kernels(api: Any, package: str) -> None:
+def _register_cuda_kernels(api: object, package: str) -> None:
     """Tells XLA of the kernels that are called by name. They must be of jaxlib's own version."""
     try:
         extension = importlib.import_module(f"{package}.cuda_plugin_extension")

@@ -22,7 +22,7 @@ def options(values: dict[str, Any]) -> Any:
     return found
 
 
-def start(folder: str, chosen: Any = None) -> None:
+def start(folder: str, chosen: object = None) -> None:
     """Starts to record; the files go to `folder`.
 
     Raises: RuntimeError: it records already.

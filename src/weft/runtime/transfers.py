@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from ..config import thread
+from ..core.aval import Aval
 from ..core.messages import tell
 from ..core.source import noted, user_line
 
@@ -40,24 +41,24 @@ class explicitly:
         _asked.explicitly = self.before
 
 
-def sending(aval: Any, device: Any) -> None:
+def sending(aval: Aval, device: Any) -> None:
     """Before elements go from the host to a device."""
     if device.platform != "cpu":
         _guard("host_to_device", aval, "the host", device)
 
 
-def fetching(aval: Any, device: Any) -> None:
+def fetching(aval: Aval, device: Any) -> None:
     """Before elements come from a device to the host."""
     if device.platform != "cpu":
         _guard("device_to_host", aval, device, "the host")
 
 
-def copying(aval: Any, source: Any, device: Any) -> None:
+def copying(aval: Aval, source: object, device: object) -> None:
     """Before a copy from one device to another."""
     _guard("device_to_device", aval, source, device)
 
 
-def _guard(direction: str, aval: Any, source: Any, target: Any) -> None:
+def _guard(direction: str, aval: Aval, source: object, target: object) -> None:
     level = getattr(thread, f"transfer_guard_{direction}") or thread.transfer_guard
     if level == "allow" or (_asked.explicitly and not level.endswith("explicit")):
         return

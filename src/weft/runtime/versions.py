@@ -30,13 +30,13 @@ class Jaxlib(NamedTuple):
     has_to_np_array: bool
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
-    def result_handler(self, aval: Any, sharding: Any) -> Any:
+    def result_handler(self, aval: object, sharding: object) -> Any:
         """The converter of one output of an execution into a buffer; reusable."""
         if self.version_info < (0, 11):  # there the checks are Python code, which is jax's
             return self.xla.array_result_handler(aval, sharding, True, True)
         return self.xla.array_result_handler(aval, sharding, True)
 
-    def register_handler(self, target: str, handlers: Any, platform: str = "Host") -> None:
+    def register_handler(self, target: str, handlers: object, platform: str = "Host") -> None:
         """Makes a typed FFI handler known to XLA under the name `target`."""
         self.xla.register_custom_call_target(target, handlers, platform, 1, 0)
 

@@ -33,7 +33,7 @@ _SCALARS = {
 }
 
 
-def value_attribute(x: Any) -> str:
+def value_attribute(x: object) -> str:
     """A number, string, array of one axis, or dict of them, as an attribute.
 
     Python's numbers are of 64 bits. Raises: TypeError: anything else.
@@ -59,7 +59,7 @@ def value_attribute(x: Any) -> str:
     )
 
 
-def matrix(rows: Any) -> str:
+def matrix(rows: object) -> str:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`: a table of integers."""
     table = np.asarray(rows, np.int64)
     shape = "x".join(map(str, table.shape))
@@ -68,7 +68,7 @@ def matrix(rows: Any) -> str:
     return f"dense<{table.tolist()}> : tensor<{shape}xi64>"
 
 
-def dense(value: Any) -> str:
+def dense(value: object) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
     array = readable(np.asarray(value))
     if array.dtype.names is not None:  # float0, which has no bits

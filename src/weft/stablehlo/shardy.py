@@ -7,7 +7,7 @@ name. Knows no operations.
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ..sharding import UNCONSTRAINED
+from ..sharding import UNCONSTRAINED, Mesh
 
 
 class Meshes:
@@ -22,7 +22,7 @@ class Meshes:
         self.names: dict[Any, str] = {}
         self.has_first = False
 
-    def name(self, mesh: Any) -> str:
+    def name(self, mesh: Mesh) -> str:
         """The name of a mesh in the module."""
         found = self.names.get(mesh)
         if found is None:
@@ -51,7 +51,9 @@ class Meshes:
             lines.append(f"sdy.mesh @{name} = <[{sizes}]{ids}>\n")
         return "".join(lines)
 
-    def sharding(self, mesh: Any, spec: Sequence[Any], ndim: int, open_end: bool = False) -> str:
+    def sharding(
+        self, mesh: Mesh, spec: Sequence[object], ndim: int, open_end: bool = False
+    ) -> str:
         """A sharding of an array with so many axes, as `<@mesh0, [{"a0"}, {}]>`.
 
         Args:
@@ -77,7 +79,7 @@ class Region:
       entered: the manual axes of the mesh; along the others arrays are whole.
     """
 
-    def __init__(self, mesh: Any, entered: frozenset[Hashable]) -> None:
+    def __init__(self, mesh: Mesh, entered: frozenset[Hashable]) -> None:
         self.mesh, self.entered = mesh, entered
         self.key = mesh, entered
 
@@ -86,7 +88,7 @@ class Region:
         """The axes of the mesh that have not been entered."""
         return [name for name in self.mesh.axis_names if name not in self.entered]
 
-    def refuse(self, operation: str, mesh: Any, spec: Sequence[Any]) -> None:
+    def refuse(self, operation: str, mesh: Mesh, spec: Sequence[object]) -> None:
         """Refuses a spec that shards along a manual axis, or over another mesh."""
         named = [n for part in spec for n in (part if isinstance(part, tuple) else (part,))]
         named = [n for n in named if n is not None and n is not UNCONSTRAINED]
@@ -100,6 +102,6 @@ class Region:
             )
 
 
-def axis_text(mesh: Any, name: Hashable) -> str:
+def axis_text(mesh: Mesh, name: Hashable) -> str:
     """The name of a mesh's axis in the text."""
     return f'"a{mesh.axis_names.index(name)}"'

@@ -69,7 +69,7 @@ def pure_callback(
     callback: TreeFunction,
     result_shape_dtypes: PyTree,
     *args: PyTree,
-    sharding: Any = None,
+    sharding: object = None,
     vmap_method: str | None = None,
     vectorized: bool | None = None,
     **kwargs: PyTree,
@@ -121,7 +121,7 @@ def call(
     result_shape_dtypes: PyTree,
     args: tuple[PyTree, ...],
     kwargs: dict[str, PyTree],
-    sharding: Any = None,
+    sharding: object = None,
     batching: Batching = one_by_one,
     with_device: bool = False,
 ) -> Any:
@@ -148,7 +148,7 @@ def call(
         for a in outs
     ]
 
-    def function(arrays: list[Any], device: Any) -> Sequence[Any]:
+    def function(arrays: list[Any], device: object) -> Sequence[Any]:
         inner, inner_kwargs = in_tree.unflatten(_wrapped(arrays, keys))
         if with_device:
             inner_kwargs["device"] = device or client.default_device()
@@ -175,11 +175,11 @@ def key_dtype(x: object) -> Any:
     return x.dtype if isinstance(x, Value) and is_extended(x.dtype) else None
 
 
-def _unwrapped(leaves: Sequence[Any]) -> list[Any]:
+def _unwrapped(leaves: Sequence[object]) -> list[Any]:
     return [random_unwrap(x) if key_dtype(x) else x for x in leaves]
 
 
-def _wrapped(leaves: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
+def _wrapped(leaves: Sequence[object], keys: Sequence[object]) -> list[Any]:
     return [random_wrap(x, dtype=k) if k else x for x, k in zip(leaves, keys, strict=True)]
 
 
@@ -233,7 +233,7 @@ def tap(
     statics = tuple((leaf.__class__, leaf) for leaf in rest)
     keys = [key_dtype(x) for x in values]
 
-    def function(arrays: list[Any], device: Any) -> Sequence[Any]:
+    def function(arrays: list[Any], device: object) -> Sequence[Any]:
         whole = merge_lists(_wrapped(arrays, keys), rest, traced)
         inner, inner_kwargs = tree.unflatten(whole)
         callback(*inner, **inner_kwargs)

@@ -153,7 +153,7 @@ class Checkpointed:
         return flat.unflatten(apply_checkpoint(program, args, self.policy, self.prevent_cse))
 
 
-def is_hashable(statics: Sequence[Any]) -> bool:
+def is_hashable(statics: Sequence[object]) -> bool:
     """True if all static arguments have a hash."""
     try:
         hash(tuple(statics))
@@ -191,17 +191,17 @@ def checkpoint_name(x: PyTree, name: str) -> PyTree:
     return tree_map(lambda leaf: name_primitive(as_value(leaf), name=name), x)
 
 
-def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
+def everything_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
     """Keeps all results: as without checkpoint."""
     return True
 
 
-def nothing_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
+def nothing_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
     """Keeps nothing: as without a policy."""
     return False
 
 
-def dots_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
+def dots_saveable(primitive: Primitive, *avals: Aval, **params: object) -> bool:
     """Keeps the results of matrix products and convolutions."""
     return primitive.name in ("dot_general", "conv_general_dilated")
 
@@ -220,7 +220,7 @@ class NamePolicy:
                 raise TypeError(f"{kind}: names must be strings; got {name!r}")
         self.kind, self.names = kind, frozenset(names)
 
-    def __call__(self, primitive: Primitive, *avals: Aval, **params: Any) -> bool:
+    def __call__(self, primitive: Primitive, *avals: Aval, **params: object) -> bool:
         named = primitive.labels_value
         if self.kind == "save_only_these_names":
             return named and params["name"] in self.names

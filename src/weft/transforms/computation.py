@@ -160,7 +160,7 @@ class _Parts:
         self.parts: tuple[int, ...] = tuple(parts)
 
 
-def _is_parts(x: Any) -> bool:
+def _is_parts(x: object) -> bool:
     return isinstance(x, tuple) and bool(x) and all(type(n) is int and n > 0 for n in x)
 
 

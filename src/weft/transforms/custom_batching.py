@@ -74,7 +74,7 @@ class custom_vmap:
         return self if instance is None else functools.partial(self, instance)
 
     @located
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.vmap_rule is None:
             raise AttributeError(
                 f"custom_vmap: no rule is defined for {function_line(self.fun)}\n"

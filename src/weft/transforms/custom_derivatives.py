@@ -113,7 +113,7 @@ class Signature:
         self.out_tree: PyTreeDef | None = None
         self.rules: Any = None
 
-    def arguments(self, leaves: Sequence[Any]) -> Sequence[PyTree]:
+    def arguments(self, leaves: Sequence[object]) -> Sequence[PyTree]:
         """All arguments, in their positions."""
         args: Sequence[PyTree] = self.args_tree.unflatten(leaves)
         return merge_lists(args, self.fixed, self.is_traced) if self.fixed else args

@@ -81,7 +81,7 @@ class Differentiated(FlatFunction):
         fixed = [i for i in range(count) if i not in nums] if len(nums) < count else ()
         super().__init__(transform, function, args, kwargs, fixed, kwargs, has_aux=has_aux)
 
-    def derivative(self, leaves: Sequence[Any]) -> PyTree:
+    def derivative(self, leaves: Sequence[object]) -> PyTree:
         """Leaves as the derivative in one argument, or a tuple for several."""
         trees = self.args_tree.unflatten(leaves)
         if self.single:

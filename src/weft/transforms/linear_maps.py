@@ -56,7 +56,7 @@ def is_float0(x: object) -> bool:
 
 
 def tangent_value(
-    transform: str, primal: Aval, t: Any, where: Callable[[], str], kind: str = "tangent"
+    transform: str, primal: Aval, t: object, where: Callable[[], str], kind: str = "tangent"
 ) -> Tangent:
     """A user's tangent, checked against its primal; `None` for float0.
 
@@ -514,7 +514,7 @@ class Transpose:
         return transposes
 
 
-def transposed_value(out: Aval, ct: Any) -> Tangent:
+def transposed_value(out: Aval, ct: object) -> Tangent:
     """A cotangent of a linear function's output: of integers it is one, as of floats."""
     if out.inexact or is_float0(ct) or not is_integer_like(as_value(ct).aval, out):
         return tangent_value("linear_transpose", out, ct, lambda: "the output", "cotangent")

@@ -38,7 +38,7 @@ def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
     return zero
 
 
-def rule_tangent(where: str, out: Aval, t: Any) -> Tangent:
+def rule_tangent(where: str, out: Aval, t: object) -> Tangent:
     """An output tangent of a user's rule: checked, `None` where there is none."""
     if isinstance(t, SymbolicZero) or is_float0(t) or not out.inexact:
         return None
@@ -106,7 +106,7 @@ def leaves_like(structure: PyTreeDef, tree: PyTree) -> list[Any] | None:
     return leaves
 
 
-def rule_cotangent(where: str, primal: Aval, ct: Any) -> Tangent:
+def rule_cotangent(where: str, primal: Aval, ct: object) -> Tangent:
     """An argument's cotangent by a user's rule: checked, `None` where there is none."""
     if ct is None or isinstance(ct, SymbolicZero) or is_float0(ct):
         return None

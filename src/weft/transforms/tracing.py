@@ -201,7 +201,7 @@ def eval_shape(fun: TreeFunction, *args: PyTree, **kwargs: PyTree) -> PyTree:
     return traced("eval_shape", with_structs, (), args, kwargs).out_shapes
 
 
-def value_like(leaf: Any) -> Any:
+def value_like(leaf: object) -> Any:
     """A value of the shape and dtype that a struct names; anything else as it is."""
     if not isinstance(leaf, ShapeDtypeStruct):
         return leaf
@@ -287,7 +287,7 @@ def named_scope(name: str) -> Iterator[None]:
 
 
 @located
-def checked_name(where: str, name: Any) -> str:
+def checked_name(where: str, name: object) -> str:
     """The name, if it is a string that isn't empty."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"{where}: name must be a string that isn't empty; got {described(name)}")

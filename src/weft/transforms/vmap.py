@@ -119,7 +119,7 @@ class BatchedCall(FlatFunction):
         self.leaves = [0 if i in self.objects else x for i, x in enumerate(self.leaves)]
         return super().argument_values()
 
-    def apply(self, leaves: Sequence[Any]) -> PyTree:
+    def apply(self, leaves: Sequence[object]) -> PyTree:
         if self.objects:
             leaves = [self.objects.get(i, x) for i, x in enumerate(leaves)]
         return super().apply(leaves)
@@ -150,7 +150,7 @@ def checked_in_axes(transform: str, in_axes: PyTree, kinds: tuple[type, ...]) ->
     return in_axes
 
 
-def check_axis_name(transform: str, name: Any) -> None:
+def check_axis_name(transform: str, name: object) -> None:
     """Refuses a name of an axis that can't be part of a key."""
     try:
         hash(name)

@@ -20,6 +20,7 @@ from ...core.primitive import Primitive
 from ...core.source import noted
 from ...core.source_location import SourceLocation, at_location, location_of
 from ...core.trace import Params
+from ...core.value import Value
 from ...errors import KeyReuseError
 from ...extended_dtypes import is_extended
 
@@ -45,7 +46,7 @@ class Marks:
 
     __slots__ = ("known", "numbers")
 
-    def __init__(self, numbers: Any, known: Mapping[int, Mark]) -> None:
+    def __init__(self, numbers: np.ndarray[Any, Any], known: Mapping[int, Mark]) -> None:
         self.numbers, self.known = numbers, known
 
     def at(self, i: int) -> "Marks":
@@ -83,7 +84,7 @@ def marks_of(x: Any) -> Marks | None:
     return marks
 
 
-def _keep(x: Any, marks: Marks) -> None:
+def _keep(x: object, marks: Marks) -> None:
     number = id(x)
     _arrays[number] = weakref.ref(x, lambda _: _arrays.pop(number, None)), marks
 
@@ -151,7 +152,7 @@ class Uses:
         self,
         primitive: Primitive,
         ins: Sequence[Marks | None],
-        values: Sequence[Any],
+        values: Sequence[Value | None],
         params: Params,
         outs: Sequence[Aval],
     ) -> list[Marks | None]:
@@ -205,7 +206,7 @@ def _reused(now: SourceLocation, before: SourceLocation) -> KeyReuseError:
     return noted(error)
 
 
-def follow(primitive: Primitive, args: Sequence[Any], params: Params) -> list[Marks | None]:
+def follow(primitive: Primitive, args: Sequence[Value], params: Params) -> list[Marks | None]:
     """Follows an operation on arrays, before it runs; the marks of its results."""
     out = primitive.out(args, params)
     outs = out if primitive.multiple else [out]
@@ -215,7 +216,7 @@ def follow(primitive: Primitive, args: Sequence[Any], params: Params) -> list[Ma
     return Uses().operation(primitive, ins, args, params, outs)
 
 
-def mark_results(outs: Sequence[Any], marks: Sequence[Marks | None]) -> None:
+def mark_results(outs: Sequence[Value], marks: Sequence[Marks | None]) -> None:
     """Gives results their marks."""
     for x, m in zip(outs, marks, strict=bool(marks)):
         if m is not None and isinstance(x, Array):

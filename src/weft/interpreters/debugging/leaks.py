@@ -78,7 +78,7 @@ class Search:
     def __init__(self) -> None:
         self.notes: list[Any] = []  # lists of the search itself, which refer to what they list
 
-    def holders(self, x: Any, depth: int) -> list[str]:
+    def holders(self, x: object, depth: int) -> list[str]:
         """The owners that keep an object: a sentence each."""
         owners = gc.get_referrers(x)
         self.notes.append(owners)
@@ -87,7 +87,7 @@ class Search:
             texts.add(self.described(owner, x, depth))
         return sorted(texts - {""}) or ["an object that Python doesn't name"]
 
-    def described(self, owner: Any, x: Any, depth: int) -> str:
+    def described(self, owner: object, x: object, depth: int) -> str:
         """The place in which an owner keeps an object; empty if it is weft's, or this search's."""
         if owner is self.notes:
             return ""
@@ -116,7 +116,7 @@ class Search:
                 return f"the attribute {name!r} of a {type(owner).__name__}"
         return f"a {type(owner).__name__}"
 
-    def closed_over(self, cell: Any) -> str:
+    def closed_over(self, cell: object) -> str:
         """The variable that a cell is, and the function that closes over it."""
         for function in gc.get_referrers(*gc.get_referrers(cell)):
             if not isinstance(function, FunctionType):
@@ -138,7 +138,7 @@ class Search:
         keys = [key for key in owner if owner[key] is x]
         return self.inside(owner, f"[{keys[0]!r}]" if keys else "a key", depth)
 
-    def inside(self, container: Any, place: str, depth: int) -> str:
+    def inside(self, container: object, place: str, depth: int) -> str:
         """An element of a container, and what keeps that."""
         text = f"{place} of a {type(container).__name__}"
         return f"{text}: {self.holders(container, depth - 1)[0]}" if depth else text

@@ -17,6 +17,7 @@ from ...core.primitive import Primitive
 from ...core.source import noted
 from ...core.source_location import SourceLocation, at_location, location_of
 from ...core.trace import Params, current
+from ...core.value import Value
 from ...primitives.structural import broadcast_in_dim, convert_element_type, reshape
 
 MOST_SHOWN = 5  # elements of an array that a message lists
@@ -25,7 +26,7 @@ MOST_SHOWN = 5  # elements of an array that a message lists
 _SPREAD = (broadcast_in_dim, convert_element_type, reshape)
 
 
-def bad_elements(x: Any) -> Any:
+def bad_elements(x: object) -> Any:
     """A mask of the elements that the switches forbid; `None` if there can't be any."""
     if not isinstance(x, Array) or not x.aval.inexact:
         return None
@@ -42,7 +43,7 @@ def float_of(x: Array) -> Any:
     return host if host.dtype.kind in "fcbiu" else host.astype(np.float32)  # bfloat16, float8
 
 
-def is_bad(x: Any) -> bool:
+def is_bad(x: object) -> bool:
     """True if an array has a NaN or infinity that a switch forbids."""
     mask = bad_elements(x)
     return mask is not None and bool(mask.any())
@@ -70,7 +71,9 @@ class Input(NamedTuple):
     array: Any
 
 
-def report(primitive: Primitive, args: Sequence[Any], params: Params, outs: Sequence[Any]) -> None:
+def report(
+    primitive: Primitive, args: Sequence[Value], params: Params, outs: Sequence[Value]
+) -> None:
     """Raises FloatingPointError for an operation with bad results, naming the first that made them.
 
     It lets a constant pass that is only spread.
@@ -92,7 +95,7 @@ def report(primitive: Primitive, args: Sequence[Any], params: Params, outs: Sequ
 
 
 def culprit_inside(
-    primitive: Primitive, args: Sequence[Any], params: Params, steps: tuple[str, ...]
+    primitive: Primitive, args: Sequence[Value], params: Params, steps: tuple[str, ...]
 ) -> Any:
     """The operation that made the bad results, inside one with programs inside.
 
@@ -114,7 +117,7 @@ def culprit_inside(
             return found
 
 
-def search(jaxpr: Jaxpr, args: Sequence[Any], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
+def search(jaxpr: Jaxpr, args: Sequence[Value], steps: tuple[str, ...]) -> tuple[list[Any], Any]:
     """A program's results, and the origin of bad ones, as `culprit_inside` returns it."""
     env: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
@@ -237,7 +240,7 @@ def kinds(x: Any) -> str:
     return " and ".join(word for word, there in found if there)
 
 
-def summary(x: Any) -> str:
+def summary(x: object) -> str:
     """An array in a line: its aval, how much of it is not finite, the range of the rest."""
     aval = getattr(x, "aval", None)
     if not isinstance(x, Array) or not x.aval.size:
@@ -263,7 +266,7 @@ def summary(x: Any) -> str:
     return f"{aval}, {', '.join(parts)}"
 
 
-def there(x: Any, at: Any, shape: tuple[int, ...]) -> str:
+def there(x: object, at: Any, shape: tuple[int, ...]) -> str:
     """The elements of an input in the places where the output is bad, if it has such places."""
     if not isinstance(x, Array) or x.aval.shape != shape or not shape:
         return ""

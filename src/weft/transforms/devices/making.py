@@ -37,7 +37,7 @@ LOCAL, CALLBACK, SINGLE = [f"make_array_from_{what}" for what in (
 
 @located
 def make_array_from_process_local_data(
-    sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
+    sharding: object, local_data: object, global_shape: Sequence[int] | None = None
 ) -> Array:
     """An array over several processes, each of which has its part on the host.
 
@@ -99,7 +99,7 @@ def make_array_from_process_local_data(
 
 @located
 def make_array_from_callback(
-    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any]
+    shape: Sequence[int], sharding: object, data_callback: Callable[[Any], Any]
 ) -> Array:
     """An array made from the parts that a function returns for the devices of this process.
 
@@ -204,7 +204,7 @@ def make_array_from_single_device_arrays(
 # --- shardings and parts ---
 
 
-def checked_sharding(operation: str, sharding: Any) -> Sharding:
+def checked_sharding(operation: str, sharding: object) -> Sharding:
     """A sharding with devices of this process."""
     sharding = named(operation, sharding)
     if not isinstance(sharding, Sharding):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ __all__ = ["make_mesh"]
 @located
 def make_mesh(
     axis_shapes: Sequence[int],
-    axis_names: Sequence[Any],
+    axis_names: Sequence[object],
     *,
     devices: Sequence[Device] | None = None,
 ) -> Mesh:

@@ -9,7 +9,7 @@ Knows trees and the runtime; knows nothing of tracing.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,18 +22,21 @@ from ...compiler.placing import (
     with_default_device,
 )
 from ...core.array import Array, Tracer, as_value, own
-from ...core.aval import aval
+from ...core.aval import Aval, aval
 from ...core.primitive import Primitive
 from ...core.quiet import quietly_cast
 from ...core.source import located
+from ...core.value import Value
 from ...dtypes import canonicalize_dtype
 from ...errors import ShapeError
 from ...extended_dtypes import is_extended
 from ...interpreters.eager_tiers import accelerated
 from ...primitives.placement import constrain
+from ...primitives.rule_types import Argument, Batched, Tangents, Values
 from ...runtime import buffer as buffers, client, transfers
 from ...runtime.client import Device
 from ...sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from ...stablehlo import Block, Operand
 from ...tree_util import (
     flatten_axes,
     keystr,
@@ -187,6 +190,9 @@ def default_backend() -> str:
 
 # --- moving arrays ---
 
+T = TypeVar("T")
+Place: TypeAlias = Device | Sharding
+
 put_where = Primitive("device_put", "The same array where it is told, committed.", host_limit=0)
 put_where.takes_keys = True
 """`device` is a device or a sharding; so is `source`, where the argument is committed to, if it is
@@ -194,44 +200,46 @@ and that is known."""
 
 
 @put_where.type
-def _(x: Any, *, device: Any, source: Any) -> Any:
+def _(x: T, *, device: Place, source: Place | None) -> T:
     return x
 
 
 @put_where.evaluate
-def _(x: Any, *, device: Any, source: Any) -> Any:
+def _(x: T, *, device: Place, source: Place | None) -> T:
     return x
 
 
 @put_where.execute
-def _(args: Sequence[Array], *, device: Any, source: Any) -> Array:
+def _(args: Sequence[Array], *, device: Place, source: Place | None) -> Array:
     return move(args[0], device) if isinstance(device, Device) else commit(args[0], device)
 
 
 @put_where.lower
-def _(block: Any, x: Any, out: Any, device: Any, source: Any) -> Any:
+def _(block: Block, x: Operand, out: Aval, device: Place, source: Place | None) -> Operand:
     return x  # a compiled program runs on its devices, whatever is asked for within
 
 
 @put_where.jvp
-def _(primals: Any, tangents: Any, out: Any, *, device: Any, source: Any) -> Any:
+def _(
+    primals: Values, tangents: Tangents, out: Value, *, device: Place, source: Place | None
+) -> Any:
     return put_where(tangents[0], device=device, source=source)
 
 
 @put_where.transpose
-def _(ct: Any, x: Any, *, device: Any, source: Any) -> Any:
+def _(ct: Value, x: Argument, *, device: Place, source: Place | None) -> Tangents:
     # back to where the argument was committed to: what meets the cotangent there is there too
     return (ct if source is None else put_where(ct, device=source, source=device),)
 
 
 @put_where.batch
-def _(args: Any, batched: Any, size: Any, *, device: Any, source: Any) -> Any:
-    if batched[0]:
-        device, source = batch_of(device), batch_of(source)
-    return put_where(args[0], device=device, source=source)
+def _(args: Values, batched: Batched, size: int, *, device: Place, source: Place | None) -> Any:
+    if not batched[0]:
+        return put_where(args[0], device=device, source=source)
+    return put_where(args[0], device=batch_of(device), source=batch_of(source))
 
 
-def batch_of(place: Any) -> Any:
+def batch_of(place: T) -> T | NamedSharding:
     """The place of a batch of arrays, from the place of each of them."""
     if not isinstance(place, NamedSharding):
         return place
@@ -254,7 +262,7 @@ def committed_to(x: Any) -> Any:
 
 
 @located
-def device_put(x: Any, device: Any = None) -> Any:
+def device_put(x: object, device: object = None) -> Any:
     """Arrays on a device.
 
     Args:
@@ -277,7 +285,7 @@ def device_put(x: Any, device: Any = None) -> Any:
     if device is not None and not isinstance(device, Device):
         return put_sharded(x, device)
 
-    def put_leaf(path: Any, leaf: Any) -> Any:
+    def put_leaf(path: object, leaf: object) -> Any:
         if leaf.__class__ is np.ndarray and accelerated():
             with transfers.explicitly():
                 there = put_on_accelerator(leaf, device)
@@ -295,7 +303,7 @@ def device_put(x: Any, device: Any = None) -> Any:
     return tree_map_with_path(put_leaf, x)
 
 
-def leaf_value(path: Any, leaf: Any) -> Any:
+def leaf_value(path: Any, leaf: object) -> Any:
     """A leaf as a value; the error for one that isn't says which it is."""
     try:
         return own(as_value(leaf))
@@ -303,7 +311,7 @@ def leaf_value(path: Any, leaf: Any) -> Any:
         raise TypeError(f"device_put: x{keystr(path)}: {error}") from None
 
 
-def put_sharded(x: Any, shardings: Any) -> Any:
+def put_sharded(x: object, shardings: object) -> Any:
     """Arrays put where shardings say: one for all, or a tree of them that is a prefix of `x`."""
     found, tree = tree_flatten_with_path(x)
     is_place = lambda s: is_entry(s) or isinstance(s, Device)  # noqa: E731
@@ -342,7 +350,7 @@ def put_sharded(x: Any, shardings: Any) -> Any:
 
 
 @located
-def device_get(x: Any) -> Any:
+def device_get(x: object) -> Any:
     """Arrays on the host, as NumPy arrays.
 
     Args:
@@ -358,7 +366,7 @@ def device_get(x: Any) -> Any:
     Source: JAX documentation, `jax.device_get`.
     """
 
-    def get(leaf: Any) -> Any:
+    def get(leaf: object) -> Any:
         if isinstance(leaf, Array):
             return leaf if is_extended(leaf.dtype) else leaf.__array__()
         return leaf if not hasattr(leaf, "__array__") else np.asarray(leaf)
@@ -367,7 +375,7 @@ def device_get(x: Any) -> Any:
         return tree_map(get, x)
 
 
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: object) -> Any:
     """Waits until all arrays of a tree have been computed; returns the tree.
 
     Example:

@@ -393,7 +393,7 @@ def one_shape(shape: tuple[int, ...], axis: MapAxis) -> tuple[int, ...]:
     return shape if axis is None else (*shape[:axis], 1, *shape[axis + 1 :])
 
 
-def checked_axis(fun: TreeFunction, axis: Any, value: Value) -> MapAxis:
+def checked_axis(fun: TreeFunction, axis: object, value: Value) -> MapAxis:
     """The position of the mapped axis in a result, counted from the front."""
     if axis is None:
         return None

@@ -20,7 +20,7 @@ __all__ = ["device_put_replicated", "device_put_sharded"]
 
 
 @located
-def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
+def device_put_sharded(shards: Sequence[object], devices: Sequence[Device]) -> Any:
     """Arrays stacked along a new first axis, each on its device.
 
     Args:
@@ -119,7 +119,7 @@ def checked_devices(operation: str, devices: Any) -> list[Device]:
     return found
 
 
-def array_of(operation: str, path: str, leaf: Any) -> Array:
+def array_of(operation: str, path: str, leaf: object) -> Array:
     """A leaf as an array."""
     try:
         value = own(as_value(leaf))
