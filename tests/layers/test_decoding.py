@@ -49,6 +49,15 @@ LAYERS = {
         [3, 5], 4, mode=mode
     ),
     "LocallyConvDense": lambda mode: modular_dense.LocallyConvDense(4, 2, mode, 3, 3),
+    "SparseFF": lambda mode: tl.SparseFF(24, 4, 3, mode=mode),
+    "SparseFF times probabilities": lambda mode: tl.SparseFF(
+        24, 4, 3, mode=mode, multiply_by_controller_output=True, ff_chunk_size=2
+    ),
+    "BlockSparseFF": lambda mode: tl.BlockSparseFF(24, 4, mode=mode),
+    "SwitchSparseFF": lambda mode: tl.SwitchSparseFF(24, 4, mode=mode),
+    "sparse or dense": lambda mode: tl.SparseDenseWithOptions(
+        5, 8, "mult", 5, prob_sparse=0.3, mode=mode
+    ),
     "Rotate": lambda mode: rotary_positional_embedding.Rotate(mode=mode),
     "language model": language_model,
 }

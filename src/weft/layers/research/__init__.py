@@ -7,11 +7,11 @@ from ...lazy import exports
 if TYPE_CHECKING:
     from . import (
         efficient_attention,
-        modular_dense,
         position_encodings,
         rel_attention,
         resampling,
         rotary_positional_embedding,
+        sparsity,
     )
     from .efficient_attention import (
         LSHFF,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         permute_via_gather,
         permute_via_sort,
     )
-    from .modular_dense import FactoredDense, LocallyConvDense, MergeLastTwoAxes, SplitLastAxis
     from .position_encodings import (
         AxialPositionalEncoding,
         FixedBasePositionalEncoding,
@@ -63,15 +62,32 @@ if TYPE_CHECKING:
         NoUpsampling,
     )
     from .rotary_positional_embedding import Rotate, rotate
+    from .sparsity import (
+        BlockSparseFF,
+        EinsumDense,
+        FactoredDense,
+        LocallyConnectedDense,
+        LocallyConvDense,
+        LowRankDense,
+        MergeLastTwoAxes,
+        MultiplicativeModularSparseDense,
+        RandomLayer,
+        SparseDenseWithOptions,
+        SparseFF,
+        SplitLastAxis,
+        SwitchSparseFF,
+    )
 
 __all__ = [
     "LSHFF",
     "AttentionResampling",
     "AveragePooling",
     "AxialPositionalEncoding",
+    "BlockSparseFF",
     "CreateAttentionMaskLayer",
     "DotProductAttention",
     "EfficientAttentionBase",
+    "EinsumDense",
     "EncDecAttention",
     "FactoredDense",
     "FeedForwardBlock",
@@ -80,14 +96,18 @@ __all__ = [
     "LSHSelfAttention",
     "LinearPooling",
     "LinearUpsampling",
+    "LocallyConnectedDense",
     "LocallyConvDense",
+    "LowRankDense",
     "MergeLastTwoAxes",
     "MixedLSHSelfAttention",
+    "MultiplicativeModularSparseDense",
     "NaiveUpsampling",
     "NoUpsampling",
     "PositionalEmbeddings",
     "PureLSHSelfAttention",
     "PureLSHSelfAttentionWrapper",
+    "RandomLayer",
     "RelativeAttention",
     "RelativeAttentionLMLayer",
     "RelativeAttentionLayer",
@@ -96,7 +116,10 @@ __all__ = [
     "SelfAttention",
     "ShiftRightCls",
     "SinCosPositionalEncoding",
+    "SparseDenseWithOptions",
+    "SparseFF",
     "SplitLastAxis",
+    "SwitchSparseFF",
     "TimeBinPositionalEncoding",
     "apply_broadcasted_dropout",
     "attend",
@@ -107,7 +130,6 @@ __all__ = [
     "length_normalized",
     "look_adjacent",
     "mask_self_attention",
-    "modular_dense",
     "permute_via_gather",
     "permute_via_sort",
     "position_encodings",
@@ -115,6 +137,7 @@ __all__ = [
     "resampling",
     "rotary_positional_embedding",
     "rotate",
+    "sparsity",
     "threefry_2x32_prange",
     "threefry_2x32_prf",
 ]
@@ -139,12 +162,6 @@ __getattr__, __dir__ = exports(
             "mask_self_attention",
             "permute_via_gather",
             "permute_via_sort",
-        ),
-        "modular_dense": (
-            "FactoredDense",
-            "LocallyConvDense",
-            "MergeLastTwoAxes",
-            "SplitLastAxis",
         ),
         "position_encodings": (
             "AxialPositionalEncoding",
@@ -179,6 +196,21 @@ __getattr__, __dir__ = exports(
         "rotary_positional_embedding": (
             "Rotate",
             "rotate",
+        ),
+        "sparsity": (
+            "BlockSparseFF",
+            "EinsumDense",
+            "FactoredDense",
+            "LocallyConnectedDense",
+            "LocallyConvDense",
+            "LowRankDense",
+            "MergeLastTwoAxes",
+            "MultiplicativeModularSparseDense",
+            "RandomLayer",
+            "SparseDenseWithOptions",
+            "SparseFF",
+            "SplitLastAxis",
+            "SwitchSparseFF",
         ),
     },
     with_modules=True,

@@ -14,12 +14,22 @@ from ..core import Dense, Weights
 from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
 from ..options import whole_number
 
-__all__ = ["FactoredDense", "LocallyConvDense", "MergeLastTwoAxes", "SplitLastAxis"]
-
 
 @assert_shape("...a->...bc")
 def SplitLastAxis(num_splits: int) -> Layer:
-    """A layer from [..., num_splits * d] to [..., num_splits, d]."""
+    """A layer that splits the last axis in parts, from [..., num_splits * d].
+
+    Args:
+      num_splits: how many parts; divides the length of the axis.
+    Returns: a layer to [..., num_splits, d].
+    Raises: ValueError, TypeError: num_splits is no such number. ShapeError, when it runs: it
+      doesn't divide the axis.
+    Example:
+      >>> SplitLastAxis(2)(np.arange(4))
+      Array([[0, 1],
+             [2, 3]], dtype=int32)
+    Source: Trax's module `layers.research.sparsity`.
+    """
     whole_number("SplitLastAxis", "num_splits", num_splits)
 
     def split(x: Any) -> Any:
@@ -35,7 +45,14 @@ def SplitLastAxis(num_splits: int) -> Layer:
 
 @assert_shape("...ab->...c")
 def MergeLastTwoAxes() -> Layer:
-    """A layer from [..., n, d] to [..., n * d]."""
+    """A layer that makes one axis of the last two, from [..., n, d].
+
+    Returns: a layer to [..., n * d].
+    Example:
+      >>> MergeLastTwoAxes()(np.array([[0, 1], [2, 3]]))
+      Array([0, 1, 2, 3], dtype=int32)
+    Source: Trax's module `layers.research.sparsity`.
+    """
 
     def merge(x: Any) -> Any:
         return jnp.reshape(x, (*x.shape[:-2], x.shape[-2] * x.shape[-1]))
@@ -59,6 +76,11 @@ def FactoredDense(
     Returns: a layer from floats [..., d_in] to [..., d_out], with weights gate [n_modules, d_in],
       projection [d_in, d_out / n_modules] and bias [d_out].
     Raises: ValueError: d_out is no multiple of n_modules.
+    Example:
+      >>> layer = FactoredDense(2, d_in=8, d_out=6)
+      >>> _ = layer.init(np.ones((5, 8)))
+      >>> layer(np.ones((5, 8))).shape
+      (5, 6)
     Source: arXiv:2111.12763, "multiplicative dense".
     """
     width = divided("FactoredDense", "d_out", d_out, "n_modules", n_modules)
@@ -96,6 +118,11 @@ def LocallyConvDense(
       weights [length_kernel_size, kernel_size, d / n_modules, n_units] and [n_units]; for one
       module, those of `Dense`.
     Raises: ValueError: an even kernel_size.
+    Example:
+      >>> layer = LocallyConvDense(4, n_units=3, mode="eval", kernel_size=3, length_kernel_size=2)
+      >>> _ = layer.init(np.ones((1, 5, 8)))
+      >>> layer(np.ones((1, 5, 8))).shape
+      (1, 5, 12)
     Source: arXiv:2111.12763.
     """
     name = "LocallyConvDense"

@@ -1,0 +1,288 @@
+"""Replacements of `Dense` with fewer weights, or fewer multiplications; and a choice among them.
+
+Knows the layers of modules in `modular_dense`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...fastmath import numpy as jnp
+from ...user_lines import noted
+from .. import combinators as cb
+from ..assert_shape import assert_shape
+from ..base import Fn, Layer
+from ..checked_options import checked_mode, divided
+from ..controlled import checked_layer
+from ..core import Dense, LocallyConnected1d, RandomUniform, Weights
+from ..initializers import GlorotUniformInitializer, RandomNormalInitializer
+from ..options import choice, flag, number, whole_number
+from .modular_dense import FactoredDense, MergeLastTwoAxes, SplitLastAxis
+
+_GLOROT, _SMALL = GlorotUniformInitializer(), RandomNormalInitializer(1e-6)
+
+
+@assert_shape("...a->...b")
+def LocallyConnectedDense(
+    n_modules: int,
+    n_units: int,
+    kernel_size: int = 1,
+    kernel_initializer: Callable[..., Any] = _GLOROT,
+    bias_initializer: Callable[..., Any] = _SMALL,
+    use_bias: bool = True,
+) -> Layer:
+    """A layer in which each part of the output depends on a few parts of the input.
+
+    Input and output have n_modules parts, which lie in a ring. Each part of the output has a small
+    matrix for each of the kernel_size parts of the input around its place.
+
+    Args:
+      n_modules: how many parts there are; divides the features of the input. With one part the
+        layer is `Dense`.
+      n_units: features of a part of the output.
+      kernel_size: how many parts of the input a part of the output depends on; odd.
+      kernel_initializer: function of (shape, rng, nonreceptive_dims) for the matrices.
+      bias_initializer: function of (shape, rng) for the bias.
+      use_bias: whether a bias is added.
+    Returns: a layer from floats [..., d] to [..., n_modules * n_units], with weights [n_modules,
+      kernel_size, d / n_modules, n_units] and [n_modules, n_units]; for one module, those of
+      `Dense`.
+    Raises: ValueError, TypeError: an option is out of its range.
+    Example:
+      >>> layer = LocallyConnectedDense(n_modules=2, n_units=3)
+      >>> _ = layer.init(np.ones((5, 8)))
+      >>> layer(np.ones((5, 8))).shape
+      (5, 6)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    name = "LocallyConnectedDense"
+    whole_number(name, "n_units", n_units)
+    if whole_number(name, "kernel_size", kernel_size) % 2 == 0:
+        raise noted(ValueError(f"{name}: kernel_size must be odd; got {kernel_size}"))
+    options = (kernel_initializer, bias_initializer, use_bias)
+    if whole_number(name, "n_modules", n_modules) == 1:
+        return Dense(n_units, *options)
+    if kernel_size > n_modules:
+        raise noted(
+            ValueError(
+                f"{name}: kernel_size must be at most n_modules; got {kernel_size} and {n_modules}"
+            )
+        )
+    return cb.Serial(
+        SplitLastAxis(n_modules),
+        LocallyConnected1d(n_units, kernel_size, *options, padding="WRAP"),
+        MergeLastTwoAxes(),
+    )
+
+
+@assert_shape("...a->...b")
+def LowRankDense(n_units: int, d_lowrank: int) -> Layer:
+    """A dense layer whose matrix is a product of two narrow ones: two `Dense` layers in series.
+
+    Args:
+      n_units: features of the output.
+      d_lowrank: features between the two, the rank of the product.
+    Returns: a layer from floats [..., d] to [..., n_units], with (d + n_units) * d_lowrank weights
+      and two biases.
+    Example:
+      >>> layer = LowRankDense(100, d_lowrank=2)
+      >>> _ = layer.init(np.ones((5, 100)))
+      >>> layer(np.ones((5, 100))).shape
+      (5, 100)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    whole_number("LowRankDense", "n_units", n_units)
+    whole_number("LowRankDense", "d_lowrank", d_lowrank)
+    return cb.Serial(Dense(d_lowrank), Dense(n_units))
+
+
+@assert_shape("...a->...b")
+def EinsumDense(d_input: int, d_output: int, use_bias: bool) -> Layer:
+    """A dense layer whose matrix is stored the other way round, [d_output, d_input].
+
+    Args:
+      d_input: features of the input.
+      d_output: features of the output.
+      use_bias: whether a bias [d_output] is added.
+    Returns: a layer from floats [..., d_input] to [..., d_output].
+    Example:
+      >>> layer = EinsumDense(4, 3, use_bias=True)
+      >>> _ = layer.init(np.ones((5, 4)))
+      >>> layer(np.ones((5, 4))).shape
+      (5, 3)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    whole_number("EinsumDense", "d_input", d_input)
+    whole_number("EinsumDense", "d_output", d_output)
+
+    def product(kernel: Any, x: Any) -> Any:
+        return jnp.matmul(x, jnp.transpose(kernel))
+
+    return cb.Serial(
+        Weights(_GLOROT, (d_output, d_input)),
+        Fn("EinsumProduct", product),
+        _added_bias("EinsumDense", d_output, use_bias),
+    )
+
+
+def _added_bias(name: str, length: int, use_bias: bool) -> list[Layer]:
+    """Layers that add a bias, or none."""
+    return [Weights(_SMALL, (length,)), cb.Add()] if flag(name, "use_bias", use_bias) else []
+
+
+@assert_shape("...a->...a")
+def MultiplicativeModularSparseDense(sparsity: int, d_feature: int) -> Layer:
+    """A layer with a gate and a small matrix for each module, and one matrix for all of them.
+
+    y[h, o] = Σ_d Σ_x input[d] multiplier[h, d] kmult[d, x] kmod[h, x, o] + bias[h, o], with x and o
+    from 0 to d_feature / sparsity - 1.
+
+    Args:
+      sparsity: how many modules there are; divides d_feature.
+      d_feature: features of input and output.
+    Returns: a layer from floats [..., d_feature] to the same shape.
+    Raises: ValueError: d_feature is no multiple of sparsity.
+    Example:
+      >>> layer = MultiplicativeModularSparseDense(2, 8)
+      >>> _ = layer.init(np.ones((5, 8)))
+      >>> layer(np.ones((5, 8))).shape
+      (5, 8)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    name = "MultiplicativeModularSparseDense"
+    width = divided(name, "d_feature", d_feature, "sparsity", sparsity)
+
+    def product(kmod: Any, kmult: Any, multiplier: Any, x: Any) -> Any:
+        modules = jnp.matmul(x[..., None, :] * multiplier, kmult)
+        return jnp.einsum("...hx,hxo->...ho", modules, kmod)
+
+    return cb.Serial(
+        Weights(RandomNormalInitializer(0.5), (sparsity, d_feature)),
+        Weights(_GLOROT, (d_feature, width)),
+        Weights(_GLOROT, (sparsity, width, width)),
+        Fn("MultiplicativeModularProduct", product),
+        MergeLastTwoAxes(),
+        _added_bias(name, d_feature, True),
+    )
+
+
+def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
+    """A layer that is one of two, drawn anew in each call.
+
+    Args:
+      layer_a, layer_b: the layers, of as many inputs and outputs; both have their weights.
+      prob_a: the probability of the first one. With 0 or 1 nothing is drawn, and no key is used.
+    Returns: the layer.
+    Raises: ValueError: something is no layer, the two differ in their inputs or outputs, or the
+      probability isn't between 0 and 1.
+    Example:
+      >>> from weft import layers as tl
+      >>> layer = RandomLayer(tl.Relu(), tl.Negate(), prob_a=1.0)
+      >>> _ = layer.init(np.ones(2))
+      >>> layer(np.array([-1.0, 1.0]))
+      Array([0., 1.], dtype=float32)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    name = "RandomLayer"
+    checked_layer(name, "layer_a", layer_a)
+    checked_layer(name, "layer_b", layer_b)
+    number(name, "prob_a", prob_a, least=0.0, most=1.0)
+    certain = Fn("Zero", lambda: jnp.zeros((), jnp.float32))
+    draw = certain if prob_a in (0, 1) else RandomUniform()
+    condition = cb.Serial(draw, Fn("IsFirst", lambda drawn: drawn < prob_a))
+    return cb.Cond(condition, layer_a, layer_b, name=name)
+
+
+_TYPES = (None, "None", "mult", "lowrank", "einsum", "local", "local3")
+
+
+@assert_shape("...a->...b")
+def SparseDenseWithOptions(
+    n_units: int,
+    d_input: int | None = None,
+    sparsity_type: str | None = None,
+    sparsity: int = 0,
+    d_lowrank: int | None = None,
+    prob_sparse: float | None = None,
+    mode: str | None = None,
+    use_bias: bool = True,
+    use_bfloat16: bool = False,
+) -> Layer:
+    """`Dense`, or one of its replacements by name.
+
+    Args:
+      n_units: features of the output.
+      d_input: features of the input; for "mult" and "einsum".
+      sparsity_type: None or "None" for `Dense`, "mult" for `FactoredDense`, "lowrank" for
+        `LowRankDense`, "einsum" for `EinsumDense`, "local" or "local3" for `LocallyConnectedDense`
+        with windows of one or three modules.
+      sparsity: how many modules there are; 0 for `Dense`, whatever the type.
+      d_lowrank: the rank, for "lowrank".
+      prob_sparse: if given, each call takes the replacement with this probability, and else
+        `Dense`: see `RandomLayer`.
+      mode: if given and not "train", prob_sparse counts as 1.
+      use_bias: whether a bias is added; "lowrank", "local" and "local3" have one always.
+      use_bfloat16: the weights are bfloat16; for `Dense` and "mult".
+    Returns: a layer from floats [..., d_input] to [..., n_units].
+    Raises: ValueError, TypeError: an unknown type; an option is out of its range, or isn't one of
+      this type.
+    Example:
+      >>> layer = SparseDenseWithOptions(6, d_input=8, sparsity_type="mult", sparsity=2)
+      >>> _ = layer.init(np.ones((5, 8)))
+      >>> layer(np.ones((5, 8))).shape
+      (5, 6)
+    Source: Trax's module `layers.research.sparsity`.
+    """
+    name = "SparseDenseWithOptions"
+    choice(name, "sparsity_type", sparsity_type, _TYPES)
+    whole_number(name, "sparsity", sparsity, least=0)
+    flag(name, "use_bias", use_bias)
+    if mode is not None:
+        checked_mode(name, mode)
+
+    def dense() -> Layer:
+        return Dense(n_units, use_bias=use_bias, use_bfloat16=use_bfloat16)
+
+    kind = "None" if sparsity_type is None or sparsity == 0 else sparsity_type
+    if kind == "None":
+        sparse = dense()
+    else:
+        _check_options_of_kind(kind, d_input, d_lowrank, use_bias, use_bfloat16)
+        sparse = _sparse(kind, n_units, d_input, sparsity, d_lowrank, use_bias, use_bfloat16)
+    if prob_sparse is None:
+        return sparse
+    is_certain = mode is not None and mode != "train"
+    return RandomLayer(sparse, dense(), 1.0 if is_certain else prob_sparse)
+
+
+def _check_options_of_kind(
+    kind: str, d_input: int | None, d_lowrank: int | None, use_bias: bool, use_bfloat16: bool
+) -> None:
+    """Raises ValueError for an option that is missing, or that the kind hasn't."""
+    has_no_choice_of_bias = kind in ("lowrank", "local", "local3")
+    for is_wrong, fault in (
+        (kind in ("mult", "einsum") and d_input is None, "d_input is needed"),
+        (kind == "lowrank" and d_lowrank is None, "d_lowrank is needed"),
+        (kind != "mult" and use_bfloat16, "there is no use_bfloat16"),
+        (has_no_choice_of_bias and not use_bias, "there is no use_bias=False"),
+    ):
+        if is_wrong:
+            raise noted(ValueError(f"SparseDenseWithOptions: {fault} with sparsity_type={kind!r}"))
+
+
+def _sparse(
+    kind: str,
+    n_units: int,
+    d_input: Any,
+    sparsity: int,
+    d_lowrank: Any,
+    use_bias: bool,
+    use_bfloat16: bool,
+) -> Layer:
+    if kind == "mult":
+        return FactoredDense(sparsity, d_input, n_units, use_bias, use_bfloat16)
+    if kind == "lowrank":
+        return LowRankDense(n_units, d_lowrank)
+    if kind == "einsum":
+        return EinsumDense(d_input, n_units, use_bias)
+    width = divided("SparseDenseWithOptions", "n_units", n_units, "sparsity", sparsity)
+    return LocallyConnectedDense(sparsity, width, kernel_size=3 if kind == "local3" else 1)
