@@ -80,11 +80,11 @@ class ExpertFeedForward(Layer):
         return jnp.reshape(jnp.matmul(hidden, w2) + b2, x.shape)
 
     def _gates(self, code: Any, mask: Any, rng: Any) -> Any:
-        """What each expert's units are multiplied by, of its choice, 0 or 1, and probability."""
+        """Factors of the units of each expert, of its choice, 0 or 1, and its probability."""
         raise NotImplementedError
 
     def _gate_of_chosen(self, probability: Any) -> Any:
-        """What the chosen expert's units are multiplied by, after training."""
+        """The factor of the chosen expert's units, after training."""
         raise NotImplementedError
 
 
