@@ -370,7 +370,8 @@ default_matmul_precision = Switch(
     "default_matmul_precision",
     precision,
     None,
-    "precision of matrix products and convolutions that state none: default, high, highest",
+    "precision of matrix products and convolutions that state none: default, high, highest; or the "
+    "algorithm of products, by its name in lax.DotAlgorithmPreset",
     traced=True,
 )
 threefry_partitionable = Switch(

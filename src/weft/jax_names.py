@@ -20,11 +20,11 @@ NOT_YET = {
     """,
     "weft.numpy": "DeviceArray float6_e2m3fn float6_e3m2fn int1 uint1",
     "weft.lax": """
-        AccuracyMode DotAlgorithm DotAlgorithmPreset RaggedDotDimensionNumbers
+        AccuracyMode RaggedDotDimensionNumbers
         RandomAlgorithm Tolerance after_all composite conv_general_dilated_local
         conv_general_permutations conv_general_shape_tuple conv_shape_tuple
         conv_transpose_shape_tuple create_token cumlogsumexp dce_sink dtype infeed mulhi
-        outfeed pcast pdot platform_dependent precv psend pvary ragged_all_to_all ragged_dot
+        outfeed pcast pdot precv psend pvary ragged_all_to_all ragged_dot
         ragged_dot_general pbroadcast select_and_gather_add
         select_and_scatter select_and_scatter_add shape_as_value stack stage tie_in unstack xeinsum
     """,

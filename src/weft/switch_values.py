@@ -99,6 +99,26 @@ def device(value: object) -> Any:
     raise ValueError("one of devices(), a platform such as 'cpu' or 'cpu:1', or None")
 
 
+DOT_ALGORITHMS = (
+    "ANY_F8_ANY_F8_F32",
+    "ANY_F8_ANY_F8_F32_FAST_ACCUM",
+    "ANY_F8_ANY_F8_ANY",
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+    "F16_F16_F16",
+    "F16_F16_F32",
+    "BF16_BF16_BF16",
+    "BF16_BF16_F32",
+    "BF16_BF16_F32_X3",
+    "BF16_BF16_F32_X6",
+    "BF16_BF16_F32_X9",
+    "TF32_TF32_F32",
+    "TF32_TF32_F32_X3",
+    "F32_F32_F32",
+    "F64_F64_F64",
+)
+"""The names of `lax.DotAlgorithmPreset`, but the default."""
+
+
 def precision(value: object) -> str | None:
     synonyms = {
         "bfloat16": "default",
@@ -108,5 +128,10 @@ def precision(value: object) -> str | None:
         "float32": "highest",
     }
     plain = synonyms.get(value, value) if isinstance(value, str) else value
-    found: str | None = one_of(None, "default", "high", "highest")(plain)
+    if plain in DOT_ALGORITHMS:
+        return plain  # type: ignore[no-any-return]
+    try:
+        found: str | None = one_of(None, "default", "high", "highest")(plain)
+    except ValueError as error:
+        raise ValueError(f"{error}, or the name of a lax.DotAlgorithmPreset") from None
     return found

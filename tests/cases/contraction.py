@@ -7,6 +7,7 @@ import numpy as np
 from cases.case import ALL, NUMBERS, Case, f32
 from weft.lax import contraction as lax
 from weft.primitives import contraction as p
+from weft.primitives.dot_algorithms import DotAlgorithmPreset
 
 
 def sum_of_products(x, y, *, dims, dtype=None, precision=None):
@@ -46,6 +47,12 @@ def product(x, y, contracting, batch=((), ()), dtypes=(), **options):
     )
 
 
+ALGORITHM_OPERANDS = [
+    (f32(2, 4), f32(4, 3), ((1,), (0,))),
+    (f32(2, 3, 4), f32(2, 3, 2), ((1,), (1,)), ((0,), (0,))),
+]
+IN_F64 = {"precision": DotAlgorithmPreset.F64_F64_F64}  # the laws of derivatives compute in float64
+
 CASES = [
     product(f32(3, 4), f32(4, 5), ((1,), (0,)), dtypes=(*ALL, "int4", "float64", *FLOAT8), ulp=16),
     product(f32(4, 3), f32(4, 5), ((0,), (0,)), dtypes=("int32", "bfloat16")),
@@ -55,6 +62,10 @@ CASES = [
     product(f32(4), f32(4, 2), ((0,), (0,))),
     product(f32(4), f32(2, 4), ((0,), (1,))),
     product(f32(2, 4), f32(4), ((1,), (0,))),
+    *[
+        product(x, y, *dims, dtypes=("bfloat16", "int32", "complex64"), params=IN_F64)
+        for x, y, *dims in ALGORITHM_OPERANDS
+    ],
     product(f32(4, 2), f32(4), ((0,), (0,))),
     product(f32(2, 3), f32(4), ((), ())),
     product(f32(), f32(2, 2), ((), ())),

@@ -11,7 +11,7 @@ import numpy as np
 from .. import errors
 from ..core.array import Array, as_value, own
 from ..core.aval import aval
-from ..core.placement import ArrayType, Layout, on_device, same_parts, type_on
+from ..core.placement import ArrayType, Layout, joined_placement, on_device, same_parts, type_on
 from ..core.quiet import quietly_cast
 from ..core.source import noted
 from ..dtypes import canonicalize_dtype
@@ -46,6 +46,14 @@ def buffer_on(array: Array, device: Device) -> RawBuffer:
         return buffers.put(np.asarray(array._host), device, alias=True)
     transfers.copying(array.aval, home, device)
     return buffers.copy_to(buffer, device, array.aval.shape, stored(array.aval.dtype))
+
+
+def platform_of_types(name: str, types: Sequence[ArrayType]) -> str:
+    """The platform on which an operation `name` with arguments of these types runs."""
+    where = joined_placement(name, types, range(len(types)))
+    if where.committed:
+        return str(where.devices[0].platform)
+    return (client.chosen_device() or client.default_device()).platform
 
 
 def argument_buffer(x: object, device: Device) -> RawBuffer:

@@ -1,6 +1,10 @@
 """The cond primitive: apply the one of several jaxprs that an index names.
 
 `cond` and `switch` are both this. The branches have the same inputs and outputs.
+
+So is `platform_dependent`, with one option that goes into everything derived from it: `platforms`,
+a name for each branch, or `None` for the branch of all others. Lowering then takes one branch and
+writes no other, and the index says nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +14,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_jaxpr
+from ..compiler.placing import platform_of_types
 from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.derived import derived
@@ -18,6 +23,7 @@ from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import current
 from ..core.value import Value
+from ..errors import MissingRuleError
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.callbacks import TOKEN, token_of
@@ -38,6 +44,7 @@ from ..programs.transform import (
     transpose_jaxpr,
 )
 from ..programs.uniformity import Divergence, VaryingAxes, with_jaxprs
+from ..runtime.client import platform_names
 from ..stablehlo import Block, Operand
 from .applying import Unfolding
 from .call import as_call, call_jaxpr
@@ -46,12 +53,14 @@ from .sequential import element_program, must_be_sequential, sequential_vmap
 cond = HigherOrder("cond", "Applies the branch that its first operand, an index in range, names.")
 
 
-def apply_cond(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
+def apply_cond(
+    branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value], **options: Any
+) -> list[Value]:
     """Applies branches to operands under the current trace; their constants become operands."""
     consts: list[Value] = [c for b in branches for c in b.consts]
     if consts:
         branches = with_common_inputs(branches)
-    params = (("branches", tuple(branches)),)
+    params = (("branches", tuple(branches)), *options.items())
     return current.trace.bind(cond, [index, *consts, *operands], params)  # type: ignore[no-any-return]
 
 
@@ -67,28 +76,59 @@ def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:
 
 
 @cond.type
-def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...]) -> list[Aval]:
+def _(index: Aval, *avals: Aval, branches: tuple[Jaxpr, ...], **options: Any) -> list[Aval]:
     return [
         outs[0].update(weak_type=all(o.weak_type for o in outs))
         for outs in zip(*[b.out_avals for b in branches], strict=True)
     ]
 
 
+Platforms = tuple[str | None, ...]
+"""The platform of each branch; `None` for all others."""
+
+
+def for_platform(platforms: Platforms, platform: str) -> int:
+    """The number of the branch for a platform."""
+    for name in (*platform_names(platform), None):
+        if name in platforms:
+            return platforms.index(name)
+    raise MissingRuleError(
+        f"platform_dependent: no function fits the platform {platform!r}; got some for "
+        f"{', '.join(repr(name) for name in platforms)}\n"
+        f"  fix: pass {platform}=…, or default=…"
+    )
+
+
+def index_now(args: Sequence[Array], platforms: Platforms | None = None) -> int:
+    """The number of the branch to run now."""
+    if platforms is None:
+        return int(args[0].host())
+    return for_platform(platforms, platform_of_types("platform_dependent", [x.type for x in args]))
+
+
 @cond.execute
-def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> list[Array]:
-    return run_now(branches[int(args[0].host())], args[1:])
+def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any) -> list[Array]:
+    return run_now(branches[index_now(args, **options)], args[1:])
 
 
 @cond.unfold
-def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...]) -> Unfolding:
-    index = int(args[0].host())
+def _(args: Sequence[Array], *, branches: tuple[Jaxpr, ...], **options: Any) -> Unfolding:
+    index = index_now(args, **options)
     yield branches[index], args[1:], range(1, len(args)), f"branch {index} of cond"
 
 
 @cond.lower
 def _(
-    block: Block, index: Operand, *operands: Operand, out: Any, branches: tuple[Jaxpr, ...]
+    block: Block,
+    index: Operand,
+    *operands: Operand,
+    out: Any,
+    branches: tuple[Jaxpr, ...],
+    platforms: Platforms | None = None,
 ) -> list[Operand]:
+    if platforms is not None:
+        chosen = branches[for_platform(platforms, block.module.platform)]
+        return lower_jaxpr(block, chosen, operands)
     calls = any(map(jaxpr_calls_host, branches))
     token = token_of(block) if calls else None
 
@@ -105,7 +145,7 @@ def _(
 
 
 @cond.depends
-def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...]) -> Mask:
+def _(mask: Mask, inexact: bool, *, branches: tuple[Jaxpr, ...], **options: Any) -> Mask:
     if mask[0]:
         return (True,) * len(branches[0].outvars)
     return union(depends(b, mask[1:], inexact) for b in branches)
@@ -120,13 +160,17 @@ def union(masks: Iterable[Mask]) -> Mask:
 
 
 @cond.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> tuple[Jaxpr, Mask]:
+def _(
+    mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
+) -> tuple[Jaxpr, Mask]:
     inner = mask[1:]
     out_mask = union(jvp_jaxpr(b, inner)[1] for b in branches)
     pushed = [jvp_jaxpr(b, inner, out_mask)[0] for b in branches]
     tangents = [a.strong() for a in active(avals, mask)]
     program = stage(
-        lambda *args: apply_cond(pushed, args[0], args[1:]), [*avals, *tangents], name="cond_jvp"
+        lambda *args: apply_cond(pushed, args[0], args[1:], **options),
+        [*avals, *tangents],
+        name="cond_jvp",
     )
     return program, out_mask
 
@@ -219,8 +263,10 @@ def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Val
 
 
 @cond.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Derivative | None:
-    if any(map(named_axes, branches)):
+def _(
+    mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...], **options: Any
+) -> Derivative | None:
+    if not options and any(map(named_axes, branches)):
         return linearize_all(mask, avals, branches)
     parts = [linearize_jaxpr(b, mask[1:]) for b in branches]
     out_mask = union(there for _, _, there in parts)
@@ -235,7 +281,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Deri
     ]
 
     def forward(index: Value, *operands: Value) -> list[Value]:
-        outs = apply_cond(forwards, index, operands)
+        outs = apply_cond(forwards, index, operands, **options)
         return [*outs, index, *[operands[i] for i in slots.operands]]
 
     kept_avals = [*slots.avals, *[avals[1 + i] for i in slots.operands]]
@@ -252,7 +298,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, branches: tuple[Jaxpr, ...]) -> Deri
 
     def push(*args: Value) -> list[Value]:
         values, (index, *rest) = groups_of(args, len(slots.avals))
-        return apply_cond(linears, index, [*values, *rest])
+        return apply_cond(linears, index, [*values, *rest], **options)
 
     linear_avals = [*slots.avals, avals[0], *kept_avals[len(slots.avals) :], *tangents]
     return Derivative(
@@ -341,7 +387,11 @@ def remat_branch(
 
 @cond.vary
 def _(
-    ins: Sequence[VaryingAxes], context: Divergence, *, branches: tuple[Jaxpr, ...]
+    ins: Sequence[VaryingAxes],
+    context: Divergence,
+    *,
+    branches: tuple[Jaxpr, ...],
+    **options: Any,
 ) -> list[VaryingAxes]:
     outs = [context.vary(b, ins[1:]) for b in branches]
     return [ins[0].union(*each) for each in zip(*outs, strict=True)]
@@ -362,18 +412,24 @@ def _(
     index: Value,
     *args: Value | Aval,
     branches: tuple[Jaxpr, ...],
+    **options: Any,
 ) -> list[Value | None]:
     linear = tuple(type(a) is Aval for a in args)
     known = tuple(ct is not None for ct in cts)
     there = union(transpose_jaxpr(b, linear, known)[1] for b in branches)
     backs = [transpose_jaxpr(b, linear, known, there)[0] for b in branches]
-    results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)])
+    results = apply_cond(backs, index, [*not_linear(args), *nonzero(cts)], **options)
     return [None, *scatter_list(results, there)]
 
 
 @cond.batch
 def _(
-    args: Sequence[Value], batched: Mask, axis: Axis, *, branches: tuple[Jaxpr, ...]
+    args: Sequence[Value],
+    batched: Mask,
+    axis: Axis,
+    *,
+    branches: tuple[Jaxpr, ...],
+    **options: Any,
 ) -> Sequence[Value | Shared]:
     index, *operands = args
     index_batched, *inner = batched
@@ -384,7 +440,7 @@ def _(
         return batch_all(branches, index, operands, inner, axis)
     which = union(batch_partly(b, inner, axis)[1] for b in branches)
     mapped = [batch_partly(b, inner, axis, which)[0] for b in branches]
-    outs = apply_cond(mapped, index, operands)
+    outs = apply_cond(mapped, index, operands, **options)
     return [o if b else Shared(o) for o, b in zip(outs, which, strict=True)]
 
 
@@ -460,5 +516,5 @@ def chosen(index: Value, cases: Sequence[Value], batched: bool) -> Value:
 
 
 @cond.follow_keys
-def _(marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...]) -> Any:
+def _(marks: Any, uses: Any, *, branches: tuple[Jaxpr, ...], **options: Any) -> Any:
     return uses.branches(branches, marks[1:])

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .comparison import eq, ge, gt, le, lt, ne
     from .complex_numbers import complex, conj, imag, real
     from .contraction import (
+        DotAlgorithm,
+        DotAlgorithmPreset,
         DotDimensionNumbers,
         Precision,
         PrecisionLike,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
         dot,
         dot_general,
     )
-    from .control_flow import cond, switch
+    from .control_flow import cond, platform_dependent, switch
     from .conversion import bitcast_convert_type, convert_element_type, dtype, reduce_precision
     from .convolution import (
         ConvDimensionNumbers,
@@ -326,6 +328,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
+    "DotAlgorithm",
+    "DotAlgorithmPreset",
     "DotDimensionNumbers",
     "FftType",
     "GatherDimensionNumbers",
@@ -531,6 +535,7 @@ __all__ = [
     "pad",
     "pad_p",
     "padtype_to_pads",
+    "platform_dependent",
     "pmax",
     "pmax_p",
     "pmean",
@@ -719,6 +724,8 @@ __getattr__, __dir__ = exports(
             "real",
         ),
         "contraction": (
+            "DotAlgorithm",
+            "DotAlgorithmPreset",
             "DotDimensionNumbers",
             "Precision",
             "PrecisionLike",
@@ -728,6 +735,7 @@ __getattr__, __dir__ = exports(
         ),
         "control_flow": (
             "cond",
+            "platform_dependent",
             "switch",
         ),
         "conversion": (

@@ -9,10 +9,13 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import contraction
 from ..primitives.contraction import Precision, canonical_precision
+from ..primitives.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from ..primitives.structural import convert_element_type
 from ..typing import ArrayLike, DTypeLike
 
 __all__ = [
+    "DotAlgorithm",
+    "DotAlgorithmPreset",
     "DotDimensionNumbers",
     "Precision",
     "PrecisionLike",
@@ -26,8 +29,17 @@ DotDimensionNumbers = tuple[
 ]
 """((contracting axes of lhs, of rhs), (batch axes of lhs, of rhs))."""
 
-PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
-"""`None` (what the switch default_matmul_precision says), one precision, or one per operand."""
+PrecisionLike = (
+    None
+    | str
+    | Precision
+    | tuple[str, str]
+    | tuple[Precision, Precision]
+    | DotAlgorithm
+    | DotAlgorithmPreset
+)
+"""`None` (what the switch default_matmul_precision says), one precision, or one per operand; or an
+algorithm."""
 
 
 @located
@@ -47,11 +59,13 @@ def dot_general(
       rhs: array. Of two dtypes, both become the one that NumPy functions would promote them to.
       dimension_numbers: ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)): axes that are
         summed over and axes that go side by side, in pairs of equal lengths.
-      precision: how exactly an accelerator multiplies; see `Precision`.
+      precision: how exactly an accelerator multiplies; see `Precision`. Or by which algorithm any
+        device does, for floats: a `DotAlgorithm`, a `DotAlgorithmPreset` or its name.
       preferred_element_type: dtype of the sums and the output; if narrower than the operands',
         then of the output alone. 16-bit floats are summed in float32 in any case.
     Returns: array [batch…, lhs…, rhs…].
-    Raises: TypeError: lengths differ. ValueError: axes are out of range or repeated.
+    Raises: TypeError: lengths differ. ValueError: axes are out of range or repeated, or the device
+      hasn't the algorithm.
     Source: StableHLO `dot_general`.
     Example:
       >>> import numpy as np

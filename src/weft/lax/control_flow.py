@@ -1,4 +1,5 @@
-"""cond and switch: one of several functions, chosen when the program runs.
+"""cond and switch: one of several functions, chosen when the program runs; platform_dependent: one
+chosen when it is compiled.
 
 Loops are in `loops.py`.
 """
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 
 from .. import dtypes
+from ..compiler.placing import platform_of_types
 from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
@@ -15,11 +17,12 @@ from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
 from ..errors import ShapeError
-from ..higher_order.cond import apply_cond, with_common_inputs
+from ..higher_order.cond import apply_cond, for_platform, with_common_inputs
 from ..primitives.comparison import ne
 from ..primitives.selection import clamp
 from ..primitives.structural import convert_element_type
 from ..programs.hash_consing import hash_consed
+from ..tree_util import tree_leaves
 from ..typing import ArrayLike
 from .bodies import (
     Adapted,
@@ -32,7 +35,7 @@ from .bodies import (
     values_of,
 )
 
-__all__ = ["cond", "switch"]
+__all__ = ["cond", "platform_dependent", "switch"]
 
 _MISSING: Any = object()
 
@@ -189,6 +192,55 @@ def switch(
     return choose("switch", position, branches, branches, names, operands)
 
 
+@located
+def platform_dependent(
+    *args: Any, default: Callable[..., R] | None = None, **per_platform: Callable[..., R]
+) -> R:
+    """Applies the function that is for the platform on which the program runs.
+
+    The choice is made when a program is compiled, and the program has that function alone: an
+    exported one has for each of its platforms another. All functions are traced, wherever they run.
+    Outside of `jit` the platform is that of the arguments, or the default one.
+
+    Args:
+      args: arrays, scalars or containers of them.
+      default: the function for platforms that aren't named; `None`: such a platform is an error.
+      per_platform: a function of `args` by the name of a platform: `cpu`, `tpu`, `gpu`, the name of
+        a PJRT plugin; of GPUs of one maker `cuda`, `rocm`. A program that is exported where there
+        is no GPU has for GPUs the function for `cuda`. Results agree in structure and types.
+    Returns: the result of the chosen function.
+    Raises:
+      TypeError: no function is given, something isn't callable, or the results differ in structure
+        or type.
+      NotImplementedError: no function is for the platform, when the program is compiled.
+    Example:
+      >>> from weft import lax
+      >>> def halved(x):
+      ...     return lax.platform_dependent(x, cpu=lambda x: x / 2, default=lambda x: x * 0.5)
+      >>> print(halved(3.0))
+      1.5
+
+    Source: JAX documentation, `jax.lax.platform_dependent`.
+    """
+    functions = per_platform if default is None else {**per_platform, "default": default}
+    if not functions:
+        raise TypeError(
+            "platform_dependent: expected a function for a platform, or default=; got none"
+        )
+    for name, function in functions.items():
+        check_function("platform_dependent", name, function)
+    names, branches = list(functions), list(functions.values())
+    platforms = (*per_platform, *[None] * (default is not None))
+    if thread.disable_jit:
+        types = [x.type for x in map(as_value, tree_leaves(args)) if isinstance(x, Array)]
+        platform = platform_of_types("platform_dependent", types)
+        return branches[for_platform(platforms, platform)](*args)
+    index = literal(0, dtypes.int32)
+    return choose(  # type: ignore[no-any-return]
+        "platform_dependent", index, branches, branches, names, args, platforms=platforms
+    )
+
+
 def of_first(function: Callable[[Any], Any], x: Any, _: Any) -> Any:
     """A branch that has its operand, of two."""
     return function(x)
@@ -227,6 +279,7 @@ def choose(
     given: Sequence[Any],
     names: Sequence[str],
     operands: Sequence[Any],
+    **options: Any,
 ) -> Any:
     """Traces the branches, checks that their results agree, and applies the one at the index."""
     leaves, tree = values_of(operation, "operands", tuple(operands))
@@ -253,7 +306,7 @@ def choose(
     branches = [b.jaxpr for b in bodies]
     if consts:
         branches = sharing(bodies, functions)
-    outs = apply_cond(branches, index, [*consts, *leaves])
+    outs = apply_cond(branches, index, [*consts, *leaves], **options)
     return bodies[0].result_tree.unflatten(outs)
 
 

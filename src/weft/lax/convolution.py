@@ -11,7 +11,7 @@ from ..core.array import Array, as_value, from_host
 from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import convolution
-from ..primitives.contraction import canonical_precision
+from ..primitives.contraction import precision_only
 from ..primitives.convolution import ConvDimensionNumbers, dilated
 from ..primitives.slicing import rev
 from ..primitives.structural import transpose
@@ -169,7 +169,7 @@ def conv_general_dilated(
         numbers=numbers,
         feature_groups=int(feature_group_count),
         batch_groups=int(batch_group_count),
-        precision=canonical_precision(name, precision),
+        precision=precision_only(name, precision),
         dtype=None if dtype is None else dtypes.requested_dtype(dtype, name),
     )
 

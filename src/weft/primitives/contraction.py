@@ -17,6 +17,18 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
+from .dot_algorithms import (
+    PRESETS,
+    Algorithm,
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    algorithm_attribute,
+    applies,
+    canonical_algorithm,
+    check_on_cpu,
+    product_types,
+    swapped,
+)
 from .families import HALF, WIDER, lowered_in_bytes
 from .one_thread import BLOCK, LONG, inner, matrix_vector
 from .rule_types import (
@@ -51,6 +63,9 @@ class Precision(enum.Enum):
 Precisions = tuple[Precision, Precision] | None
 """A precision for each operand; `None` where nothing is asked for."""
 
+HowExactly = Precisions | Algorithm
+"""The same, or an algorithm."""
+
 _NAMES = {
     "default": Precision.DEFAULT,
     "bfloat16": Precision.DEFAULT,
@@ -63,9 +78,9 @@ _NAMES = {
 }
 
 
-def canonical_precision(name: str, precision: object) -> Precisions:
+def canonical_precision(name: str, precision: object) -> HowExactly:
     """A precision for each operand, from `None` (the switch default_matmul_precision), a
-    `Precision`, its name, or a pair of those.
+    `Precision`, its name, or a pair of those; or an algorithm, from one or the name of a preset.
 
     Raises: ValueError: it names no precision.
     """
@@ -73,12 +88,20 @@ def canonical_precision(name: str, precision: object) -> Precisions:
         precision = thread.default_matmul_precision
         if precision is None:
             return None
+    if isinstance(precision, DotAlgorithm):
+        return canonical_algorithm(name, precision)
+    if isinstance(precision, str):
+        precision = PRESETS.get(precision, precision)
+    if isinstance(precision, DotAlgorithmPreset):
+        if precision is not DotAlgorithmPreset.DEFAULT:
+            return precision
+        precision = Precision.DEFAULT
     pair = precision if isinstance(precision, (tuple, list)) else (precision, precision)
     found = [p if isinstance(p, Precision) else _name(p) for p in pair]
     if len(found) != 2 or None in found:
         raise ValueError(
-            f"{name}: precision must be None, a lax.Precision, one of {', '.join(_NAMES)}, or a "
-            f"pair of those; got {precision!r}"
+            f"{name}: precision must be None, a lax.Precision, one of {', '.join(_NAMES)}, a pair "
+            f"of those, or a lax.DotAlgorithm or the name of a preset; got {precision!r}"
         )
     return (found[0], found[1])  # type: ignore[return-value]
 
@@ -97,6 +120,20 @@ def precision_config(precision: Precisions) -> str:
         ", precision_config = ["
         + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision)
         + "]"
+    )
+
+
+def precision_only(name: str, precision: Any) -> Precisions:
+    """As `canonical_precision`, for an operation that has no algorithms: the switch's is for
+    others."""
+    found = canonical_precision(name, precision)
+    if not isinstance(found, (DotAlgorithm, DotAlgorithmPreset)):
+        return found
+    if precision is None:
+        return None
+    raise ValueError(
+        f"{name}: an algorithm is for products of arrays, and not for convolutions; got {found!r}"
+        "\n  fix: a lax.Precision"
     )
 
 
@@ -158,7 +195,7 @@ Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tup
 
 @dot_general.type
 def _(
-    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
 ) -> Aval:
     (cx, cy), (bx, by) = dims
     for name, a, axes in (("lhs", x, (*cx, *bx)), ("rhs", y, (*cy, *by))):
@@ -176,6 +213,8 @@ def _(
     )
     weak = x.weak_type and y.weak_type and dtype is None
     dtype = check_result_dtype("dot_general", x, y, dtype)
+    if applies(precision, x.dtype):
+        product_types(precision, x.dtype)
     return x.update(shape=shape, dtype=dtype, weak_type=weak)
 
 
@@ -193,7 +232,7 @@ def _(
     *,
     dims: Dims,
     dtype: DType | None = None,
-    precision: Precisions = None,
+    precision: HowExactly = None,
 ) -> bool:
     # Measured on 2 cores: float32 n x n crosses over at n = 100…128 (BLAS 25-40 us against XLA's
     # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
@@ -209,16 +248,29 @@ def _(
 
 @dot_general.evaluate
 def _(
-    x: Host, y: Host, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+    x: Host, y: Host, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
 ) -> Host:
-    return product(x.shape, y.shape, x.dtype, dims, dtype)(x, y)
+    return kernel_for(x, y, dims, dtype, precision)(x, y)
 
 
 @dot_general.kernel
 def _(
-    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: Precisions = None
+    x: Aval, y: Aval, *, dims: Dims, dtype: DType | None = None, precision: HowExactly = None
 ) -> Kernel:
-    return product(x.shape, y.shape, x.dtype, dims, dtype)
+    return kernel_for(x, y, dims, dtype, precision)
+
+
+def kernel_for(
+    x: Aval | Host, y: Aval | Host, dims: Dims, dtype: DType | None, precision: HowExactly
+) -> Kernel:
+    """The NumPy function of arrays like these."""
+    if not applies(precision, x.dtype):
+        return product(x.shape, y.shape, x.dtype, dims, dtype)
+    check_on_cpu(precision)
+    types = product_types(precision, x.dtype)
+    within = product(x.shape, y.shape, types.lhs, dims, types.sums)
+    out = dtype or x.dtype
+    return lambda x, y: within(x.astype(types.lhs), y.astype(types.rhs)).astype(out)
 
 
 def product(
@@ -307,7 +359,7 @@ def _(
     out: Aval,
     dims: Dims,
     dtype: DType | None = None,
-    precision: Precisions = None,
+    precision: HowExactly = None,
 ) -> Operand:
     (cx, cy), (bx, by) = dims
     numbers = (
@@ -315,9 +367,30 @@ def _(
         f"rhs_batching_dimensions = {list(by)}, lhs_contracting_dimensions = {list(cx)}, "
         f"rhs_contracting_dimensions = {list(cy)}>"
     )
+    if applies(precision, x.aval.dtype):
+        return lowered_algorithm(block, x, y, out, precision, numbers)
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        precision = None
     if must_convert(block, x.aval.dtype, out.dtype):
         x, y = block.convert(x, out.dtype), block.convert(y, out.dtype)
     return block.op("dot_general", x, y, out=out, attributes=numbers + precision_config(precision))
+
+
+def lowered_algorithm(
+    block: Block, x: Operand, y: Operand, out: Aval, algorithm: Any, numbers: str
+) -> Operand:
+    """A product by an algorithm, of operands in its dtypes, and converted back."""
+    if block.module.platform == "cpu":
+        check_on_cpu(algorithm)
+    types = product_types(algorithm, x.aval.dtype)
+    within = block.op(
+        "dot_general",
+        block.convert(x, types.lhs),
+        block.convert(y, types.rhs),
+        out=out.update(dtype=types.sums),
+        attributes=numbers + algorithm_attribute(algorithm, types),
+    )
+    return block.convert(within, out.dtype)
 
 
 def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
@@ -345,7 +418,7 @@ def _(
     *,
     dims: Dims,
     dtype: DType | None = None,
-    precision: Precisions = None,
+    precision: HowExactly = None,
 ) -> Tangents:
     (cx, cy), (bx, by) = dims
     n = len(bx)
@@ -353,7 +426,7 @@ def _(
     batch_out = tuple(range(n))
     left_out = tuple(range(n, n + len(fx)))
     right_out = tuple(range(n + len(fx), n + len(fx) + len(fy)))
-    swapped = None if precision is None else precision[::-1]
+    other = with_operands_swapped(precision)
     if type(x) is Aval:
         # ct [batch, fx, fy] · y over fy -> [batch, fx, cy in y's order]
         back = (right_out, fy), (batch_out, by)
@@ -362,10 +435,17 @@ def _(
         order = (*bx, *fx, *(cx[i] for i in rest))
         return in_dtype(inverse_transpose(result, order), x.dtype), None
     back = (left_out, fx), (batch_out, bx)
-    result = dot_general(ct, in_dtype(x, ct.dtype), dims=back, dtype=None, precision=swapped)
+    result = dot_general(ct, in_dtype(x, ct.dtype), dims=back, dtype=None, precision=other)
     rest = sorted(range(len(cx)), key=lambda i: cx[i])
     order = (*by, *fy, *(cy[i] for i in rest))
     return None, in_dtype(inverse_transpose(result, order), y.dtype)
+
+
+def with_operands_swapped(precision: HowExactly) -> HowExactly:
+    """The same for the operands in the other order."""
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return swapped(precision)
+    return None if precision is None else precision[::-1]
 
 
 def in_dtype(x: Argument, dtype: DType) -> Any:

@@ -149,6 +149,17 @@ def platform_of(name: str) -> str:
     return "gpu" if name in ("cuda", "rocm") else name
 
 
+def platform_names(platform: str) -> tuple[str, ...]:
+    """The names by which programs may ask for a platform: a GPU is one of 'cuda' or 'rocm', too.
+
+    Without a GPU here, as where programs are only exported, it is 'cuda'.
+    """
+    if platform != "gpu":
+        return (platform,)
+    kinds = [plugin.name for plugin in plugins.discover() if platform_of(plugin.name) == "gpu"]
+    return ("gpu", kinds[0] if kinds else "cuda")
+
+
 class Process:
     """The clients that this process has opened. The only instance is `process`."""
 

@@ -276,7 +276,8 @@ def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
 
 def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: State) -> list[Value]:
     """A choice: the error is that of the branch that is taken."""
-    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+    options = dict(e.params)
+    branches: tuple[Jaxpr, ...] = options.pop("branches")
     inner = [checked_jaxpr(b, errors) for b in branches]
     if not any(c.sites for c in inner) and not any(map(has_checks, branches)):
         return bound(e, inputs)
@@ -300,7 +301,7 @@ def inside_cond(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Stat
 
     uniforms = [uniform(c, *p) for c, p in zip(inner, places, strict=True)]
     index, *operands = inputs
-    outs = apply_cond(uniforms, index, operands)
+    outs = apply_cond(uniforms, index, operands, **options)
     results, (code,), payload = groups_of(outs, count, 1)
     state.merge(code, payload, layout.sites, layout.slots)
     return results

@@ -166,7 +166,11 @@ def sparse_cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
             for x, nse in zip(branch(rest), sizes, strict=True)
         ]
 
-    return lax.switch(index, [partial(settled, b) for b in branches], rest)
+    functions = [partial(settled, b) for b in branches]
+    if "platforms" in params:
+        names = [name or "default" for name in params["platforms"]]
+        return lax.platform_dependent(rest, **dict(zip(names, functions, strict=True)))
+    return lax.switch(index, functions, rest)
 
 
 def is_matrix(x: Any) -> bool:

@@ -1,0 +1,210 @@
+"""Algorithms of matrix products: what operands are rounded to, and what products are summed in.
+
+Knows dtypes and StableHLO's attribute; knows nothing of shapes.
+"""
+
+import enum
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import ShapeError
+from ..stablehlo.types import element
+from ..typing import DTypeLike
+from .rule_types import DType
+
+TF32 = "tf32"
+
+
+class DotAlgorithm(NamedTuple):
+    """How floats are multiplied and summed in a product of arrays, for `precision=`.
+
+    Attributes:
+      lhs_precision_type, rhs_precision_type: the dtypes that operands are rounded to; 'tf32' is
+        that of tensor cores.
+      accumulation_type: the dtype of the sums.
+      lhs_component_count, rhs_component_count: the parts that each operand is split into.
+      num_primitive_operations: the products of such parts.
+      allow_imprecise_accumulation: whether some sums may be of a lesser precision.
+
+    Example:
+      >>> from weft import lax
+      >>> algorithm = lax.DotAlgorithm("float32", "float32", "float32")
+      >>> x = lax.full((2, 2), 1.0)
+      >>> lax.dot(x, x, precision=algorithm).tolist()
+      [[2.0, 2.0], [2.0, 2.0]]
+    Source: StableHLO `dot_general`, its attribute `algorithm`.
+    """
+
+    lhs_precision_type: DTypeLike | None
+    rhs_precision_type: DTypeLike | None
+    accumulation_type: DTypeLike | None
+    lhs_component_count: int = 1
+    rhs_component_count: int = 1
+    num_primitive_operations: int = 1
+    allow_imprecise_accumulation: bool = False
+
+
+_F16, _F32, _F64 = map(dtypes.named_dtype, ("float16", "float32", "float64"))
+_BF16 = dtypes.named_dtype("bfloat16")
+
+
+class DotAlgorithmPreset(enum.Enum):
+    """The algorithms that some platform has: operands' dtypes, then that of the sums.
+
+    X3, X6 and X9 compute as many products of narrower parts, to get nearer to float32; with
+    FAST_ACCUM some sums may be of a lesser precision. Operands of another dtype are converted
+    first, and the result is converted back. On a CPU there are those of one float dtype (F16, F32,
+    F64), and BF16_BF16_F32 with X3 and X6, for which it multiplies float32 at the full width.
+
+    Example:
+      >>> from weft import lax
+      >>> x = lax.full((2, 2), 1.0)
+      >>> lax.dot(x, x, precision=lax.DotAlgorithmPreset.F32_F32_F32).dtype
+      dtype('float32')
+      >>> lax.dot(x, x, precision="F32_F32_F32").dtype
+      dtype('float32')
+    Source: JAX documentation, `jax.lax.DotAlgorithmPreset`.
+    """
+
+    DEFAULT = None
+    ANY_F8_ANY_F8_F32 = DotAlgorithm(None, None, _F32)
+    ANY_F8_ANY_F8_F32_FAST_ACCUM = DotAlgorithm(None, None, _F32, 1, 1, 1, True)
+    ANY_F8_ANY_F8_ANY = DotAlgorithm(None, None, None)
+    ANY_F8_ANY_F8_ANY_FAST_ACCUM = DotAlgorithm(None, None, None, 1, 1, 1, True)
+    F16_F16_F16 = DotAlgorithm(_F16, _F16, _F16)
+    F16_F16_F32 = DotAlgorithm(_F16, _F16, _F32)
+    BF16_BF16_BF16 = DotAlgorithm(_BF16, _BF16, _BF16)
+    BF16_BF16_F32 = DotAlgorithm(_BF16, _BF16, _F32)
+    BF16_BF16_F32_X3 = DotAlgorithm(_BF16, _BF16, _F32, 1, 1, 3)
+    BF16_BF16_F32_X6 = DotAlgorithm(_BF16, _BF16, _F32, 1, 1, 6)
+    BF16_BF16_F32_X9 = DotAlgorithm(_BF16, _BF16, _F32, 1, 1, 9)
+    TF32_TF32_F32 = DotAlgorithm(TF32, TF32, _F32)
+    TF32_TF32_F32_X3 = DotAlgorithm(TF32, TF32, _F32, 1, 1, 3)
+    F32_F32_F32 = DotAlgorithm(_F32, _F32, _F32)
+    F64_F64_F64 = DotAlgorithm(_F64, _F64, _F64)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+PRESETS = DotAlgorithmPreset.__members__
+
+Algorithm = DotAlgorithm | DotAlgorithmPreset
+
+_PRESET_OF = {preset.value: preset for preset in DotAlgorithmPreset}
+
+_ON_CPU = [
+    DotAlgorithmPreset.F16_F16_F16,
+    DotAlgorithmPreset.F32_F32_F32,
+    DotAlgorithmPreset.F64_F64_F64,
+    DotAlgorithmPreset.BF16_BF16_F32,
+    DotAlgorithmPreset.BF16_BF16_F32_X3,
+    DotAlgorithmPreset.BF16_BF16_F32_X6,
+]
+
+
+def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
+    """The preset that an algorithm is, or the algorithm with NumPy's dtypes.
+
+    Raises: TypeError: a type isn't a float's.
+    """
+    types: list[Any] = []
+    for field, given in zip(algorithm._fields, algorithm[:3], strict=False):
+        found = given if given is None or given == TF32 else dtypes.named_dtype(given)
+        if given is None or (found is not given and not dtypes.is_float(found)):
+            raise TypeError(f"{name}: {field} of a DotAlgorithm must be a float dtype; got {given}")
+        types.append(found)
+    exact = DotAlgorithm(types[0], types[1], types[2], *algorithm[3:])
+    return _PRESET_OF.get(exact, exact)
+
+
+class ProductTypes(NamedTuple):
+    """The dtypes in which a product is computed: of its operands and of its sums."""
+
+    lhs: DType
+    rhs: DType
+    sums: DType
+
+
+def applies(algorithm: Any, dtype: DType) -> TypeGuard[Algorithm]:
+    """True if products of a dtype are computed by an algorithm: it is for real floats."""
+    return isinstance(algorithm, (DotAlgorithm, DotAlgorithmPreset)) and dtypes.is_float(dtype)
+
+
+def definition(algorithm: Algorithm) -> DotAlgorithm:
+    """The algorithm of a preset; an algorithm is itself one."""
+    found: DotAlgorithm = algorithm if isinstance(algorithm, DotAlgorithm) else algorithm.value
+    return found
+
+
+def product_types(algorithm: Algorithm, dtype: DType) -> ProductTypes:
+    """The dtypes in which an algorithm takes operands of a dtype, and sums.
+
+    Raises: TypeError: it takes float8 only.
+    """
+    exact = definition(algorithm)
+    lhs, rhs = [
+        operand_type(algorithm, wanted, exact.num_primitive_operations, dtype)
+        for wanted in exact[:2]
+    ]
+    sums = _F32 if exact[2] is None else np.dtype(exact[2])
+    return ProductTypes(lhs, rhs, sums)
+
+
+def operand_type(algorithm: Algorithm, wanted: Any, products: int, dtype: DType) -> DType:
+    """The dtype of an operand that is to be rounded to `wanted`; what XLA splits into parts, or
+    rounds itself, it takes as float32."""
+    if wanted is None:
+        if not dtype.name.startswith("float8"):
+            raise ShapeError(
+                f"dot_general: the algorithm {algorithm!r} is for operands of a float8 dtype; got "
+                f"{dtype.name}\n  fix: convert them with .astype, or choose another algorithm"
+            )
+        return dtype
+    if wanted == TF32 or products > 1:
+        return _F32
+    if wanted == dtypes.bfloat16 and dtype == np.float32:
+        return dtype
+    return np.dtype(wanted)
+
+
+def check_on_cpu(algorithm: Algorithm) -> None:
+    """Refuses an algorithm that XLA's CPU hasn't."""
+    if algorithm not in _ON_CPU:
+        raise ValueError(
+            f"dot_general: the CPU can't multiply by the algorithm {algorithm!r}; it has "
+            f"{', '.join(preset.name for preset in _ON_CPU)}\n"
+            "  fix: one of these, a lax.Precision, or lax.platform_dependent with a function for "
+            "each platform"
+        )
+
+
+def swapped(algorithm: Algorithm) -> Algorithm:
+    """The algorithm for the operands in the other order."""
+    if isinstance(algorithm, DotAlgorithmPreset):  # alike for both
+        return algorithm
+    lhs, rhs, sums, n_lhs, n_rhs, products, fast = algorithm
+    return DotAlgorithm(rhs, lhs, sums, n_rhs, n_lhs, products, fast)
+
+
+def algorithm_attribute(algorithm: Algorithm, types: ProductTypes) -> str:
+    """StableHLO's attribute, for operands that are in the algorithm's dtypes."""
+    exact = definition(algorithm)
+    names = [
+        TF32 if wanted == TF32 else element(found if wanted is None else np.dtype(wanted))
+        for wanted, found in zip(exact[:3], types, strict=True)
+    ]
+    fields = [
+        f"lhs_precision_type = {names[0]}",
+        f"rhs_precision_type = {names[1]}",
+        f"accumulation_type = {names[2]}",
+        f"lhs_component_count = {exact.lhs_component_count}",
+        f"rhs_component_count = {exact.rhs_component_count}",
+        f"num_primitive_operations = {exact.num_primitive_operations}",
+        f"allow_imprecise_accumulation = {str(exact.allow_imprecise_accumulation).lower()}",
+    ]
+    return f", algorithm = #stablehlo.dot_algorithm<{', '.join(fields)}>"
