@@ -123,7 +123,7 @@ def precision_config(precision: Precisions) -> str:
     )
 
 
-def precision_only(name: str, precision: Any) -> Precisions:
+def precision_only(name: str, precision: object) -> Precisions:
     """As `canonical_precision`, for an operation that has no algorithms: the switch's is for
     others."""
     found = canonical_precision(name, precision)
@@ -377,7 +377,7 @@ def _(
 
 
 def lowered_algorithm(
-    block: Block, x: Operand, y: Operand, out: Aval, algorithm: Any, numbers: str
+    block: Block, x: Operand, y: Operand, out: Aval, algorithm: Algorithm, numbers: str
 ) -> Operand:
     """A product by an algorithm, of operands in its dtypes, and converted back."""
     if block.module.platform == "cpu":

@@ -130,7 +130,7 @@ class ProductTypes(NamedTuple):
     sums: DType
 
 
-def applies(algorithm: Any, dtype: DType) -> TypeGuard[Algorithm]:
+def applies(algorithm: object, dtype: DType) -> TypeGuard[Algorithm]:
     """True if products of a dtype are computed by an algorithm: it is for real floats."""
     return isinstance(algorithm, (DotAlgorithm, DotAlgorithmPreset)) and dtypes.is_float(dtype)
 
