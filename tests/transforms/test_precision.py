@@ -173,6 +173,9 @@ WRONG = {
     "no such preset": ("F1_F1_F1", ValueError, "a lax.DotAlgorithm or the name of a preset"),
     "a pair": (("F32_F32_F32", "F32_F32_F32"), ValueError, "precision must be"),
     "integers": (lax.DotAlgorithm("int8", "int8", "int32"), TypeError, "must be a float dtype"),
+    "a dtype of integers": (
+        lax.DotAlgorithm("float32", onp.dtype("int8"), "float32"), TypeError, "rhs_precision_type",
+    ),
     "nothing": (lax.DotAlgorithm(None, None, "float32"), TypeError, "lhs_precision_type"),
     "not known": (
         lax.DotAlgorithm("float32", "float32", "float64"), ValueError, "the CPU can't multiply",

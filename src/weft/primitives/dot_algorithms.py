@@ -18,7 +18,7 @@ TF32 = "tf32"
 
 
 class DotAlgorithm(NamedTuple):
-    """How floats are multiplied and summed in a product of arrays, for `precision=`.
+    """The way floats are multiplied and summed in a product of arrays, for `precision=`.
 
     Attributes:
       lhs_precision_type, rhs_precision_type: the dtypes that operands are rounded to; 'tf32' is
@@ -114,10 +114,10 @@ def canonical_algorithm(name: str, algorithm: DotAlgorithm) -> Algorithm:
     """
     types: list[Any] = []
     for field, given in zip(algorithm._fields, algorithm[:3], strict=False):
-        found = given if given is None or given == TF32 else dtypes.named_dtype(given)
-        if given is None or (found is not given and not dtypes.is_float(found)):
+        narrow = isinstance(given, str) and given == TF32
+        if not narrow and (given is None or not dtypes.is_float(dtypes.named_dtype(given))):
             raise TypeError(f"{name}: {field} of a DotAlgorithm must be a float dtype; got {given}")
-        types.append(found)
+        types.append(TF32 if narrow else dtypes.named_dtype(given))
     exact = DotAlgorithm(types[0], types[1], types[2], *algorithm[3:])
     return _PRESET_OF.get(exact, exact)
 
@@ -165,7 +165,7 @@ def operand_type(algorithm: Algorithm, wanted: Any, products: int, dtype: DType)
                 f"{dtype.name}\n  fix: convert them with .astype, or choose another algorithm"
             )
         return dtype
-    if wanted == TF32 or products > 1:
+    if isinstance(wanted, str) or products > 1:
         return _F32
     if wanted == dtypes.bfloat16 and dtype == np.float32:
         return dtype
@@ -195,7 +195,9 @@ def algorithm_attribute(algorithm: Algorithm, types: ProductTypes) -> str:
     """StableHLO's attribute, for operands that are in the algorithm's dtypes."""
     exact = definition(algorithm)
     names = [
-        TF32 if wanted == TF32 else element(found if wanted is None else np.dtype(wanted))
+        wanted
+        if isinstance(wanted, str)
+        else element(found if wanted is None else np.dtype(wanted))
         for wanted, found in zip(exact[:3], types, strict=True)
     ]
     fields = [
