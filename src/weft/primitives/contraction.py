@@ -368,7 +368,7 @@ def _(
         f"rhs_contracting_dimensions = {list(cy)}>"
     )
     if applies(precision, x.aval.dtype):
-        return lowered_algorithm(block, x, y, out, precision, numbers)
+        return lowered_by_algorithm(block, x, y, out, precision, numbers)
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         precision = None
     if must_convert(block, x.aval.dtype, out.dtype):
@@ -376,7 +376,7 @@ def _(
     return block.op("dot_general", x, y, out=out, attributes=numbers + precision_config(precision))
 
 
-def lowered_algorithm(
+def lowered_by_algorithm(
     block: Block, x: Operand, y: Operand, out: Aval, algorithm: Algorithm, numbers: str
 ) -> Operand:
     """A product by an algorithm, of operands in its dtypes, and converted back."""
