@@ -268,9 +268,10 @@ def reduce(
     x = xs[0]
     if x.aval.weak_type and not inits[0].aval.weak_type:
         x = structural.convert_element_type(x, dtype=x.dtype, weak_type=False)
-    result = reduction.BY_MONOID[name](x, axes=axes)
-    if not is_number(inits[0], reduction.IDENTITIES[name](x.dtype)):
-        result = jaxpr.equations[0].primitive(inits[0], result)
+    by_monoid, monoid = reduction.BY_OPERATION[name]
+    result = by_monoid(x, axes=axes)
+    if not is_number(inits[0], monoid.identity(x.dtype)):
+        result = monoid.by(inits[0], result)
     return tree.unflatten([result])
 
 

@@ -38,36 +38,21 @@ def like(x: Value, number: float) -> Value:
 # --- sums and products ---
 
 neg: Primitive = unary(
-    "neg",
-    "Minus x.",
-    evaluate=np.negative,
-    stablehlo="negate",
-    jvp=lambda dx, out, x: neg(dx),
-    linear=True,
-    accepts="number",
-    host_limit=_FAST,
-)
+    "neg", "Minus x.", evaluate=np.negative, stablehlo="negate", jvp=lambda dx, out, x: neg(dx),
+    linear=True, accepts="number", host_limit=_FAST,
+)  # fmt: skip
 
 sub: Primitive = nary(
-    "sub",
-    "Difference of two arrays.",
-    evaluate=np.subtract,
-    stablehlo="subtract",
+    "sub", "Difference of two arrays.", evaluate=np.subtract, stablehlo="subtract",
     jvp=(lambda dx, out, x, y: dx, lambda dy, out, x, y: neg(dy)),
-    transpose=(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)),
-    accepts="number",
-    host_limit=_FAST,
-)
+    transpose=(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)), accepts="number", host_limit=_FAST,
+)  # fmt: skip
 
 mul: Primitive = nary(
-    "mul",
-    "Product of two arrays.",
-    evaluate=np.multiply,
-    stablehlo="multiply",
+    "mul", "Product of two arrays.", evaluate=np.multiply, stablehlo="multiply",
     jvp=(lambda dx, out, x, y: mul(dx, y), lambda dy, out, x, y: mul(dy, x)),
-    transpose=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(ct, x)),
-    host_limit=_FAST,
-)
+    transpose=(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(ct, x)), host_limit=_FAST,
+)  # fmt: skip
 
 
 def _integer_division(x: Host, y: Host) -> tuple[Host, Host]:
@@ -114,16 +99,12 @@ def _lower_division(name: str) -> Rule:
 
 
 div: Primitive = nary(
-    "div",
-    "Quotient of two arrays; of integers, towards zero.",
-    evaluate=np.divide,
+    "div", "Quotient of two arrays; of integers, towards zero.", evaluate=np.divide,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo=_lower_division("divide"),
     jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(mul(div(dy, y), out))),
-    transpose=(lambda ct, x, y: div(ct, y), None),
-    accepts="number",
-    host_limit=_FAST,
-)
+    transpose=(lambda ct, x, y: div(ct, y), None), accepts="number", host_limit=_FAST,
+)  # fmt: skip
 
 rem: Primitive = nary(
     "rem",

@@ -25,7 +25,8 @@ from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .keys import long
 from .random_bits import lower_threefry, threefry
-from .rule_types import Avals, Batched, DType, Host, Integers, Tangents, Values
+from .rule_types import Avals, DType, Host, Integers, Tangents, Values
+from .structural import batch_in_front
 
 _WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)  # of the paper, as the steps of the keys
@@ -293,6 +294,4 @@ def _(primals: Values, tangents: Tangents, out: Values, **params: object) -> Tan
     return [None, None]
 
 
-@rng_bit_generator.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: object) -> Values:
-    return rng_bit_generator(args[0], **params)
+rng_bit_generator.batch(batch_in_front(rng_bit_generator))

@@ -42,6 +42,7 @@ from .rule_types import (
 from .selection import where
 from .slicing import concatenate
 from .structural import (
+    batch_in_front,
     linear_jvp,
     move_axis,
     reduce_sum,
@@ -218,9 +219,7 @@ def axis_reduction(
         check_kind(name, accepts, x)
         return x
 
-    @primitive.batch
-    def _(args: Values, batched: Batched, batch_size: int, **params: object) -> BatchedResult:
-        return primitive(args[0], **params)
+    primitive.batch(batch_in_front(primitive))
 
     def whole(x: Value, groups: Groups) -> BatchedResult:
         if groups is None:
@@ -327,9 +326,7 @@ def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: object
     return (ppermute(ct, perm=tuple((target, source) for source, target in perm), **params),)
 
 
-@ppermute.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: object) -> BatchedResult:
-    return ppermute(args[0], **params)
+ppermute.batch(batch_in_front(ppermute))
 
 
 @on_own_axis(ppermute)
@@ -383,11 +380,7 @@ def _(ct: Value, x: Aval, **params: object) -> Tangents:
     return (psum_scatter(ct, **params),)
 
 
-@all_gather.batch
-def _(
-    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: object
-) -> BatchedResult:
-    return all_gather(args[0], dimension=dimension + 1, **params)
+all_gather.batch(batch_in_front(all_gather, "dimension"))
 
 
 @on_own_axis(all_gather)
@@ -440,11 +433,7 @@ def _(ct: Value, x: Aval, **params: object) -> Tangents:
     return (all_gather(ct, **params),)
 
 
-@psum_scatter.batch
-def _(
-    args: Values, batched: Batched, batch_size: int, *, dimension: int, **params: object
-) -> BatchedResult:
-    return psum_scatter(args[0], dimension=dimension + 1, **params)
+psum_scatter.batch(batch_in_front(psum_scatter, "dimension"))
 
 
 @on_own_axis(psum_scatter)
@@ -494,11 +483,7 @@ def _(ct: Value, x: Aval, *, split: int, concat: int, **params: object) -> Tange
     return (all_to_all(ct, split=concat, concat=split, **params),)
 
 
-@all_to_all.batch
-def _(
-    args: Values, batched: Batched, batch_size: int, *, split: int, concat: int, **params: object
-) -> BatchedResult:
-    return all_to_all(args[0], split=split + 1, concat=concat + 1, **params)
+all_to_all.batch(batch_in_front(all_to_all, "split", "concat"))
 
 
 @on_own_axis(all_to_all)

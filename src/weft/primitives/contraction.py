@@ -39,11 +39,10 @@ from .rule_types import (
     Host,
     Integers,
     Kernel,
-    Tangent,
     Tangents,
     Values,
 )
-from .structural import convert_element_type, others, transpose
+from .structural import bilinear_jvp, convert_element_type, others, transpose
 
 
 class Precision(enum.Enum):
@@ -402,12 +401,7 @@ def must_convert(block: Block, dtype: DType, out_dtype: DType) -> bool:
     return block.module.platform == "cpu" or not same_kind
 
 
-@dot_general.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
-    (x, y), (dx, dy) = primals, tangents
-    left = None if dx is None else dot_general(dx, y, **params)
-    right = None if dy is None else dot_general(x, dy, **params)
-    return right if left is None else left if right is None else left + right
+dot_general.jvp(bilinear_jvp(dot_general))
 
 
 @dot_general.transpose

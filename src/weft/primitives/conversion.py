@@ -9,7 +9,8 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .families import unary, zero
-from .rule_types import Batched, DType, Host, Values
+from .rule_types import DType, Host
+from .structural import batch_in_front
 
 bitcast_convert_type = Primitive(
     "bitcast_convert_type",
@@ -80,9 +81,7 @@ def _(block: Block, x: Operand, out: Aval, dtype: DType) -> Operand:
 bitcast_convert_type.jvp(zero)
 
 
-@bitcast_convert_type.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dtype: DType) -> Value:
-    return bitcast_convert_type(args[0], dtype=dtype)
+bitcast_convert_type.batch(batch_in_front(bitcast_convert_type))
 
 
 # --- reduce_precision ---
@@ -128,11 +127,7 @@ def _reduce_precision_jvp(dx: Value, out: Value, x: Value, **bits: int) -> Value
 
 
 reduce_precision: Primitive = unary(
-    "reduce_precision",
-    "Rounded to a float with fewer bits, in the same dtype.",
-    evaluate=_reduce_precision,
-    stablehlo=_lower_reduce_precision,
-    jvp=_reduce_precision_jvp,
-    linear=True,
-    accepts="float of 16 bits or more",
-)
+    "reduce_precision", "Rounded to a float with fewer bits, in the same dtype.",
+    evaluate=_reduce_precision, stablehlo=_lower_reduce_precision, jvp=_reduce_precision_jvp,
+    linear=True, accepts="float of 16 bits or more",
+)  # fmt: skip

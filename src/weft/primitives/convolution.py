@@ -27,9 +27,9 @@ from .contraction import (
     precision_config,
 )
 from .families import lowered_in_bytes
-from .rule_types import Argument, Avals, Batched, DType, Host, Integers, Tangent, Tangents, Values
+from .rule_types import Argument, Avals, Batched, DType, Host, Integers, Tangents, Values
 from .slicing import rev
-from .structural import add, move_axis, reshape, zeros
+from .structural import bilinear_jvp, move_axis, reshape, zeros
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -48,6 +48,27 @@ class ConvDimensionNumbers(NamedTuple):
 
 Padding = tuple[tuple[int, int], ...]
 """(before, after) for each axis; negative ones cut off."""
+
+
+class Convolution(NamedTuple):
+    """The parameters of a convolution, one entry for each spatial axis in the first four.
+
+    Attributes:
+      feature_groups, batch_groups: into how many parts features or the batch are divided, each of
+        which meets its own part of the kernel. One of them is 1.
+      dtype: of the sums, if not the operands'.
+    """
+
+    strides: Integers
+    padding: Padding
+    lhs_dilation: Integers
+    rhs_dilation: Integers
+    numbers: ConvDimensionNumbers
+    feature_groups: int = 1
+    batch_groups: int = 1
+    precision: Precisions = None
+    dtype: DType | None = None
+
 
 conv_general_dilated = Primitive(
     "conv_general_dilated", "Slides a kernel (rhs) over an array (lhs) and sums the products."
@@ -81,19 +102,21 @@ def spatial_shape(
 
 
 _NAME = "conv_general_dilated"
+_OPTIONS = ("window_strides", "padding", "lhs_dilation", "rhs_dilation")  # as users call them
 
 
-def check_layout(lhs: Aval, rhs: Aval, numbers: ConvDimensionNumbers, **options: Any) -> None:
+def check_layout(lhs: Aval, rhs: Aval, c: Convolution) -> None:
     """Refuses dimension numbers, strides, padding and dilations that don't fit the operands."""
     n = lhs.ndim - 2
     if lhs.ndim != rhs.ndim or n < 0:
         raise ShapeError(
             f"{_NAME}: expected operands of equally many axes, at least two; got {lhs} and {rhs}"
         )
-    for what, spec in numbers._asdict().items():
+    for what, spec in c.numbers._asdict().items():
         if sorted(spec) != list(range(n + 2)):
             raise ShapeError(f"{_NAME}: {what} must name {n + 2} axes once each; got {spec}")
-    for what, values in options.items():
+    options: Sequence[Any] = c[:4]
+    for what, values in zip(_OPTIONS, options, strict=True):
         if len(values) != n:
             raise ShapeError(
                 f"{_NAME}: {what} needs one entry for each of {n} spatial axes; got {tuple(values)}"
@@ -128,38 +151,19 @@ def check_groups(
 
 
 @conv_general_dilated.type
-def _(
-    lhs: Aval,
-    rhs: Aval,
-    *,
-    strides: Integers,
-    padding: Padding,
-    lhs_dilation: Integers,
-    rhs_dilation: Integers,
-    numbers: ConvDimensionNumbers,
-    feature_groups: int = 1,
-    batch_groups: int = 1,
-    precision: Precisions = None,
-    dtype: DType | None = None,
-) -> Aval:
-    check_layout(
-        lhs,
-        rhs,
-        numbers,
-        window_strides=strides,
-        padding=padding,
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=rhs_dilation,
-    )
-    check_groups(lhs, rhs, numbers, feature_groups, batch_groups)
-    lengths = [lhs.shape[i] for i in numbers.lhs_spec[2:]]
-    window = [rhs.shape[i] for i in numbers.rhs_spec[2:]]
-    spatial = spatial_shape(lengths, window, strides, padding, lhs_dilation, rhs_dilation)
-    batch, outs = lhs.shape[numbers.lhs_spec[0]], rhs.shape[numbers.rhs_spec[0]]
+def _(lhs: Aval, rhs: Aval, **params: Any) -> Aval:
+    c = Convolution(**params)
+    check_layout(lhs, rhs, c)
+    check_groups(lhs, rhs, c.numbers, c.feature_groups, c.batch_groups)
+    spec, k_spec, o_spec = c.numbers
+    lengths, window = [lhs.shape[i] for i in spec[2:]], [rhs.shape[i] for i in k_spec[2:]]
+    batch, outs = lhs.shape[spec[0]] // c.batch_groups, rhs.shape[k_spec[0]]
     shape = [0] * lhs.ndim
-    for i, length in zip(numbers.out_spec, [batch // batch_groups, outs, *spatial], strict=True):
+    for i, length in zip(
+        o_spec, [batch, outs, *spatial_shape(lengths, window, *c[:4])], strict=True
+    ):
         shape[i] = length
-    dtype = check_result_dtype(_NAME, lhs, rhs, dtype)
+    dtype = check_result_dtype(_NAME, lhs, rhs, c.dtype)
     return lhs.update(shape=shape, dtype=dtype, weak_type=False)
 
 
@@ -173,37 +177,23 @@ def _(avals: Avals, outs: Avals, *, numbers: ConvDimensionNumbers, **params: obj
 
 
 @conv_general_dilated.evaluate
-def _(
-    lhs: Host,
-    rhs: Host,
-    *,
-    strides: Integers,
-    padding: Padding,
-    lhs_dilation: Integers,
-    rhs_dilation: Integers,
-    numbers: ConvDimensionNumbers,
-    feature_groups: int = 1,
-    batch_groups: int = 1,
-    precision: Precisions = None,
-    dtype: DType | None = None,
-) -> Host:
-    dtype = dtype or lhs.dtype
+def _(lhs: Host, rhs: Host, **params: Any) -> Host:
+    c = Convolution(**params)
+    numbers, dtype = c.numbers, c.dtype or lhs.dtype
     wide = accumulator(dtype)
     x = lhs.transpose(numbers.lhs_spec).astype(wide)
     kernel = rhs.transpose(numbers.rhs_spec).astype(wide)
     n = x.ndim - 2
-    groups = feature_groups * batch_groups
-    spatial = spatial_shape(
-        x.shape[2:], kernel.shape[2:], strides, padding, lhs_dilation, rhs_dilation
-    )
-    batch, outs = x.shape[0] // batch_groups, kernel.shape[0] // groups
+    groups = c.feature_groups * c.batch_groups
+    spatial = spatial_shape(x.shape[2:], kernel.shape[2:], *c[:4])
+    batch, outs = x.shape[0] // c.batch_groups, kernel.shape[0] // groups
     if not (x.size and kernel.size and math.prod(spatial)):
         whole = (batch, groups * outs, *spatial)
         return np.zeros([whole[i] for i in np.argsort(numbers.out_spec)], dtype)
     # windows [batch, feature, place…, kernel place…]
-    x = dilate_and_pad(x, ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation), wide.type(0))
-    windows = windows_of(x, kernel.shape[2:], spatial, strides, rhs_dilation)
-    if batch_groups > 1:
+    x = dilate_and_pad(x, ((0, 0), (0, 0), *c.padding), (1, 1, *c.lhs_dilation), wide.type(0))
+    windows = windows_of(x, kernel.shape[2:], spatial, c.strides, c.rhs_dilation)
+    if c.batch_groups > 1:
         windows = windows.reshape(groups, batch, *windows.shape[1:])
     else:
         windows = windows.reshape(batch, groups, -1, *windows.shape[2:]).swapaxes(0, 1)
@@ -271,17 +261,17 @@ def _(block: Block, lhs: Operand, rhs: Operand, out: Aval, **params: Any) -> Ope
         return by_parts(block, lhs, rhs, out, params)
     if must_convert(block, lhs.aval.dtype, out.dtype):
         lhs, rhs = block.convert(lhs, out.dtype), block.convert(rhs, out.dtype)
-    p = params
+    c = Convolution(**params)
     attributes = [
-        f"batch_group_count = {p.get('batch_groups', 1)} : i64",
-        f"dimension_numbers = #stablehlo.conv<{layout_text(p['numbers'])}>",
-        f"feature_group_count = {p.get('feature_groups', 1)} : i64",
-        f"lhs_dilation = {ints(p['lhs_dilation'])}",
-        f"padding = {matrix(np.reshape(p['padding'], (-1, 2)))}",
-        f"rhs_dilation = {ints(p['rhs_dilation'])}",
-        f"window_strides = {ints(p['strides'])}",
+        f"batch_group_count = {c.batch_groups} : i64",
+        f"dimension_numbers = #stablehlo.conv<{layout_text(c.numbers)}>",
+        f"feature_group_count = {c.feature_groups} : i64",
+        f"lhs_dilation = {ints(c.lhs_dilation)}",
+        f"padding = {matrix(np.reshape(c.padding, (-1, 2)))}",
+        f"rhs_dilation = {ints(c.rhs_dilation)}",
+        f"window_strides = {ints(c.strides)}",
     ]
-    text = ", ".join(attributes) + precision_config(p.get("precision"))
+    text = ", ".join(attributes) + precision_config(c.precision)
     return block.op("convolution", lhs, rhs, out=out, attributes=text)
 
 
@@ -326,23 +316,17 @@ def by_parts(block: Block, lhs: Operand, rhs: Operand, out: Aval, params: Any) -
 # --- derivatives ---
 
 
-@conv_general_dilated.jvp
-def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
-    (x, y), (dx, dy) = primals, tangents
-    left = None if dx is None else conv_general_dilated(dx, y, **params)
-    right = None if dy is None else conv_general_dilated(x, dy, **params)
-    return right if left is None else left if right is None else add(left, right)
+conv_general_dilated.jvp(bilinear_jvp(conv_general_dilated))
 
 
 @conv_general_dilated.transpose
-def _(
-    ct: Value, lhs: Argument, rhs: Argument, *, dtype: DType | None = None, **params: Any
-) -> Tangents:
+def _(ct: Value, lhs: Argument, rhs: Argument, **params: Any) -> Tangents:
+    c = Convolution(**params)
     if not (lhs.size and rhs.size and ct.size):
         return [zeros(x.strong()) if isinstance(x, Aval) else None for x in (lhs, rhs)]
     if isinstance(lhs, Aval):
-        return cotangent_of_lhs(ct, lhs, rhs, **params), None
-    return None, cotangent_of_rhs(ct, lhs, rhs, **params)
+        return cotangent_of_lhs(ct, lhs, rhs, c), None
+    return None, cotangent_of_rhs(ct, lhs, rhs, c)
 
 
 def extents(x: Argument, axes: Sequence[int], dilation: Sequence[int]) -> list[int]:
@@ -350,87 +334,67 @@ def extents(x: Argument, axes: Sequence[int], dilation: Sequence[int]) -> list[i
     return [dilated(x.shape[i], d) for i, d in zip(axes, dilation, strict=True)]
 
 
-def cotangent_of_lhs(
-    ct: Value,
-    lhs: Aval,
-    rhs: Argument,
-    *,
-    strides: Integers,
-    padding: Padding,
-    lhs_dilation: Integers,
-    rhs_dilation: Integers,
-    numbers: ConvDimensionNumbers,
-    feature_groups: int = 1,
-    batch_groups: int = 1,
-    precision: Precisions = None,
-) -> Value:
+def cotangent_of_lhs(ct: Value, lhs: Aval, rhs: Argument, c: Convolution) -> Value:
     """The cotangent, dilated by the strides, convolved with the kernel reversed, in-features and
     out-features swapped."""
-    spec, k_spec, o_spec = numbers
+    spec, k_spec, o_spec = c.numbers
     kernel = in_dtype(rhs, ct.dtype)
-    groups = max(feature_groups, batch_groups)
+    groups = max(c.feature_groups, c.batch_groups)
     if groups > 1:  # outs [groups, outs], ins -> outs, [groups, ins]
         kernel = move_groups(kernel, k_spec[0], k_spec[1], groups)
-    lengths, reach = extents(lhs, spec[2:], lhs_dilation), extents(rhs, k_spec[2:], rhs_dilation)
-    spans = extents(ct, o_spec[2:], strides)
+    lengths, reach = (
+        extents(lhs, spec[2:], c.lhs_dilation),
+        extents(rhs, k_spec[2:], c.rhs_dilation),
+    )
+    spans = extents(ct, o_spec[2:], c.strides)
     result = conv_general_dilated(
         ct,
         rev(kernel, dimensions=tuple(k_spec[2:])),
-        strides=lhs_dilation,
+        strides=c.lhs_dilation,
         padding=tuple(
             (k - 1 - a, n + k - 1 - span - (k - 1 - a))
-            for n, k, span, (a, _) in zip(lengths, reach, spans, padding, strict=True)
+            for n, k, span, (a, _) in zip(lengths, reach, spans, c.padding, strict=True)
         ),
-        lhs_dilation=strides,
-        rhs_dilation=rhs_dilation,
+        lhs_dilation=c.strides,
+        rhs_dilation=c.rhs_dilation,
         numbers=ConvDimensionNumbers(o_spec, (k_spec[1], k_spec[0], *k_spec[2:]), spec),
         feature_groups=groups,
         batch_groups=1,
-        precision=precision,
+        precision=c.precision,
         dtype=None,
     )
-    if batch_groups > 1:  # features [groups, features] -> batch [groups, batch]
+    if c.batch_groups > 1:  # features [groups, features] -> batch [groups, batch]
         result = move_groups(result, spec[1], spec[0], groups)
     return in_dtype(result, lhs.dtype)
 
 
-def cotangent_of_rhs(
-    ct: Value,
-    lhs: Value,
-    rhs: Argument,
-    *,
-    strides: Integers,
-    padding: Padding,
-    lhs_dilation: Integers,
-    rhs_dilation: Integers,
-    numbers: ConvDimensionNumbers,
-    feature_groups: int = 1,
-    batch_groups: int = 1,
-    precision: Precisions = None,
-) -> Value:
+def cotangent_of_rhs(ct: Value, lhs: Value, rhs: Argument, c: Convolution) -> Value:
     """The operand convolved with the cotangent, which is dilated by the strides; batch and features
     swapped."""
-    spec, k_spec, o_spec = numbers
-    lengths, reach = extents(lhs, spec[2:], lhs_dilation), extents(rhs, k_spec[2:], rhs_dilation)
-    spans = extents(ct, o_spec[2:], strides)
+    spec, k_spec, o_spec = c.numbers
+    lengths, reach = (
+        extents(lhs, spec[2:], c.lhs_dilation),
+        extents(rhs, k_spec[2:], c.rhs_dilation),
+    )
+    spans = extents(ct, o_spec[2:], c.strides)
     result = conv_general_dilated(
         in_dtype(lhs, ct.dtype),
         ct,
-        strides=rhs_dilation,
+        strides=c.rhs_dilation,
         padding=tuple(
             (a, k - 1 + span - n - a)
-            for n, k, span, (a, _) in zip(lengths, reach, spans, padding, strict=True)
+            for n, k, span, (a, _) in zip(lengths, reach, spans, c.padding, strict=True)
         ),
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=strides,
+        lhs_dilation=c.lhs_dilation,
+        rhs_dilation=c.strides,
         numbers=ConvDimensionNumbers(
             (spec[1], spec[0], *spec[2:]),
             (o_spec[1], o_spec[0], *o_spec[2:]),
             (k_spec[1], k_spec[0], *k_spec[2:]),
         ),
-        feature_groups=batch_groups,
-        batch_groups=feature_groups,
-        precision=None if precision is None else precision[::-1],
+        feature_groups=c.batch_groups,
+        batch_groups=c.feature_groups,
+        precision=None if c.precision is None else c.precision[::-1],
         dtype=None,
     )
     return in_dtype(result, rhs.dtype)
@@ -462,33 +426,19 @@ def fold_into(x: Value, axis: int, groups: int = 1) -> Value:
 
 
 @conv_general_dilated.batch
-def _(
-    args: Values,
-    batched: Batched,
-    batch_size: int,
-    *,
-    numbers: ConvDimensionNumbers,
-    feature_groups: int = 1,
-    batch_groups: int = 1,
-    **params: object,
-) -> Value:
-    lhs, rhs = args
-    spec, k_spec, o_spec = numbers
-    params["numbers"] = numbers
-    counts = {"feature_groups": feature_groups, "batch_groups": batch_groups}
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
+    (lhs, rhs), c = args, Convolution(**params)
+    spec, k_spec, o_spec = c.numbers
     if not batched[1]:  # more of a batch
-        lhs = fold_into(lhs, spec[0], batch_groups)
-        out = conv_general_dilated(lhs, rhs, **params, **counts)
+        out = conv_general_dilated(fold_into(lhs, spec[0], c.batch_groups), rhs, **params)
         return unfold_from(out, o_spec[0], batch_size)
     if not batched[0]:  # more features come out
-        groups = max(feature_groups, batch_groups)
-        rhs = fold_into(rhs, k_spec[0], groups)
-        out = conv_general_dilated(lhs, rhs, **params, **counts)
+        groups = max(c.feature_groups, c.batch_groups)
+        out = conv_general_dilated(lhs, fold_into(rhs, k_spec[0], groups), **params)
         return unfold_from(out, o_spec[1], batch_size, groups)
-    rhs = fold_into(rhs, k_spec[0])  # more groups
-    if batch_groups > 1:
-        lhs, counts["batch_groups"] = fold_into(lhs, spec[0]), batch_groups * batch_size
+    if c.batch_groups > 1:  # more groups
+        at, params["batch_groups"] = spec[0], c.batch_groups * batch_size
     else:
-        lhs, counts["feature_groups"] = fold_into(lhs, spec[1]), feature_groups * batch_size
-    out = conv_general_dilated(lhs, rhs, **params, **counts)
+        at, params["feature_groups"] = spec[1], c.feature_groups * batch_size
+    out = conv_general_dilated(fold_into(lhs, at), fold_into(rhs, k_spec[0]), **params)
     return unfold_from(out, o_spec[1], batch_size)

@@ -15,15 +15,16 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
-from .arithmetic import max_, min_, mul, neg, sub
+from .arithmetic import mul, neg, sub
 from .comparison import eq
-from .extremes import WIDE, highest, lowest, signed_zeros
+from .extremes import WIDE, lowest, signed_zeros
 from .families import check_kind, same_dtype
-from .rule_types import Argument, Avals, Batched, Host, Identity, Tangent, Tangents, Ufunc, Values
+from .monoids import LOGSUMEXP, MAXIMUM, MINIMUM, PRODUCT, SUM, Monoid
+from .rule_types import Argument, Avals, Host, Tangent, Tangents, Values
 from .selection import where
 from .slicing import concatenate, slice_
-from .structural import add, check_axes, full, linear_jvp, with_batch_axis
-from .transcendental import logaddexp, logistic
+from .structural import add, batch_in_front, check_axes, full, linear_jvp
+from .transcendental import logistic
 
 Combine = Callable[..., Any]
 
@@ -85,37 +86,33 @@ def loop(
 
 
 def write_prefix_windows(
-    block: Block, axis: int, reverse: bool, identity: np.generic, combine: Combine, x: Operand
+    block: Block, axis: int, reverse: bool, monoid: Monoid, x: Operand
 ) -> Operand:
     """Writes a reduction over the window of all elements up to each one, which XLA's GPU and TPU
     compilers recognise and make fast."""
     whole = x.aval.update(weak_type=False)
-    scalar, n = whole.update(shape=()), whole.shape[axis]
+    n = whole.shape[axis]
     size = [n if i == axis else 1 for i in range(whole.ndim)]
     edge = (0, n - 1) if reverse else (n - 1, 0)
     padding = [edge if i == axis else (0, 0) for i in range(whole.ndim)]
     (result,) = block.op(
         "reduce_window",
         x,
-        block.constant(identity, scalar),
+        block.constant(monoid.identity(whole.dtype), whole.update(shape=())),
         out=[whole],
         attributes=f"window_dimensions = {ints(size)}, padding = {matrix(padding)}",
-        regions=[block.region([scalar] * 2, lambda inner, args: [combine(inner, *args, scalar)])],
+        regions=[monoid.region(block, whole)],
     )
     return result
 
 
-def cumulative(
-    name: str, doc: str, *, ufunc: Ufunc, combine: Combine, identity: Identity, accepts: str
-) -> Primitive:
+def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitive:
     """A primitive that combines each element with all before it (`reverse`: after it).
 
     Args:
-      ufunc: NumPy's function of two arrays.
-      combine: writes the operation: (block, x, y, out) -> operand.
-      identity: dtype -> the scalar that changes nothing.
       accepts: one of `families.KINDS`.
     """
+    ufunc = monoid.ufunc
     primitive = Primitive(name, doc, host_limit=None)
 
     def type_rule(x: Aval, *, axis: int, reverse: bool) -> Aval:
@@ -141,28 +138,18 @@ def cumulative(
         if x.aval.size <= 1 or x.aval.shape[axis] <= 1:
             return x
         x = block.convert(x, WIDE.get(out.dtype, out.dtype))  # rounded once, at the end
-        start = identity(x.aval.dtype)
         if block.module.platform == "cpu":
-            result = loop(block, axis, reverse, start, combine, x)
+            start = monoid.identity(x.aval.dtype)
+            result = loop(block, axis, reverse, start, monoid.write, x)
         else:
-            result = write_prefix_windows(block, axis, reverse, start, combine, x)
+            result = write_prefix_windows(block, axis, reverse, monoid, x)
         return block.convert(result, out.dtype)
-
-    def batch_rule(
-        args: Values, batched: Batched, batch_size: int, *, axis: int, reverse: bool
-    ) -> Value:
-        return primitive(args[0], axis=axis + 1, reverse=reverse)
 
     primitive.type(type_rule)
     primitive.evaluate(evaluate_rule)
     primitive.lower(lower_rule)
-    primitive.batch(batch_rule)
+    primitive.batch(batch_in_front(primitive, "axis"))
     return primitive
-
-
-def lowering(primitive: Primitive) -> Combine:
-    """Writes an elementwise primitive of two operands."""
-    return lambda block, x, y, out: primitive.lower_rule(block, x, y, out=out)  # type: ignore[misc]
 
 
 # --- linear_recurrence ---
@@ -242,10 +229,7 @@ def _(ct: Value, a: Argument, b: Argument, *, axis: int, reverse: bool) -> Tange
     return None, back
 
 
-@linear_recurrence.batch
-def _(args: Values, batched: Batched, batch_size: int, *, axis: int, reverse: bool) -> Value:
-    a, b = with_batch_axis(args, batched, batch_size)
-    return linear_recurrence(a, b, axis=axis + 1, reverse=reverse)
+linear_recurrence.batch(batch_in_front(linear_recurrence, "axis"))
 
 
 def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) -> Value:
@@ -264,14 +248,7 @@ def shift_by_one(x: Value, axis: int, reverse: bool, first: float | np.generic) 
 
 # --- the running reductions ---
 
-cumsum = cumulative(
-    "cumsum",
-    "Running sum along `axis`.",
-    ufunc=np.add,
-    combine=lowering(add),
-    identity=lambda dtype: dtype.type(0),
-    accepts="number",
-)
+cumsum = cumulative("cumsum", "Running sum along `axis`.", SUM, accepts="number")
 
 
 cumsum.jvp(linear_jvp(cumsum))
@@ -282,14 +259,7 @@ def _(ct: Value, x: Argument, *, axis: int, reverse: bool) -> Tangents:
     return (cumsum(ct, axis=axis, reverse=not reverse),)
 
 
-cumprod = cumulative(
-    "cumprod",
-    "Running product along `axis`.",
-    ufunc=np.multiply,
-    combine=lowering(mul),
-    identity=lambda dtype: dtype.type(1),
-    accepts="number",
-)
+cumprod = cumulative("cumprod", "Running product along `axis`.", PRODUCT, accepts="number")
 
 
 @cumprod.jvp
@@ -299,22 +269,8 @@ def _(primals: Values, tangents: Tangents, out: Value, *, axis: int, reverse: bo
     return linear_recurrence(x, share, axis=axis, reverse=reverse)
 
 
-cummax = cumulative(
-    "cummax",
-    "Running maximum along `axis`.",
-    ufunc=np.maximum,
-    combine=lowering(max_),
-    identity=lowest,
-    accepts="any",
-)
-cummin = cumulative(
-    "cummin",
-    "Running minimum along `axis`.",
-    ufunc=np.minimum,
-    combine=lowering(min_),
-    identity=highest,
-    accepts="any",
-)
+cummax = cumulative("cummax", "Running maximum along `axis`.", MAXIMUM, accepts="any")
+cummin = cumulative("cummin", "Running minimum along `axis`.", MINIMUM, accepts="any")
 
 
 def _cumulative_extreme_jvp(
@@ -332,13 +288,9 @@ cummax.jvp(_cumulative_extreme_jvp)
 cummin.jvp(_cumulative_extreme_jvp)
 
 cumlogsumexp = cumulative(
-    "cumlogsumexp",
-    "Running logarithm of the sum of exponentials along `axis`.",
-    ufunc=np.logaddexp,
-    combine=lowering(logaddexp),
-    identity=lowest,
+    "cumlogsumexp", "Running logarithm of the sum of exponentials along `axis`.", LOGSUMEXP,
     accepts="float",
-)
+)  # fmt: skip
 
 
 @cumlogsumexp.jvp

@@ -22,9 +22,9 @@ from ..stablehlo.attributes import ints
 from .arithmetic import mul, neg
 from .complex_numbers import complex_, imag, real
 from .families import check_kind
-from .rule_types import Argument, Batched, Host, Integers, Kernel, Tangents, Values
+from .rule_types import Argument, Host, Integers, Kernel, Tangents
 from .slicing import pad
-from .structural import broadcast_in_dim, full, linear_jvp
+from .structural import batch_in_front, broadcast_in_dim, full, linear_jvp
 
 
 class FftType(enum.Enum):
@@ -160,8 +160,4 @@ def conjugate_pairs(half: Value, n: int, alone: float, paired: float) -> Value:
     return complex_(mul(x, weights), neg(mul(y, weights)))  # type: ignore[no-any-return]
 
 
-@fft.batch
-def _(
-    args: Values, batched: Batched, batch_size: int, *, fft_type: FftType, fft_lengths: Integers
-) -> Value:
-    return fft(args[0], fft_type=fft_type, fft_lengths=fft_lengths)  # type: ignore[no-any-return]
+fft.batch(batch_in_front(fft))

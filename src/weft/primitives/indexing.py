@@ -14,7 +14,7 @@ from ..core.primitive import Primitive, Rule, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
-from .arithmetic import div, max_, min_, mul
+from .arithmetic import div, mul
 from .comparison import eq
 from .creation import iota
 from .dimension_numbers import (
@@ -30,6 +30,7 @@ from .dimension_numbers import (
     window_sizes,
 )
 from .gather_kernels import Windows, gather_kernel, scatter_kernel
+from .monoids import MAXIMUM, MINIMUM, PRODUCT, SUM, Monoid
 from .rule_types import (
     Argument,
     Avals,
@@ -45,7 +46,6 @@ from .rule_types import (
 )
 from .selection import where
 from .structural import (
-    add,
     convert_element_type,
     instantiate,
     others,
@@ -437,15 +437,9 @@ def batch_scatter(
     )
 
 
-def scatter_with(name: str, doc: str, ufunc: Ufunc, operation: Primitive) -> Primitive:
-    """A scatter by an elementwise operation."""
-    rule: Any = operation.lower_rule
-    return scatterer(
-        name,
-        doc,
-        ufunc=ufunc,
-        write=lambda block, old, new, out: rule(block, old, new, out=out),
-    )
+def scatter_with(name: str, doc: str, monoid: Monoid) -> Primitive:
+    """A scatter that combines old and new elements."""
+    return scatterer(name, doc, ufunc=monoid.ufunc, write=monoid.write)
 
 
 scatter = scatterer(
@@ -455,10 +449,10 @@ scatter = scatterer(
     write=lambda block, old, new, out: new,
 )
 scatter.takes_keys = True
-scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", np.add, add)
-scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", np.multiply, mul)
-scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", np.minimum, min_)
-scatter_max = scatter_with("scatter_max", "Maxima of windows and updates.", np.maximum, max_)
+scatter_add = scatter_with("scatter_add", "Adds updates to windows of the operand.", SUM)
+scatter_mul = scatter_with("scatter_mul", "Multiplies windows of the operand.", PRODUCT)
+scatter_min = scatter_with("scatter_min", "Minima of windows and updates.", MINIMUM)
+scatter_max = scatter_with("scatter_max", "Maxima of windows and updates.", MAXIMUM)
 
 
 # --- their derivatives ---

@@ -13,7 +13,8 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from ..extended_dtypes import KEY, ExtendedDType, is_extended
 from ..stablehlo import Block, Operand
-from .rule_types import Batched, Host, Tangents, Values
+from .rule_types import Host, Tangents, Values
+from .structural import batch_in_front
 
 _WORD, _LONG = np.dtype(np.uint32), np.dtype(np.uint64)
 _FLOAT = np.dtype(np.float64)  # half of a complex number, of which only the bits are used
@@ -68,9 +69,7 @@ def _(primals: Values, tangents: Tangents, out: Value, *, dtype: ExtendedDType =
     return None
 
 
-@random_wrap.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dtype: ExtendedDType = KEY) -> Value:
-    return random_wrap(*args, dtype=dtype)
+random_wrap.batch(batch_in_front(random_wrap))
 
 
 # --- uses ---
@@ -174,6 +173,4 @@ def _(primals: Values, tangents: Tangents, out: Value) -> None:
     return None
 
 
-@random_unwrap.batch
-def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return random_unwrap(*args)
+random_unwrap.batch(batch_in_front(random_unwrap))

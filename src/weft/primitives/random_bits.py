@@ -31,7 +31,7 @@ from ..extended_dtypes import KEY
 from ..stablehlo import Block, Operand
 from .keys import check_words
 from .rule_types import Avals, Batched, Host, Integers, Tangents, Values
-from .structural import align, broadcast_shape
+from .structural import align, batch_in_front, broadcast_shape
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA  # so that no key is all zeros
@@ -203,11 +203,9 @@ def _write_threefry(block: Block, operands: Sequence[Operand]) -> Sequence[Opera
 # --- threefry2x32 ---
 
 threefry2x32 = Primitive(
-    "threefry2x32",
-    "Two random words for two words of a key and two counters; elementwise.",
-    multiple=True,
-    host_limit=_HOST_WORDS // 2,
-)
+    "threefry2x32", "Two random words for two words of a key and two counters; elementwise.",
+    multiple=True, host_limit=_HOST_WORDS // 2,
+)  # fmt: skip
 
 
 @threefry2x32.type
@@ -369,6 +367,4 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> None
     return None
 
 
-@random_bits.batch
-def _(args: Values, batched: Batched, batch_size: int, **params: object) -> Value:
-    return random_bits(args[0], **params)
+random_bits.batch(batch_in_front(random_bits))

@@ -4,7 +4,6 @@ The sum is in `structural`. Knows identities and derivatives; knows nothing of p
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,24 +14,23 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
-from .arithmetic import div, max_, min_, mul
+from .arithmetic import div, mul
 from .comparison import eq
 from .cumulative import cumprod
-from .extremes import WIDE, all_ones, highest, lowest, signed_zeros
+from .extremes import WIDE, highest, lowest, signed_zeros
 from .families import KINDS, check_kind
+from .monoids import AND, MAXIMUM, MINIMUM, OR, PRODUCT, SUM, XOR, Monoid
 from .rule_types import (
-    Batched,
     DType,
     Host,
-    Identity,
     Integers,
     Kernel,
     Tangent,
-    Ufunc,
     Values,
 )
 from .slicing import concatenate, slice_
 from .structural import (
+    batch_in_front,
     broadcast_in_dim,
     check_axes,
     convert_element_type,
@@ -45,25 +43,14 @@ from .structural import (
 
 
 def monoid_reduction(
-    name: str,
-    doc: str,
-    *,
-    ufunc: Ufunc,
-    stablehlo: str,
-    of_complex: Primitive | None = None,
-    identity: Identity,
-    accepts: str,
-    host_limit: int | None = 400_000,
+    name: str, doc: str, monoid: Monoid, *, accepts: str, host_limit: int | None = 400_000
 ) -> Primitive:
     """A reduction of `axes` by a binary operation.
 
     Args:
-      ufunc: NumPy's function of two arrays.
-      stablehlo: the operation's name.
-      of_complex: the primitive that lowers it for complex numbers, if they have no such operation.
-      identity: dtype -> the identity, as a scalar.
       accepts: one of `families.KINDS`.
     """
+    _, ufunc, identity = monoid
     primitive = Primitive(name, doc, host_limit=host_limit)
 
     def type_rule(x: Aval, *, axes: tuple[int, ...]) -> Aval:
@@ -86,36 +73,22 @@ def monoid_reduction(
         return result if wide is None else result.astype(dtype)
 
     def lower_rule(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
-        if of_complex is not None and dtypes.is_complex(out.dtype):
-            return reduce_with(block, of_complex, identity(out.dtype), x, axes, out)
-        return block.reduce(stablehlo, identity(out.dtype), x, axes, out)
-
-    def batch_rule(args: Values, batched: Batched, batch_size: int, *, axes: Integers) -> Value:
-        return primitive(args[0], axes=tuple(a + 1 for a in axes))
+        start = block.constant(identity(out.dtype), out.update(shape=(), weak_type=False))
+        (result,) = block.op(
+            "reduce",
+            x,
+            start,
+            out=[out],
+            attributes=f"dimensions = {ints(axes)}",
+            regions=[monoid.region(block, out)],
+        )
+        return result
 
     primitive.type(type_rule)
     primitive.evaluate(evaluate_rule)
     primitive.lower(lower_rule)
-    primitive.batch(batch_rule)
+    primitive.batch(batch_in_front(primitive, "axes"))
     return primitive
-
-
-def reduce_with(
-    block: Block, by: Primitive, identity: np.generic, x: Operand, axes: Integers, out: Aval
-) -> Operand:
-    """A reduction by an operation that StableHLO has no name for."""
-    scalar = x.aval.update(shape=(), weak_type=False)
-    rule: Any = by.lower_rule
-    body = block.region([scalar, scalar], lambda inner, xs: [rule(inner, *xs, out=scalar)])
-    (result,) = block.op(
-        "reduce",
-        x,
-        block.constant(identity, scalar),
-        out=[out],
-        attributes=f"dimensions = {ints(axes)}",
-        regions=[body],
-    )
-    return result
 
 
 # --- extremes ---
@@ -123,22 +96,14 @@ def reduce_with(
 reduce_max = monoid_reduction(
     "reduce_max",
     "Maximum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
-    ufunc=np.maximum,
-    stablehlo="maximum",
-    of_complex=max_,
-    identity=lowest,
-    accepts="any",
-)
+    MAXIMUM, accepts="any",
+)  # fmt: skip
 
 reduce_min = monoid_reduction(
     "reduce_min",
     "Minimum over `axes`; NaN if there is one; complex numbers by real, then imaginary part.",
-    ufunc=np.minimum,
-    stablehlo="minimum",
-    of_complex=min_,
-    identity=highest,
-    accepts="any",
-)
+    MINIMUM, accepts="any",
+)  # fmt: skip
 
 
 def mean_at_extreme(x: Value, dx: Value, extreme: Value, total: Callable[[Value], Value]) -> Value:
@@ -170,9 +135,7 @@ reduce_min.jvp(_reduce_extreme_jvp)
 reduce_prod = monoid_reduction(
     "reduce_prod",
     "Product over `axes`.",
-    ufunc=np.multiply,
-    stablehlo="multiply",
-    identity=lambda dtype: dtype.type(1),
+    PRODUCT,
     accepts="number",
     host_limit=100_000,  # NumPy multiplies one by one, 1 ns each
 )
@@ -210,52 +173,21 @@ def _(primals: Values, tangents: Values, out: Value, *, axes: Integers) -> Tange
 # --- logic ---
 
 reduce_and = monoid_reduction(
-    "reduce_and",
-    "Bitwise *and* over `axes`.",
-    ufunc=np.bitwise_and,
-    stablehlo="and",
-    identity=all_ones,
-    accepts="integer or bool",
-)
+    "reduce_and", "Bitwise *and* over `axes`.", AND, accepts="integer or bool",
+)  # fmt: skip
 reduce_or = monoid_reduction(
-    "reduce_or",
-    "Bitwise *or* over `axes`.",
-    ufunc=np.bitwise_or,
-    stablehlo="or",
-    identity=lambda dtype: dtype.type(0),
-    accepts="integer or bool",
-)
+    "reduce_or", "Bitwise *or* over `axes`.", OR, accepts="integer or bool",
+)  # fmt: skip
 reduce_xor = monoid_reduction(
-    "reduce_xor",
-    "Bitwise exclusive *or* over `axes`.",
-    ufunc=np.bitwise_xor,
-    stablehlo="xor",
-    identity=lambda dtype: dtype.type(0),
-    accepts="integer or bool",
-)
+    "reduce_xor", "Bitwise exclusive *or* over `axes`.", XOR, accepts="integer or bool",
+)  # fmt: skip
 
-BY_MONOID = {
-    "add": reduce_sum,
-    "mul": reduce_prod,
-    "max": reduce_max,
-    "min": reduce_min,
-    "and": reduce_and,
-    "or": reduce_or,
-    "xor": reduce_xor,
-}
-"""The reduction by a primitive of two operands, by that primitive's name."""
-
-
-IDENTITIES: dict[str, Identity] = {
-    "add": lambda dtype: dtype.type(0),
-    "mul": lambda dtype: dtype.type(1),
-    "max": lowest,
-    "min": highest,
-    "and": all_ones,
-    "or": lambda dtype: dtype.type(0),
-    "xor": lambda dtype: dtype.type(0),
-}
-"""The identity of each of them: dtype -> scalar."""
+_PAIRS = (
+    (reduce_sum, SUM), (reduce_prod, PRODUCT), (reduce_max, MAXIMUM), (reduce_min, MINIMUM),
+    (reduce_and, AND), (reduce_or, OR), (reduce_xor, XOR),
+)  # fmt: skip
+BY_OPERATION = {monoid.by.name: (reduction, monoid) for reduction, monoid in _PAIRS}
+"""The reduction by a primitive of two operands, and its monoid, by that primitive's name."""
 
 
 # --- positions of extremes ---
@@ -288,16 +220,11 @@ def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Pr
         index = out.update(dtype=dtypes.int32 if out.dtype.itemsize < 4 else out.dtype)
         return block.convert(lower(block, x, index, axis, largest), out.dtype)
 
-    def batch_rule(
-        args: Values, batched: Batched, batch_size: int, *, axis: int, dtype: DType
-    ) -> Value:
-        return primitive(args[0], axis=axis + 1, dtype=dtype)
-
     primitive.type(type_rule)
     primitive.evaluate(evaluate_rule)
     primitive.lower(lower_rule)
     primitive.jvp(lambda primals, tangents, out, **params: None)
-    primitive.batch(batch_rule)
+    primitive.batch(batch_in_front(primitive, "axis"))
     return primitive
 
 

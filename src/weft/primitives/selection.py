@@ -16,6 +16,7 @@ from .families import nary, same_dtype, unary
 from .rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from .structural import (
     align,
+    batch_in_front,
     broadcast_shape,
     instantiate,
     unbroadcast,
@@ -155,14 +156,10 @@ clamp: Primitive = nary(
 # --- identities ---
 
 stop_gradient: Primitive = unary(
-    "stop_gradient",
-    "The operand; its derivative counts as zero.",
-    evaluate=lambda x: x,
-    stablehlo=lambda block, x, out: x,
-    jvp=lambda dx, out, x: None,
-    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES},
-    host_limit=None,
-)
+    "stop_gradient", "The operand; its derivative counts as zero.", evaluate=lambda x: x,
+    stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: None,
+    evaluate_in={d: (lambda x: x) for d in dtypes.DTYPES}, host_limit=None,
+)  # fmt: skip
 stop_gradient.takes_keys = True
 
 guard = Primitive(
@@ -197,66 +194,27 @@ def _(ct: Value, counts: Argument, x: Argument) -> Tangents:
     return None, select_n(counts, zeros(ct.aval), ct)
 
 
-@guard.batch
-def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return guard(*with_batch_axis(args, batched, batch_size))
+guard.batch(batch_in_front(guard))
 
 
 copy: Primitive = unary(
-    "copy",
-    "The operand, in memory of its own.",
-    evaluate=lambda x: x.copy(),
-    stablehlo=lambda block, x, out: x,
-    jvp=lambda dx, out, x: copy(dx),
-    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES},
-    linear=True,
-    host_limit=None,
-)
+    "copy", "The operand, in memory of its own.", evaluate=lambda x: x.copy(),
+    stablehlo=lambda block, x, out: x, jvp=lambda dx, out, x: copy(dx),
+    evaluate_in={d: (lambda x: x.copy()) for d in dtypes.DTYPES}, linear=True, host_limit=None,
+)  # fmt: skip
 copy.takes_keys = True
 
-name = Primitive("name", "The operand, which a policy of checkpoint may speak of.", host_limit=None)
-name.takes_keys = True
-name.labels_value = True
-
-
-@name.type
-def _(x: Aval, *, name: str) -> Aval:
-    return x
-
-
-@name.evaluate
-def _(x: Host, *, name: str) -> Host:
-    return x
-
-
-@name.lower
-def _(block: Block, x: Operand, out: Aval, name: str) -> Operand:
-    return x
-
-
-@name.jvp
-def _(primals: Values, tangents: Tangents, out: Value, *, name: str) -> Tangent:
-    return tangents[0]
-
-
-@name.transpose
-def _(ct: Value, x: Argument, *, name: str) -> Tangents:
-    return (ct,)
-
-
-@name.batch
-def _(args: Values, batched: Batched, batch_size: int, *, name: str) -> Value:
-    return _name(args[0], name=name)
-
-
-_name = name  # the rules have a parameter of that name
+name: Primitive = unary(
+    "name", "The operand, which a policy of checkpoint may speak of.", evaluate=lambda x, name: x,
+    stablehlo=lambda block, x, out, name: x, jvp=lambda dx, out, x, name: dx,
+    evaluate_in=dict.fromkeys(dtypes.DTYPES, lambda x, name: x), linear=True, host_limit=None,
+)  # fmt: skip
+name.takes_keys = name.labels_value = True
 
 optimization_barrier = Primitive(
-    "optimization_barrier",
-    "The operands; the compiler moves nothing across.",
-    multiple=True,
+    "optimization_barrier", "The operands; the compiler moves nothing across.", multiple=True,
     host_limit=None,
-)
+)  # fmt: skip
 optimization_barrier.takes_keys = True
 
 

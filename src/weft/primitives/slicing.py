@@ -21,6 +21,7 @@ from .families import lowered_in_bytes, same_dtype
 from .rule_types import Argument, Avals, Batched, Host, Integers, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import (
+    batch_in_front,
     check_axes,
     full,
     instantiate,
@@ -28,7 +29,6 @@ from .structural import (
     reduce_sum,
     reshape,
     widen,
-    with_batch_axis,
 )
 
 # --- concatenate ---
@@ -96,9 +96,7 @@ def _(ct: Value, *xs: Argument, dimension: int) -> Tangents:
     return cts
 
 
-@concatenate.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dimension: int) -> Value:
-    return concatenate(*with_batch_axis(args, batched, batch_size), dimension=dimension + 1)
+concatenate.batch(batch_in_front(concatenate, "dimension"))
 
 
 # --- pad ---
@@ -245,9 +243,7 @@ def _(ct: Value, x: Argument, *, dimensions: Integers) -> Tangents:
     return (rev(ct, dimensions=dimensions),)
 
 
-@rev.batch
-def _(args: Values, batched: Batched, batch_size: int, *, dimensions: Integers) -> Value:
-    return rev(args[0], dimensions=tuple(d + 1 for d in dimensions))
+rev.batch(batch_in_front(rev, "dimensions"))
 
 
 # --- slice ---
@@ -374,6 +370,4 @@ def _(cts: Tangents, x: Argument, *, sizes: tuple[int, ...], axis: int) -> Tange
     return (concatenate(*whole, dimension=axis),)
 
 
-@split.batch
-def _(args: Values, batched: Batched, batch_size: int, *, sizes: Integers, axis: int) -> Values:
-    return split(args[0], sizes=sizes, axis=axis + 1)
+split.batch(batch_in_front(split, "axis"))

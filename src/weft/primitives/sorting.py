@@ -22,8 +22,8 @@ from .dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from .extremes import WIDE
 from .families import lowered_in_bytes
 from .indexing import gather
-from .rule_types import Avals, Batched, Host, Tangents, Values
-from .structural import check_axes, others, reshape, with_batch_axis
+from .rule_types import Avals, Host, Tangents, Values
+from .structural import batch_in_front, check_axes, others, reshape
 
 # --- sort ---
 
@@ -186,18 +186,7 @@ def take_along(
     )
 
 
-@sort.batch
-def _(
-    args: Values,
-    batched: Batched,
-    batch_size: int,
-    *,
-    dimension: int,
-    is_stable: bool,
-    num_keys: int,
-) -> Values:
-    operands = with_batch_axis(args, batched, batch_size)
-    return sort(*operands, dimension=dimension + 1, is_stable=is_stable, num_keys=num_keys)
+sort.batch(batch_in_front(sort, "dimension"))
 
 
 # --- top_k ---
@@ -281,6 +270,4 @@ def _(primals: Values, tangents: Values, out: Values, *, k: int) -> Tangents:
     return [take_along(dx, out[1], dx.ndim - 1), None]
 
 
-@top_k.batch
-def _(args: Values, batched: Batched, batch_size: int, *, k: int) -> Values:
-    return top_k(args[0], k=k)
+top_k.batch(batch_in_front(top_k))

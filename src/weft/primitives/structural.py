@@ -130,6 +130,34 @@ def linear_jvp(primitive: Primitive) -> Rule:
     return lambda primals, tangents, out, **params: primitive(tangents[0], **params)
 
 
+def bilinear_jvp(primitive: Primitive) -> Rule:
+    """The jvp rule of a primitive that is linear in each of its two operands."""
+
+    def jvp_rule(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tangent:
+        (x, y), (dx, dy) = primals, tangents
+        left = None if dx is None else primitive(dx, y, **params)
+        right = None if dy is None else primitive(x, dy, **params)
+        return right if left is None else left if right is None else add(left, right)
+
+    return jvp_rule
+
+
+def batch_in_front(primitive: Primitive, *axes: str) -> Rule:
+    """The batch rule of a primitive for which the batch is one more axis in front.
+
+    Args:
+      axes: the parameters that number axes from the front, which become one more each.
+    """
+
+    def batch_rule(args: Values, batched: Batched, batch_size: int, **params: Any) -> Any:
+        for name in axes:
+            at = params[name]
+            params[name] = tuple(i + 1 for i in at) if isinstance(at, tuple) else at + 1
+        return primitive(*with_batch_axis(args, batched, batch_size), **params)
+
+    return batch_rule
+
+
 # --- broadcast_in_dim ---
 
 broadcast_in_dim = Primitive(
@@ -268,9 +296,7 @@ def _(ct: Value, x: Aval, *, axes: Integers) -> Tangents:
     return (broadcast_in_dim(ct, shape=x.shape, dims=others(axes, x.ndim)),)
 
 
-@reduce_sum.batch
-def _(args: Values, batched: Batched, batch_size: int, *, axes: Integers) -> Value:
-    return reduce_sum(args[0], axes=tuple(a + 1 for a in axes))
+reduce_sum.batch(batch_in_front(reduce_sum, "axes"))
 
 
 def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
@@ -461,11 +487,7 @@ def _(ct: Value, x: Aval, *, dtype: DType, weak_type: bool = False) -> Tangents:
     return (convert_element_type(ct, dtype=x.dtype),)
 
 
-@convert_element_type.batch
-def _(
-    args: Values, batched: Batched, batch_size: int, *, dtype: DType, weak_type: bool = False
-) -> Value:
-    return convert_element_type(args[0], dtype=dtype, weak_type=weak_type)
+convert_element_type.batch(batch_in_front(convert_element_type))
 
 
 # --- functions for rules ---

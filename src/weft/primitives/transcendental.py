@@ -347,13 +347,9 @@ cosh: Primitive = unary(
     jvp=lambda dx, out, x: mul(dx, sinh(x)),
 )  # fmt: skip
 asinh: Primitive = _chlo(
-    "asinh",
-    "Inverse of sinh.",
-    np.arcsinh,
-    cl.asinh_in_parts,
-    "odd",
+    "asinh", "Inverse of sinh.", np.arcsinh, cl.asinh_in_parts, "odd",
     lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x)))),
-)
+)  # fmt: skip
 acosh: Primitive = _chlo(
     "acosh", "Inverse of cosh, at least 0.", np.arccosh, cl.acosh_in_parts, "conjugate",
 

@@ -20,26 +20,24 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints, matrix
-from .arithmetic import max_, min_
 from .convolution import dilate_and_pad, dilated, out_length, spatial_shape
 from .dimension_numbers import GatherScatterMode
 from .extremes import WIDE, highest, lowest
 from .families import check_kind
+from .monoids import MAXIMUM, MINIMUM, SUM, Monoid
 from .reduction import further_pair
 from .rule_types import (
     Argument,
     Avals,
     Batched,
     Host,
-    Identity,
     Integers,
     Tangent,
     Tangents,
-    Ufunc,
     Values,
 )
 from .sorting import take_along
-from .structural import add, linear_jvp, reshape
+from .structural import linear_jvp, reshape
 
 
 class Geometry(NamedTuple):
@@ -172,18 +170,10 @@ def block_dilate_and_pad(
 # --- sums and extremes ---
 
 
-def window_reduction(
-    name: str, doc: str, *, ufunc: Ufunc, by: Primitive, identity: Identity, accepts: str
-) -> Primitive:
-    """A reduction of windows by a binary operation.
-
-    Args:
-      ufunc: NumPy's function of two arrays.
-      by: the operation as a primitive, for its lowering.
-      identity: dtype -> the scalar that changes nothing.
-    """
+def window_reduction(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitive:
+    """A reduction of windows by a binary operation."""
     primitive = Primitive(name, doc, host_limit=65_536)
-    write: Any = by.lower_rule
+    identity = monoid.identity
 
     def type_rule(x: Aval, *, geometry: Geometry) -> Aval:
         check_kind(name, accepts, x)
@@ -197,7 +187,7 @@ def window_reduction(
             return np.zeros(shape, dtype)
         start = identity(wide)
         padded = dilate_and_pad(x.astype(wide), geometry.padding, geometry.base_dilation, start)
-        result = slide(padded, geometry, shape, host_slice, ufunc)
+        result = slide(padded, geometry, shape, host_slice, monoid.ufunc)
         return result.astype(dtype)
 
     def lower_rule(block: Block, x: Operand, out: Aval, geometry: Geometry) -> Operand:
@@ -205,12 +195,12 @@ def window_reduction(
             return block.full(0, out)
         if block.module.platform != "cpu":
             return lower_reduce_window(
-                block, [x], [identity(out.dtype)], [out], geometry, write_region(block, by, out)
+                block, [x], [identity(out.dtype)], [out], geometry, monoid.region(block, out)
             )[0]
         x = block.convert(x, WIDE.get(out.dtype, out.dtype))
 
         def combine(a: Operand, b: Operand) -> Operand:
-            return write(block, a, b, out=a.aval)
+            return monoid.write(block, a, b, a.aval)
 
         padded = block_dilate_and_pad(block, x, geometry, identity(x.aval.dtype))
         return block.convert(
@@ -225,15 +215,6 @@ def window_reduction(
     primitive.lower(lower_rule)
     primitive.batch(batch_rule)
     return primitive
-
-
-def write_region(block: Block, by: Primitive, out: Aval) -> str:
-    """The region of a binary primitive."""
-    scalar, rule = out.update(shape=(), weak_type=False), by.lower_rule
-    return block.region(
-        [scalar, scalar],
-        lambda inner, xs: [rule(inner, *xs, out=scalar)],  # type: ignore[misc]
-    )
 
 
 def lower_reduce_window(
@@ -262,12 +243,7 @@ def lower_reduce_window(
 
 
 reduce_window_sum = window_reduction(
-    "reduce_window_sum",
-    "Sum of each window.",
-    ufunc=np.add,
-    by=add,
-    identity=lambda dtype: dtype.type(0),
-    accepts="number",
+    "reduce_window_sum", "Sum of each window.", SUM, accepts="number"
 )
 
 
@@ -291,20 +267,10 @@ def _(ct: Value, x: Argument, *, geometry: Geometry) -> Tangents:
 
 
 reduce_window_max = window_reduction(
-    "reduce_window_max",
-    "Maximum of each window.",
-    ufunc=np.maximum,
-    by=max_,
-    identity=lowest,
-    accepts="real or bool",
+    "reduce_window_max", "Maximum of each window.", MAXIMUM, accepts="real or bool"
 )
 reduce_window_min = window_reduction(
-    "reduce_window_min",
-    "Minimum of each window.",
-    ufunc=np.minimum,
-    by=min_,
-    identity=highest,
-    accepts="real or bool",
+    "reduce_window_min", "Minimum of each window.", MINIMUM, accepts="real or bool"
 )
 
 
