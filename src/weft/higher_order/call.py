@@ -12,24 +12,20 @@ from ..compiler.lower import lower_call
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr
-from ..core.masks import Mask, scatter_list
-from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.masks import Mask
+from ..core.primitive import HigherOrder
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..programs.partial_eval import partial_eval_call
 from ..programs.transform import (
-    batch_partly,
     jvp_jaxpr,
     linearize_jaxpr,
-    nonzero,
-    not_linear,
-    transpose_jaxpr,
 )
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import location
-from .applying import applies_jaxpr
+from .applying import applies_jaxpr, mapped_by, transposed_by
 
 call = HigherOrder("call", "Applies a jaxpr; compiled as one program when evaluated.")
 call.inlinable = True
@@ -91,22 +87,5 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> 
     )
 
 
-@call.transpose
-def transpose_call(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **options: Any
-) -> list[Value | None]:
-    """Cotangents of the arguments, by a call of the transposed program."""
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    transposed, there = transpose_jaxpr(jaxpr, linear, known)
-    results = call_jaxpr(transposed, [*not_linear(args), *nonzero(cts)], **options)
-    return scatter_list(results, there)
-
-
-@call.batch
-def _(
-    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **options: Any
-) -> list[Value | Shared]:
-    mapped, out_batched = batch_partly(jaxpr, batched, axis)
-    outs = call_jaxpr(mapped, args, **options)
-    return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+call.transpose(transposed_by(call_jaxpr))
+call.batch(mapped_by(call_jaxpr))

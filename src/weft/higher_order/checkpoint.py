@@ -10,24 +10,20 @@ from ..compiler.lower import lower_call, lower_isolated
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import Mask, active, scatter_list
-from ..core.primitive import Axis, HigherOrder, Shared
+from ..core.masks import Mask, active
+from ..core.primitive import HigherOrder
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..programs.partial_eval import Policy, partial_eval_call, partial_eval_jaxpr, with_policy
 from ..programs.transform import (
-    batch_partly,
     jvp_jaxpr,
     linearize_jaxpr,
-    nonzero,
-    not_linear,
     run_now,
-    transpose_jaxpr,
 )
 from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr
+from .applying import applies_jaxpr, mapped_by, transposed_by
 
 checkpoint_call = HigherOrder(
     "checkpoint", "Applies a jaxpr whose residuals are computed anew for the backward pass."
@@ -135,21 +131,5 @@ def _(
     return Derivative(mask, whole, n_outs, out_mask, push)
 
 
-@checkpoint_call.transpose
-def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: Any
-) -> list[Value | None]:
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    program, there = transpose_jaxpr(jaxpr, linear, known)
-    results = apply_checkpoint(program, [*not_linear(args), *nonzero(cts)], **params)
-    return scatter_list(results, there)
-
-
-@checkpoint_call.batch
-def _(
-    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, **params: Any
-) -> list[Value | Shared]:
-    mapped, out_batched = batch_partly(jaxpr, batched, axis)
-    outs = apply_checkpoint(mapped, args, **params)
-    return [o if b else Shared(o) for o, b in zip(outs, out_batched, strict=True)]
+checkpoint_call.transpose(transposed_by(apply_checkpoint))
+checkpoint_call.batch(mapped_by(apply_checkpoint))

@@ -6,9 +6,7 @@ Outside jit such a function simply runs; see `bind_custom` of each trace.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.lower import lower_jaxpr
 from ..config import thread
-from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import Mask, active, scatter_list
@@ -18,19 +16,16 @@ from ..core.value import Value
 from ..interpreters.batch import batch, first, repeated
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.stage import closes_over, stage
-from ..programs.hash_consing import ProgramOwner, consed_with
+from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import (
     batch_jaxpr,
     batch_partly,
     nonzero,
-    not_linear,
-    transpose_jaxpr,
 )
-from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr
+from .applying import applies_function, transposed_by
 
 custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
-applies_jaxpr(custom_jvp_call)
+applies_function(custom_jvp_call)
 
 Tangents = Sequence[Value | None]
 JvpRule = Callable[[Sequence[Value], Tangents], tuple[list[Value], list[Value | None]]]
@@ -89,30 +84,6 @@ class CustomJvp(ProgramOwner):
 def axes_in_scope() -> tuple[Any, ...]:
     """The names of the axes that collectives may refer to here."""
     return tuple(name for name, _ in thread.axes)
-
-
-@custom_jvp_call.stage_custom
-def _(
-    trace: Trace, function: Callable[..., list[Value]], rules: CustomJvp, args: Sequence[Value]
-) -> list[Value]:
-    jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
-    # one program for the function, so that programs around it can be told to be equal
-    program = consed_with(rules, jaxpr.without_consts())
-    params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
-    # not `trace`: what the function closes over may belong to transformations inside it
-    return current.trace.bind(custom_jvp_call, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
-
-
-@custom_jvp_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
-    return run(jaxpr, args, current.base)
-
-
-@custom_jvp_call.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
-) -> list[Operand]:
-    return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_jvp_call.batch
@@ -188,16 +159,13 @@ def _(
     return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask
 
 
-@custom_jvp_call.transpose
-def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, rules: CustomJvp, consts: int
-) -> list[Value | None]:
-    """Linear in a tangent, the function's own program is what there is to transpose."""
-    linear = tuple(type(a) is Aval for a in args)
-    known = tuple(ct is not None for ct in cts)
-    transposed, there = transpose_jaxpr(jaxpr, linear, known)
-    operands = [*transposed.consts, *not_linear(args), *nonzero(cts)]
-    return scatter_list(run(transposed.without_consts(), operands, current.trace), there)
+# linear in a tangent, the function's own program is what there is to transpose
+custom_jvp_call.transpose(transposed_by(lambda jaxpr, args, **_: run_here(jaxpr, args)))
+
+
+def run_here(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
+    """The outputs of a program, operation by operation, under the current trace."""
+    return run(jaxpr.without_consts(), [*jaxpr.consts, *args], current.trace)
 
 
 def refuse_closure(name: str, kind: str, mask: Sequence[bool]) -> None:

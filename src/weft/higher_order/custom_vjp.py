@@ -6,33 +6,31 @@ Outside jit such a function simply runs; see `bind_custom` of each trace.
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from ..compiler.lower import lower_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Jaxpr, run
+from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import in_backward_pass
-from ..core.trace import Trace, current
 from ..core.value import Value
 from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
-from ..programs.hash_consing import ProgramOwner, consed_with
+from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import (
     batch_jaxpr,
     nonzero,
     not_linear,
 )
 from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr
+from .applying import applies_function
 from .call import call_jaxpr
 from .custom_jvp import Mapper, axes_in_scope, mapper, refuse_closure, shared_if_same
 
 custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
-applies_jaxpr(custom_vjp_call)
+applies_function(custom_vjp_call)
 custom_pullback = HigherOrder(
     "custom_pullback", "A linear map of which only the transpose is known, as a jaxpr."
 )
@@ -120,29 +118,6 @@ class CustomVjp(ProgramOwner):
             ]
 
         return CustomVjp(self.name, forward, backward, self.named_axes)
-
-
-@custom_vjp_call.stage_custom
-def _(
-    trace: Trace, function: Callable[..., list[Value]], rules: CustomVjp, args: Sequence[Value]
-) -> list[Value]:
-    jaxpr = stage(function, [a.aval for a in args], name=rules.name, about=function)
-    # one program for the function, so that programs around it can be told to be equal
-    program = consed_with(rules, jaxpr.without_consts())
-    params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
-    return current.trace.bind(custom_vjp_call, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
-
-
-@custom_vjp_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
-    return run(jaxpr, args, current.base)
-
-
-@custom_vjp_call.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
-) -> list[Operand]:
-    return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_vjp_call.batch

@@ -7,15 +7,12 @@ keeps the rule, pushed forward; what `linearize` splits is a function without on
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.lower import lower_jaxpr
-from ..core.array import Array
 from ..core.aval import Aval
 from ..core.bounded import remember
-from ..core.jaxpr import Jaxpr, run
+from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source import noted
-from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative
@@ -28,14 +25,13 @@ from ..programs.transform import (
     jvp_jaxpr,
     linearize_jaxpr,
 )
-from ..stablehlo import Block, Operand
-from .applying import applies_jaxpr
-from .call import call_jaxpr, transpose_call, wrapped
+from .applying import applies_function, transposed_by
+from .call import call_jaxpr, wrapped
 
 custom_vmap_call = HigherOrder(
     "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own."
 )
-applies_jaxpr(custom_vmap_call)
+applies_function(custom_vmap_call)
 
 # (length of the axis, which arguments have it, arguments) -> (results, which of them have it)
 BatchingRule = Callable[[int, Sequence[bool], Sequence[Value]], tuple[list[Value], list[bool]]]
@@ -97,18 +93,6 @@ def with_batch(
         repeated(a, size) if w and not b else a
         for a, b, w in zip(args, batched, wanted, strict=True)
     ]
-
-
-@custom_vmap_call.execute
-def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
-    return run(jaxpr, args, current.base)
-
-
-@custom_vmap_call.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], jaxpr: Jaxpr, **params: object
-) -> list[Operand]:
-    return lower_jaxpr(block, jaxpr, operands)
 
 
 @custom_vmap_call.batch
@@ -182,8 +166,4 @@ def _(
     return Derivative(mask, wrapped(forward, {}), len(jaxpr.outvars), out_mask, wrapped(linear, {}))
 
 
-@custom_vmap_call.transpose
-def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, **params: object
-) -> list[Value | None]:
-    return transpose_call(cts, *args, jaxpr=jaxpr)
+custom_vmap_call.transpose(transposed_by(lambda jaxpr, args, **_: call_jaxpr(jaxpr, args)))
