@@ -32,27 +32,25 @@ def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]
       ([10, 2], PyTreeDef((*, *)))
     Source: JAX's source, `jax.api_util.flatten_fun`: its name and meaning.
     """
-    found: list[PyTreeDef] = []
-
-    def flat(*leaves: object) -> list[Any]:
-        args, kwargs = in_tree.unflatten(leaves)
-        outs, out_tree = tree_flatten(f.call_wrapped(*args, **kwargs))
-        found[:] = [out_tree]
-        return outs
-
-    return wrap_init(flat), lambda: the_tree(found)
+    return on_leaves(f, in_tree.unflatten)
 
 
 def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
     """As `flatten_fun`, for the structure of a tuple of positional arguments."""
+    return on_leaves(f, lambda leaves: (in_tree.unflatten(leaves), {}))
+
+
+def on_leaves(f: WrappedFun, arguments: Callable[..., Any]) -> tuple[WrappedFun, OutTree]:
+    """A function of leaves, where `arguments` makes the pair (positional, keyword) of them."""
     found: list[PyTreeDef] = []
 
-    def flat(*leaves: object) -> list[Any]:
-        outs, out_tree = tree_flatten(f.call_wrapped(*in_tree.unflatten(leaves)))
+    def function(*leaves: object) -> list[Any]:
+        args, kwargs = arguments(leaves)
+        outs, out_tree = tree_flatten(f.call_wrapped(*args, **kwargs))
         found[:] = [out_tree]
         return outs
 
-    return wrap_init(flat), lambda: the_tree(found)
+    return wrap_init(function), lambda: the_tree(found)
 
 
 @located

@@ -1,4 +1,4 @@
-"""Transformations nested in one another: all pairs, and several hundred triples.
+"""Transformations nested in one another: all pairs, and some two hundred triples.
 
 A wrapper is a pair: what weft makes of a function, and what that comes to in NumPy. There jit is
 nothing, vmap and pmap a loop, a derivative a finite difference; so what is expected of a nest is

@@ -148,7 +148,7 @@ def _with_rule(forward: Function, backward: Function) -> Function:
         out_tree: Any = None
 
         @tf.custom_gradient
-        def flat(*tensors: Any) -> tuple[list[Any], Function]:
+        def on_tensors(*tensors: Any) -> tuple[list[Any], Function]:
             nonlocal out_tree
             every = list(leaves)
             for i, x in zip(places, tensors, strict=True):
@@ -169,7 +169,7 @@ def _with_rule(forward: Function, backward: Function) -> Function:
 
             return outs, pullback
 
-        outs = flat(*(tensor(leaves[i]) for i in places))
+        outs = on_tensors(*(tensor(leaves[i]) for i in places))
         return tree_unflatten(out_tree, outs)
 
     return call

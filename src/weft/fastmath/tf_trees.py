@@ -41,12 +41,12 @@ def flat_function(what: str, f: Callable[..., Any], structure: Any) -> tuple[Any
     """
     found: list[Any] = []
 
-    def flat(*leaves: Any) -> list[Any]:
+    def on_leaves(*leaves: Any) -> list[Any]:
         results, out = tensors_of(f"{what}: results", f(*tree_unflatten(structure, leaves)))
         found[:] = [out]
         return results
 
-    return flat, found
+    return on_leaves, found
 
 
 def same_types(operation: str, what: str, old: Sequence[Any], new: Sequence[Any]) -> None:

@@ -48,11 +48,8 @@ def flatten_weights_and_state(weights: Any, state: Any) -> tuple[list[Any], list
       ([1.0, 2.0], [])
     Source: Trax documentation, `layers.base.flatten_weights_and_state`.
     """
-
-    def flat(tree: Any) -> list[Any]:
-        return list(tree_leaves(tree, ignore_nones=False))
-
-    return flat(weights), flat(state)
+    weights, state = (list(tree_leaves(x, ignore_nones=False)) for x in (weights, state))
+    return weights, state
 
 
 def unflatten_weights_and_state(

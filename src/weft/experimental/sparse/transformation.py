@@ -82,7 +82,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
                     for x in (leaves[i] for i in places)]  # fmt: skip
         found: list[Any] = []
 
-        def flat(*values: Any) -> list[Any]:
+        def on_values(*values: Any) -> list[Any]:
             filled = list(leaves)
             for i, x in zip(places, values, strict=True):
                 filled[i] = x
@@ -91,7 +91,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
             found.append(structure)
             return outs
 
-        outs = sparse_values(flat, matrices, f)
+        outs = sparse_values(on_values, matrices, f)
         return tree_unflatten(found[0], outs)
 
     return sparsified
