@@ -113,14 +113,7 @@ class Methods(AbstractArray):
     ) -> "Array":
         """Sum over axes."""
         return self.operators.sum(
-            self,
-            axis=axis,
-            dtype=dtype,
-            out=out,
-            keepdims=keepdims,
-            initial=initial,
-            where=where,
-            promote_integers=promote_integers,
+            self, axis, dtype, out, keepdims, initial, where, promote_integers
         )
 
     def prod(
@@ -135,14 +128,7 @@ class Methods(AbstractArray):
     ) -> "Array":
         """Product over axes."""
         return self.operators.prod(
-            self,
-            axis=axis,
-            dtype=dtype,
-            out=out,
-            keepdims=keepdims,
-            initial=initial,
-            where=where,
-            promote_integers=promote_integers,
+            self, axis, dtype, out, keepdims, initial, where, promote_integers
         )
 
     def mean(
@@ -155,9 +141,7 @@ class Methods(AbstractArray):
         where: ArrayLike | None = None,
     ) -> "Array":
         """Mean over axes."""
-        return self.operators.mean(
-            self, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where
-        )
+        return self.operators.mean(self, axis, dtype, out, keepdims, where=where)
 
     def std(
         self,
@@ -173,15 +157,7 @@ class Methods(AbstractArray):
     ) -> "Array":
         """Standard deviation over axes."""
         return self.operators.std(
-            self,
-            axis=axis,
-            dtype=dtype,
-            out=out,
-            ddof=ddof,
-            keepdims=keepdims,
-            where=where,
-            mean=mean,
-            correction=correction,
+            self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction
         )
 
     def var(
@@ -198,15 +174,7 @@ class Methods(AbstractArray):
     ) -> "Array":
         """Variance over axes."""
         return self.operators.var(
-            self,
-            axis=axis,
-            dtype=dtype,
-            out=out,
-            ddof=ddof,
-            keepdims=keepdims,
-            where=where,
-            mean=mean,
-            correction=correction,
+            self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction
         )
 
     def min(
@@ -218,9 +186,7 @@ class Methods(AbstractArray):
         where: ArrayLike | None = None,
     ) -> "Array":
         """Minimum over axes."""
-        return self.operators.min(
-            self, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where
-        )
+        return self.operators.min(self, axis, out, keepdims, initial, where)
 
     def max(
         self,
@@ -231,9 +197,7 @@ class Methods(AbstractArray):
         where: ArrayLike | None = None,
     ) -> "Array":
         """Maximum over axes."""
-        return self.operators.max(
-            self, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where
-        )
+        return self.operators.max(self, axis, out, keepdims, initial, where)
 
     def ptp(self, axis: Axes = None, out: None = None, keepdims: bool = False) -> "Array":
         """Maximum minus minimum over axes."""
@@ -336,14 +300,7 @@ class Methods(AbstractArray):
     ) -> "Array":
         """Elements at indices along an axis."""
         return self.operators.take(
-            self,
-            indices,
-            axis=axis,
-            out=out,
-            mode=mode,
-            unique_indices=unique_indices,
-            indices_are_sorted=indices_are_sorted,
-            fill_value=fill_value,
+            self, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value
         )
 
     def repeat(
@@ -395,9 +352,7 @@ class Methods(AbstractArray):
         out: None = None,
     ) -> "Array":
         """The sum of a diagonal."""
-        return self.operators.trace(
-            self, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype, out=out
-        )
+        return self.operators.trace(self, offset, axis1, axis2, dtype, out)
 
     def nonzero(
         self, *, size: int | None = None, fill_value: ArrayLike | None = None
