@@ -61,12 +61,7 @@ def _(args: Sequence[Array], *, jaxpr: Jaxpr, device: Any = None, **options: obj
 
 @call.lower
 def _(
-    block: Block,
-    *operands: Operand,
-    out: Sequence[Aval],
-    jaxpr: Jaxpr,
-    named: bool = False,
-    **_: object,
+    block: Block, *operands: Operand, jaxpr: Jaxpr, named: bool = False, **_: object
 ) -> list[Operand]:
     return lower_call(block, jaxpr, operands, "", location(jaxpr.name) if named else "")
 

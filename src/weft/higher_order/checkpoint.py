@@ -63,13 +63,7 @@ def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:
 
 @checkpoint_call.lower
 def _(
-    block: Block,
-    *operands: Operand,
-    out: Sequence[Aval],
-    jaxpr: Jaxpr,
-    policy: Policy | None,
-    prevent_cse: bool,
-    again: bool,
+    block: Block, *operands: Operand, jaxpr: Jaxpr, prevent_cse: bool, again: bool, **_: object
 ) -> list[Operand]:
     # The cotangents are operands too. So a block is computed again when the backward pass has come
     # to it, and not before: all blocks at once would need the memory that was to be saved.

@@ -125,12 +125,12 @@ def _lower_population_count(block: Block, x: Operand, out: Aval) -> Operand:
 
 
 population_count = unary(
-    "population_count", "How many bits are one.", evaluate=_population_count,
+    "population_count", "The number of bits that are one.", evaluate=_population_count,
     stablehlo=_lower_population_count,
     jvp=zero, accepts="integer", evaluate_in=_counted_in_bytes(_population_count, leading=False),
 )  # fmt: skip
 clz = unary(
-    "clz", "How many leading bits are zero.", evaluate=_clz,
+    "clz", "The number of leading bits that are zero.", evaluate=_clz,
     stablehlo="count_leading_zeros", jvp=zero, accepts="integer",
     evaluate_in=_counted_in_bytes(_clz, leading=True),
 )  # fmt: skip

@@ -52,6 +52,7 @@ from .structural import (
 )
 
 T = TypeVar("T")
+Pairs = tuple[tuple[int, int], ...]  # (from, to)
 
 
 def members(sizes: Sequence[int], groups: Groups) -> int:
@@ -292,21 +293,13 @@ ppermute.takes_keys = True
 
 
 @ppermute.type
-def _(
-    x: Aval, *, axes: Names, sizes: Integers, groups: Groups, perm: tuple[tuple[int, int], ...]
-) -> Aval:
+def _(x: Aval, **_: object) -> Aval:
     return x
 
 
 @ppermute.lower
 def _(
-    block: Block,
-    x: Operand,
-    out: Aval,
-    axes: Names,
-    sizes: Integers,
-    groups: Groups,
-    perm: tuple[tuple[int, int], ...],
+    block: Block, x: Operand, out: Aval, axes: Names, groups: Groups, perm: Pairs, **_: object
 ) -> Operand:
     rows = replica_groups(block, "ppermute", axes, groups)
     pairs = [(row[source], row[target]) for row in rows for source, target in perm]
@@ -322,7 +315,7 @@ ppermute.jvp(linear_jvp(ppermute))
 
 
 @ppermute.transpose
-def _(ct: Value, x: Aval, *, perm: tuple[tuple[int, int], ...], **params: object) -> Tangents:
+def _(ct: Value, x: Aval, *, perm: Pairs, **params: object) -> Tangents:
     return (ppermute(ct, perm=tuple((target, source) for source, target in perm), **params),)
 
 
@@ -330,7 +323,7 @@ ppermute.batch(batch_in_front(ppermute))
 
 
 @on_own_axis(ppermute)
-def _(x: Value, groups: Groups, *, perm: tuple[tuple[int, int], ...]) -> BatchedResult:
+def _(x: Value, groups: Groups, *, perm: Pairs) -> BatchedResult:
     source_of = {target: source for source, target in perm}
     moved = take_rows(x, [source_of.get(i, 0) for i in range(x.shape[0])])
     if len(source_of) == x.shape[0]:
@@ -359,13 +352,7 @@ def scale_axis(x: Aval, dimension: int, factor: int) -> Aval:
 
 @all_gather.lower
 def _(
-    block: Block,
-    x: Operand,
-    out: Aval,
-    axes: Names,
-    sizes: Integers,
-    groups: Groups,
-    dimension: int,
+    block: Block, x: Operand, out: Aval, axes: Names, groups: Groups, dimension: int, **_: object
 ) -> Operand:
     replicas = replica_attributes(block, "all_gather", axes, groups)
     marks = f"all_gather_dim = {dimension} : i64, {replicas}"

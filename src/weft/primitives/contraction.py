@@ -225,14 +225,7 @@ def flops(x: Aval, y: Aval, dims: Dims) -> int:
 
 
 @dot_general.host_when
-def _(
-    avals: Avals,
-    outs: Avals,
-    *,
-    dims: Dims,
-    dtype: DType | None = None,
-    precision: HowExactly = None,
-) -> bool:
+def _(avals: Avals, outs: Avals, *, dims: Dims, **_: object) -> bool:
     # Measured on 2 cores: float32 n x n crosses over at n = 100…128 (BLAS 25-40 us against XLA's
     # 25-45 us with dispatch); beyond, BLAS's threads also fight with XLA's. Integers have no BLAS:
     # NumPy takes 1 ns a product, so 20,000 of them are as long as a dispatch.
@@ -357,8 +350,8 @@ def _(
     y: Operand,
     out: Aval,
     dims: Dims,
-    dtype: DType | None = None,
     precision: HowExactly = None,
+    **_: object,
 ) -> Operand:
     (cx, cy), (bx, by) = dims
     numbers = (
@@ -406,13 +399,7 @@ dot_general.jvp(bilinear_jvp(dot_general))
 
 @dot_general.transpose
 def _(
-    ct: Value,
-    x: Argument,
-    y: Argument,
-    *,
-    dims: Dims,
-    dtype: DType | None = None,
-    precision: HowExactly = None,
+    ct: Value, x: Argument, y: Argument, *, dims: Dims, precision: HowExactly = None, **_: object
 ) -> Tangents:
     (cx, cy), (bx, by) = dims
     n = len(bx)

@@ -4,7 +4,7 @@ Knows avals; knows nothing of the primitives.
 """
 
 import enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,10 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_dims_to_operand_dims: tuple[int, ...]
     operand_batching_dims: tuple[int, ...] = ()
     scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+Numbers: TypeAlias = GatherDimensionNumbers | ScatterDimensionNumbers
+"""The same five numbers, of either."""
 
 
 class GatherScatterMode(enum.Enum):

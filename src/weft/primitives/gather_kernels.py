@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .dimension_numbers import Numbers
 from .rule_types import Host, Kernel, Ufunc
 
 
@@ -18,25 +19,19 @@ class Windows:
 
     Args:
       shape: of the operand.
-      index_shape: of the indices; the last axis holds an index for each axis in `start_map`.
+      index_shape: of the indices; the last axis holds an index for each axis that they move along.
       sizes: of a window, one for each axis of the operand (1 for those that are dropped).
-      dropped: axes of the operand that the result doesn't have.
-      operand_batching, indices_batching: pairs of axes that are iterated together.
-      window_axes: the axes of the result (or of the updates) that run through a window.
+      numbers: of a gather, or of a scatter, whose updates are in the place of the result.
     """
 
     def __init__(
         self,
         shape: Sequence[int],
         index_shape: Sequence[int],
-        *,
-        start_map: Sequence[int],
         sizes: Sequence[int],
-        dropped: Sequence[int],
-        operand_batching: Sequence[int],
-        indices_batching: Sequence[int],
-        window_axes: Sequence[int],
+        numbers: Numbers,
     ) -> None:
+        window_axes, dropped, start_map, operand_batching, indices_batching = numbers
         batch = tuple(index_shape[:-1])
         n_batch = len(batch)
         kept = [d for d in range(len(shape)) if d not in dropped and d not in operand_batching]

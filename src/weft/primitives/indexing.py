@@ -21,6 +21,7 @@ from .dimension_numbers import (
     CLIP,
     GatherDimensionNumbers,
     GatherScatterMode,
+    Numbers,
     ScatterDimensionNumbers,
     check_batching,
     check_increasing,
@@ -111,17 +112,7 @@ def _(
     fill_value: object,
     **_: object,
 ) -> Kernel:
-    dn = dimension_numbers
-    windows = Windows(
-        x.shape,
-        indices.shape,
-        start_map=dn.start_index_map,
-        sizes=slice_sizes,
-        dropped=dn.collapsed_slice_dims,
-        operand_batching=dn.operand_batching_dims,
-        indices_batching=dn.start_indices_batching_dims,
-        window_axes=dn.offset_dims,
-    )
+    windows = Windows(x.shape, indices.shape, slice_sizes, dimension_numbers)
     return gather_kernel(windows, fill_scalar(x.dtype, mode, fill_value))
 
 
@@ -226,6 +217,14 @@ def shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(d + 1 for d in axes)
 
 
+def batched_numbers(numbers: Numbers, indices_too: bool) -> Numbers:
+    """The numbers where the operand has a batch in front, and the indices too or all the same."""
+    window, dropped, index_map, batching, index_batching = [shift_axes(a) for a in numbers]
+    if indices_too:
+        return type(numbers)(window, dropped, index_map, (0, *batching), (0, *index_batching))
+    return type(numbers)((0, *window), dropped, index_map, batching, numbers[4])
+
+
 @gather.batch
 def _(
     args: Values,
@@ -235,60 +234,27 @@ def _(
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Integers,
     indices_are_sorted: bool,
-    **params: object,
+    **params: Any,
 ) -> Value:
-    dn = dimension_numbers
-    offset, index_batching = shift_axes(dn.offset_dims), dn.start_indices_batching_dims
-    if not batched[0]:
-        numbers = dn._replace(
-            offset_dims=offset, start_indices_batching_dims=shift_axes(index_batching)
-        )
-        return gather(
-            *args,
-            dimension_numbers=numbers,
-            slice_sizes=slice_sizes,
-            indices_are_sorted=False,
-            **params,
-        )
-    collapsed, index_map = shift_axes(dn.collapsed_slice_dims), shift_axes(dn.start_index_map)
-    batching = shift_axes(dn.operand_batching_dims)
-    if batched[1]:
-        numbers = GatherDimensionNumbers(
-            offset, collapsed, index_map, (0, *batching), (0, *shift_axes(index_batching))
-        )
-        sizes = (min(batch_size, 1), *slice_sizes)
-        indices_are_sorted = False
+    numbers: Numbers = dimension_numbers
+    if batched[0]:
+        numbers = batched_numbers(numbers, batched[1])
+        slice_sizes = (min(batch_size, 1) if batched[1] else batch_size, *slice_sizes)
     else:
+        offset, dropped, index_map, batching, index_batching = numbers
         numbers = GatherDimensionNumbers(
-            (0, *offset), collapsed, index_map, batching, index_batching
+            shift_axes(offset), dropped, index_map, batching, shift_axes(index_batching)
         )
-        sizes = (batch_size, *slice_sizes)
     return gather(
         *args,
         dimension_numbers=numbers,
-        slice_sizes=sizes,
-        indices_are_sorted=indices_are_sorted,
+        slice_sizes=slice_sizes,
+        indices_are_sorted=indices_are_sorted and not batched[1],
         **params,
     )
 
 
 # --- the rules of scatters ---
-
-
-def windows_of_updates(
-    x: Aval | Host, indices: Aval | Host, updates: Aval | Host, dn: ScatterDimensionNumbers
-) -> Windows:
-    """The windows of an operand that a scatter writes."""
-    return Windows(
-        x.shape,
-        indices.shape,
-        start_map=dn.scatter_dims_to_operand_dims,
-        sizes=window_sizes(x, updates, dn),
-        dropped=dn.inserted_window_dims,
-        operand_batching=dn.operand_batching_dims,
-        indices_batching=dn.scatter_indices_batching_dims,
-        window_axes=dn.update_window_dims,
-    )
 
 
 def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primitive:
@@ -323,7 +289,8 @@ def scatterer(name: str, doc: str, *, ufunc: Ufunc | None, write: Rule) -> Primi
         unique_indices: bool,
         **_: object,
     ) -> Kernel:
-        windows = windows_of_updates(x, indices, updates, dimension_numbers)
+        sizes = window_sizes(x, updates, dimension_numbers)
+        windows = Windows(x.shape, indices.shape, sizes, dimension_numbers)
         return scatter_kernel(windows, ufunc, mode is CLIP, unique_indices)
 
     @primitive.evaluate
@@ -409,30 +376,14 @@ def batch_scatter(
     **params: object,
 ) -> Value:
     """A batch of scatters: one scatter with another window axis, or another batching axis."""
-    dn = dimension_numbers
     x, indices, updates = args
     x, updates = with_batch_axis((x, updates), (batched[0], batched[2]), batch_size)
-    window, inserted = shift_axes(dn.update_window_dims), shift_axes(dn.inserted_window_dims)
-    index_map = shift_axes(dn.scatter_dims_to_operand_dims)
-    batching, index_batching = (
-        shift_axes(dn.operand_batching_dims),
-        dn.scatter_indices_batching_dims,
-    )
-    if batched[1]:
-        numbers = ScatterDimensionNumbers(
-            window, inserted, index_map, (0, *batching), (0, *shift_axes(index_batching))
-        )
-        indices_are_sorted = False
-    else:
-        numbers = ScatterDimensionNumbers(
-            (0, *window), inserted, index_map, batching, index_batching
-        )
     return primitive(
         x,
         indices,
         updates,
-        dimension_numbers=numbers,
-        indices_are_sorted=indices_are_sorted,
+        dimension_numbers=batched_numbers(dimension_numbers, batched[1]),
+        indices_are_sorted=indices_are_sorted and not batched[1],
         **params,
     )
 

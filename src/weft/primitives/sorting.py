@@ -140,13 +140,7 @@ def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
 
 @sort.jvp
 def _(
-    primals: Values,
-    tangents: Tangents,
-    out: Values,
-    *,
-    dimension: int,
-    is_stable: bool,
-    num_keys: int,
+    primals: Values, tangents: Tangents, out: Values, *, dimension: int, num_keys: int, **_: object
 ) -> Tangents:
     first = primals[0].aval
     if not first.size:
