@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from tree import SOURCE, modules
@@ -10,14 +12,21 @@ QUESTION = re.compile(r"(What|Whether|Where|Which|How|When|Who)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+def docstrings(text: str) -> Iterator[str]:
+    """The docstrings of modules, classes and functions, and the strings below assignments."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED):
+            yield ast.get_docstring(node) or ""
+        body = getattr(node, "body", ())
+        for before, after in pairwise(body if isinstance(body, list) else ()):
+            match before, after:
+                case ast.Assign() | ast.AnnAssign(), ast.Expr(ast.Constant(str(about))):
+                    yield about
+
+
 def questions(text: str) -> list[str]:
-    """The first lines of docstrings that open as questions: of modules, classes and functions."""
-    docstrings = (
-        ast.get_docstring(node)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, DOCUMENTED)
-    )
-    return [d.splitlines()[0] for d in docstrings if d and QUESTION.match(d)]
+    """The first lines of docstrings that open as questions."""
+    return [d.splitlines()[0] for d in docstrings(text) if QUESTION.match(d)]
 
 
 def test_no_docstring_opens_as_a_question():
@@ -33,6 +42,8 @@ def test_no_docstring_opens_as_a_question():
         'class A:\n    @property\n    def n(self):\n        """Whether it is."""',
         'def f():\n    """Where they begin.\n\n    More.\n    """',
         'async def f():\n    """Who waits."""',
+        'N = 3\n"""How many there are."""',
+        'class A:\n    n: int\n    """What it holds."""',
     ],
 )
 def test_the_reader_finds_questions_everywhere(text):

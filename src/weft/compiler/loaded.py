@@ -68,7 +68,7 @@ class Ready(NamedTuple):
 
     run: Callable[[list[RawBuffer]], Any]
     handlers: list[Any] | None
-    """What makes buffers of XLA's results; `None` if `run` returns buffers."""
+    """The functions that make buffers of XLA's results; `None` if `run` returns buffers."""
     prepare: Callable[[Sequence[Any], list[Any]], list[RawBuffer]] | None
     """Makes the buffers to run on from the arguments' leaves and their buffers; `None` if these are
     what it runs on."""

@@ -22,7 +22,7 @@ class Placement:
     committed: bool = False
     """True if computations with the array run where it is."""
     device: Any = None
-    """What `x.device` is; for an array on several devices, its sharding."""
+    """The value of `x.device`; for an array on several devices, its sharding."""
     devices: tuple[Any, ...] = ()
     """The devices, in the order of the shards."""
     group: Any = None

@@ -31,7 +31,7 @@ class Hello(NamedTuple):
 
     member: Member
     processes: int
-    """How many there are, as it was told."""
+    """The number of processes, as it was told."""
     jaxlib: str
     """Its version."""
     address: str = ""

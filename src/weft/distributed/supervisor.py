@@ -25,7 +25,7 @@ GRACE = 5.0
 """Seconds between the request to end and the end."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends the supervisor, and with it the children."""
+"""The signals that end the supervisor, and with it the children."""
 
 # The signal that Linux sends a process whose parent dies outlives exec.
 GUARD = """
@@ -43,7 +43,7 @@ class Child(NamedTuple):
     rank: int
     command: Sequence[str]
     environment: dict[str, str]
-    """What it has besides ours."""
+    """Its environment besides ours."""
 
 
 class Running:

@@ -255,7 +255,7 @@ OF_NUMPY = (
     " single double uint dtype mgrid ogrid finfo iinfo float16 float32 float64 int8 int16 int32"
     " int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_ inexact"
 )
-"""What is NumPy's on every backend: dtypes, constants, functions of shapes."""
+"""The names that are NumPy's on every backend: dtypes, constants, functions of shapes."""
 
 ON_HOST = (
     "array_split argpartition argwhere array_equiv bartlett bincount blackman choose column_stack"

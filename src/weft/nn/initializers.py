@@ -256,7 +256,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 _TRUNCATED = math.sqrt(1 - 4 * math.exp(-2) / math.sqrt(2 * math.pi) / math.erf(math.sqrt(2)))
 """The standard deviation of a normal variable that is between -2 and 2."""
 _COMPLEX_TRUNCATED = 0.95311164380491208
-"""What JAX divides by for complex numbers, so that values are the same."""
+"""The number that JAX divides by for complex numbers, so that values are the same."""
 
 
 def _product(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:

@@ -47,7 +47,7 @@ def axes_of(axis: Any) -> Any:
 
 
 SEQUENCES = (tuple, list, range)
-"""What several axes are given as."""
+"""Several axes, as they are given."""
 
 
 def no_bool(name: str, x: Any, argument: str) -> int:

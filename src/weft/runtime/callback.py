@@ -83,7 +83,7 @@ class _InGroupCallback(threading.local):
 
 
 in_group_callback = _InGroupCallback()
-"""Whether this thread is in a callback of a program that runs on several devices."""
+"""Its `now` is True while this thread is in a callback of a program for several devices."""
 
 
 class Together:

@@ -41,7 +41,7 @@ class MemoryAnalysis(NamedTuple):
 
 
 Target: TypeAlias = Device | Group
-"""Where a program runs: on one device, or on several together."""
+"""The place where a program runs: on one device, or on several together."""
 
 
 class Executable:

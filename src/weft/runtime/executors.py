@@ -24,7 +24,7 @@ from .failures import (
 )
 
 RawBuffer: TypeAlias = Any
-"""What XLA calls an array. Opaque: the functions of `buffer` work on it."""
+"""XLA's object for an array. Opaque: the functions of `buffer` work on it."""
 
 Execute: TypeAlias = Callable[[Sequence[RawBuffer]], list[RawBuffer]]
 

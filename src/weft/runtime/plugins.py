@@ -152,7 +152,7 @@ _CUDA_LIBRARIES = (
     "libnvshmem_host",
     "libcudnn",
 )
-"""What the plugin looks up by name, in an order in which each finds what it needs itself."""
+"""The libraries that the plugin looks up by name, each after those that it needs itself."""
 
 
 def _load_cuda_libraries() -> None:

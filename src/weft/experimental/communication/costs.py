@@ -102,9 +102,9 @@ class Collective:
     axes: tuple[Hashable, ...] | None = None
     """The axes of the mesh along which it is; `None` if it follows none, or no mesh is given."""
     times: int = 1
-    """How often it is done when the program runs once: loops are counted."""
+    """The number of times that it is done when the program runs once: loops are counted."""
     counted: bool = field(default=True, compare=False)
-    """Whether `times` is known; it is not in a loop whose length is known only when it runs: one
+    """True if `times` is known; it is not in a loop whose length is known only when it runs: one
     time round is counted."""
     name: str = field(default="", compare=False)
     """The name of the operation in the program."""

@@ -95,9 +95,9 @@ class Coordinates(SparseArray):
     inner: Shape
     """The lengths of the sparse and dense axes."""
     indices_sorted: bool
-    """Whether the indices of each batch are known to be in lexicographic order."""
+    """True if the indices of each batch are known to be in lexicographic order."""
     unique_indices: bool
-    """Whether no two elements of a batch are known to stand at one place (padding excepted)."""
+    """True if no two elements of a batch are known to stand at one place (padding excepted)."""
 
     def __init__(
         self,

@@ -12,10 +12,10 @@ from ...fastmath import numpy as jnp
 from ...user_lines import noted
 
 HIDDEN = 1e9
-"""What is subtracted from the logit of a key that a query may not see."""
+"""Subtracted from the logit of a key that a query may not see."""
 
 ITSELF = 1e5
-"""What is subtracted where a query is its own key: it sees itself if it sees nothing else."""
+"""Subtracted where a query is its own key: it sees itself if it sees nothing else."""
 
 
 def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:

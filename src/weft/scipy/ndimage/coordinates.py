@@ -39,7 +39,7 @@ PADS = {"wrap": "wrap", "mirror": "reflect", "reflect": "symmetric", "constant":
         "nearest": "reflect"}  # fmt: skip
 MOST = 5
 AROUND = 12
-"""How many elements are put around an array whose edges would otherwise be mirrored."""
+"""The number of elements that are put around an array whose edges would otherwise be mirrored."""
 
 
 def weights(t: Any, order: int) -> list[Any]:
