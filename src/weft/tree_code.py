@@ -17,7 +17,7 @@ MOST_LEAVES = 2000
 DEEPEST = 40  # CPython's parser refuses more than some 90 nested brackets
 
 
-class _Names:
+class _Constants:
     """The constants of a generated function, by the names it knows them by."""
 
     def __init__(self, **known: object) -> None:
@@ -33,7 +33,7 @@ class _Names:
         return repr(key) if type(key) is str else self(key)
 
 
-def _compiled(name: str, lines: list[str], names: _Names) -> Callable[[Any], Any]:
+def _function_of(name: str, lines: list[str], names: _Constants) -> Callable[[Any], Any]:
     exec(compile("\n".join(lines), f"<weft {name}>", "exec"), names.values)
     function: Callable[[Any], Any] = names.values[name]
     return function
@@ -48,7 +48,7 @@ def _unpacking(targets: list[str], source: str) -> str:
 
 def compile_build(treedef: object) -> Callable[[Any], Any]:
     """A function from the leaves (any iterable) to the tree."""
-    names = _Names(treedef=treedef)
+    names = _Constants(treedef=treedef)
     leaves: list[str] = []
     expression = _expression(treedef, names, leaves)
     lines = [
@@ -59,10 +59,10 @@ def compile_build(treedef: object) -> Callable[[Any], Any]:
         "        raise treedef.wrong_count(leaves) from None",
         f"    return {expression}",
     ]
-    return _compiled("build", lines, names)
+    return _function_of("build", lines, names)
 
 
-def _expression(treedef: Any, names: _Names, leaves: list[str]) -> str:
+def _expression(treedef: Any, names: _Constants, leaves: list[str]) -> str:
     kind = treedef.kind
     if kind is None:
         leaves.append(f"x{len(leaves)}")
@@ -103,7 +103,7 @@ def compile_match(treedef: object, leaf_types: set[type]) -> Callable[[Any], lis
     It also returns None when a leaf is of a type outside `leaf_types`, for then only the registry
     knows whether it is a leaf.
     """
-    names = _Names(leaf_types=leaf_types, type=type, map=map, len=len)
+    names = _Constants(leaf_types=leaf_types, type=type, map=map, len=len)
     leaves: list[str] = []
     lines: list[str] = []
     _match(treedef, "x", names, lines, leaves, [0])
@@ -114,7 +114,7 @@ def compile_match(treedef: object, leaf_types: set[type]) -> Callable[[Any], lis
     ]
     if len(leaves) == 1:  # 0.1 µs less
         body = [*lines, f"if type({leaves[0]}) in leaf_types: return [{leaves[0]}]"]
-    return _compiled(
+    return _function_of(
         "match",
         [
             "def match(x):",
@@ -129,7 +129,7 @@ def compile_match(treedef: object, leaf_types: set[type]) -> Callable[[Any], lis
 
 
 def _match(
-    treedef: Any, x: str, names: _Names, lines: list[str], leaves: list[str], count: list[int]
+    treedef: Any, x: str, names: _Constants, lines: list[str], leaves: list[str], count: list[int]
 ) -> None:
     """Appends to `lines` the test of the tree named `x`, to `leaves` the names of its leaves."""
 

@@ -19,7 +19,7 @@ from .user_lines import noted
 Class = TypeVar("Class", bound=type)
 
 
-def _register(kind: Kind) -> None:
+def _enter(kind: Kind) -> None:
     cls = kind.type
     if not isinstance(cls, type):
         raise noted(
@@ -68,7 +68,7 @@ def register_pytree_node(
             return [FlattenedIndexKey(i) for i in range(count)]
         return [key for key, _ in flatten_with_keys_func(x)[0]]
 
-    _register(Kind(nodetype, flatten_func, unflatten_func, keys))
+    _enter(Kind(nodetype, flatten_func, unflatten_func, keys))
 
 
 def register_pytree_with_keys(
@@ -170,7 +170,7 @@ def register_dataclass(
         arguments = dict(zip(data, parts, strict=True))
         return nodetype(**arguments, **dict(zip(meta, values, strict=True)))
 
-    _register(
+    _enter(
         Kind(
             nodetype,
             lambda x: (children(x), metadata(x)),

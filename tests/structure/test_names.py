@@ -1,11 +1,11 @@
-"""One name, one meaning: no function or class of the engine (rungs 1 to 6) is defined twice."""
+"""One name, one meaning: no function or class of the engine (rungs 0 to 6) is defined twice."""
 
 import ast
 import collections
 
 from tree import HEIGHT, modules, name_of, unit
 
-ENGINE = range(HEIGHT["core"], HEIGHT["transforms"] + 1)
+ENGINE = range(HEIGHT["transforms"] + 1)
 
 # A name: the modules that define it, and why they mean the same thing by it.
 _FORWARDS = "the public function forwards to the runtime's"
@@ -23,13 +23,14 @@ SAME = {
         {"higher_order.sequential", "transforms.custom_batching"},
         "the public function, and the loop that it is",
     ),
+    "real_of": ({"dtypes", "primitives.linalg.values"}, "the real part: of a dtype, and of values"),
     "jvp": ({"interpreters.jvp", "transforms.linear_maps"}, _TRACES),
     "linearize": ({"interpreters.linearize", "transforms.linear_maps"}, _TRACES),
 }
 
 
 def definitions() -> dict[str, set[str]]:
-    """The modules of the engine that define each public name of a function or class."""
+    """The modules of the engine that define each name of a function or class, private ones too."""
     found = collections.defaultdict(set)
     for path in modules():
         module = name_of(path)
@@ -37,7 +38,7 @@ def definitions() -> dict[str, set[str]]:
             continue
         for node in ast.parse(path.read_text()).body:
             named = isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if named and not node.name.startswith("_"):
+            if named and node.name != "_":  # a rule of a primitive
                 found[node.name].add(module)
     return found
 

@@ -88,7 +88,7 @@ def compile_or_load(
     if not path:
         return runtime.compile_text(text, outputs, device, options, callbacks)
     key = _key(text, device, options)
-    blob = _read(path, key)
+    blob = _read_entry(path, key)
     if blob is not None:
         custom_calls.register_mentioned(text)
         with contextlib.suppress(runtime.XlaError):  # refused by XLA: as good as damaged
@@ -246,7 +246,7 @@ def _refuse(path: str, reason: str) -> None:
 # --- entries ---
 
 
-def _read(path: str, key: str) -> bytes | None:
+def _read_entry(path: str, key: str) -> bytes | None:
     """The executable kept under a key; None if there is none, or it is damaged."""
     folder = _open_folder(path)
     if folder is None:
@@ -260,7 +260,7 @@ def _read(path: str, key: str) -> bytes | None:
             if not _HEADER.size < status.st_size < _LARGEST:
                 return None
             data = file.read()
-            blob = _unpacked(data, key)
+            blob = _unpacked_entry(data, key)
             if blob is not None:
                 os.utime(file.fileno())  # it is in use: see `_sweep`
             return blob
@@ -277,7 +277,7 @@ def _packed(blob: bytes, key: str) -> bytes:
     return _HEADER.pack(*fields, digest) + body
 
 
-def _unpacked(data: bytes, key: str) -> bytes | None:
+def _unpacked_entry(data: bytes, key: str) -> bytes | None:
     magic, version, size, packed_size, owner, digest = _HEADER.unpack_from(data)
     body = memoryview(data)[_HEADER.size :]
     if magic != _MAGIC or version != FORMAT or owner != bytes.fromhex(key):
@@ -345,7 +345,7 @@ def _log(folder: int, size: int) -> int:
 def _sweep(folder: int, target: int) -> None:
     """Removes the entries that were not used for longest, down to a total of `target` bytes."""
     _remove(folder, _LOG)
-    entries = sorted(_listed(folder))
+    entries = sorted(_uses_and_sizes(folder))
     total = sum(size for _, _, size in entries)
     for _, name, size in entries:
         if total <= target:
@@ -359,12 +359,12 @@ def _entries(path: str) -> list[tuple[int, str, int]]:
     if folder is None:
         return []
     try:
-        return _listed(folder)
+        return _uses_and_sizes(folder)
     finally:
         os.close(folder)
 
 
-def _listed(folder: int) -> list[tuple[int, str, int]]:
+def _uses_and_sizes(folder: int) -> list[tuple[int, str, int]]:
     """The time of last use, name and size of each entry. Removes what a crash left behind."""
     found = []
     an_hour_ago = time.time() - 3600

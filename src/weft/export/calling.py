@@ -9,7 +9,7 @@ from ..core.primitive import Primitive
 from ..stablehlo import Block, Operand
 
 
-class Module:
+class ExportedModule:
     """The StableHLO of an exported function for each of its platforms, compared by identity.
 
     Attributes:
@@ -57,12 +57,12 @@ call_exported = Primitive(
 
 
 @call_exported.type
-def _(*avals: Aval, module: Module) -> Sequence[Aval]:
+def _(*avals: Aval, module: ExportedModule) -> Sequence[Aval]:
     return module.out_avals
 
 
 @call_exported.lower
-def _(block: Block, *operands: Operand, out: Any, module: Module) -> list[Operand]:
+def _(block: Block, *operands: Operand, out: Any, module: ExportedModule) -> list[Operand]:
     outer = block.module
     name = outer.made.get(id(module))
     if name is None:

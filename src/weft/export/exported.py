@@ -20,7 +20,7 @@ from ..stablehlo.block import CALLBACKS
 from ..transforms.arguments import argument_values, leaf_paths
 from ..transforms.custom_derivatives import custom_vjp
 from ..tree_util import PyTreeDef, tree_flatten
-from .calling import Module, call_exported, custom_calls
+from .calling import ExportedModule, call_exported, custom_calls
 from .trees import read_tree, written_tree
 
 __all__ = [
@@ -102,7 +102,9 @@ class Exported:
         allowed = {d.check for d in disabled}
         for text in texts.values():
             check_custom_calls(fun_name, text, allowed)
-        self._module = Module(fun_name, texts, self.in_avals, self.out_avals, "platform" in allowed)
+        self._module = ExportedModule(
+            fun_name, texts, self.in_avals, self.out_avals, "platform" in allowed
+        )
 
         def on_leaves(*leaves: object) -> list[Any]:
             outs: list[Any] = call_exported(*leaves, module=self._module)

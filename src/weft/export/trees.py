@@ -112,17 +112,17 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 
 def written_tree(treedef: PyTreeDef) -> Any:
     """A structure as what JSON can hold."""
-    return _written(treedef.unflatten(range(treedef.num_leaves)))
+    return _written_form(treedef.unflatten(range(treedef.num_leaves)))
 
 
-def _written(x: Any) -> Any:
+def _written_form(x: Any) -> Any:
     kind = kind_of(x)
     if kind is None:
         return "*"
     if x is None:
         return None
     if type(x) in (tuple, list):
-        return {type(x).__name__: [_written(y) for y in x]}
+        return {type(x).__name__: [_written_form(y) for y in x]}
     if type(x) is dict:
         for key in x:
             if type(key) not in (str, int):
@@ -130,7 +130,7 @@ def _written(x: Any) -> Any:
                     f"serialize: the key {key!r} of a dict among the arguments or results is no "
                     "string and no int"
                 )
-        return {"dict": [[key, _written(y)] for key, y in x.items()]}
+        return {"dict": [[key, _written_form(y)] for key, y in x.items()]}
     name = _names.get(type(x))
     if name is None:
         raise ValueError(
@@ -140,7 +140,7 @@ def _written(x: Any) -> Any:
         )
     children, data = kind.apart(x)
     written = _formats[name].write(data)
-    return {"node": [name, bytes(written).hex(), [_written(y) for y in children]]}
+    return {"node": [name, bytes(written).hex(), [_written_form(y) for y in children]]}
 
 
 def read_tree(written: object) -> PyTreeDef:

@@ -81,7 +81,7 @@ def pushed(
     if any(t is not None for t in tangents[:n]):
         moved = lambda *ps: run(side.matvec, [*ps, *x], current.trace)  # noqa: E731
         _, changes = jvp(moved, parameters, tangents[:n])
-        rhs = [difference(db, change) for db, change in zip(rhs, changes, strict=True)]
+        rhs = [minus(db, change) for db, change in zip(rhs, changes, strict=True)]
     if all(db is None for db in rhs):
         return outs, [None] * len(outs)
     full = [instantiate(db, v.aval) for db, v in zip(rhs, primals[n:], strict=True)]
@@ -89,7 +89,7 @@ def pushed(
     return outs, [*solved[: len(rhs)], *[None] * (len(outs) - len(rhs))]
 
 
-def difference(db: Value | None, change: Value | None) -> Value | None:
+def minus(db: Value | None, change: Value | None) -> Value | None:
     """db - change, where `None` is zero."""
     if change is None:
         return db

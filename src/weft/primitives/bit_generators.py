@@ -37,7 +37,7 @@ _HOST_WORDS = 1 << 17
 W = TypeVar("W")  # what stands for a word: a number, an array, or an operand
 
 
-def _rounds(
+def _philox_rounds(
     counter: Sequence[W],
     key: Sequence[W],
     multiply: Callable[[W, int], tuple[W, W]],
@@ -98,7 +98,7 @@ def _philox(counter: Sequence[Host], key: Sequence[Host]) -> list[Host]:
         product = x.astype(_LONG) * np.uint64(factor)
         return (product >> _THIRTY_TWO).astype(_WORD), product.astype(_WORD)
 
-    return _rounds(counter, key, multiply, np.bitwise_xor, lambda x, n: x + np.uint32(n))
+    return _philox_rounds(counter, key, multiply, np.bitwise_xor, lambda x, n: x + np.uint32(n))
 
 
 def _host_state(state: Host) -> tuple[Host, Host]:
@@ -170,7 +170,7 @@ def _lower_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:
     def add(x: Operand, n: int) -> Operand:
         return block.elementwise("add", (x, block.full(n, words)), words)
 
-    return _rounds(operands[:4], operands[4:], multiply, xor, add)
+    return _philox_rounds(operands[:4], operands[4:], multiply, xor, add)
 
 
 def _call_philox(block: Block, operands: Sequence[Operand]) -> list[Operand]:

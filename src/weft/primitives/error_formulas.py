@@ -85,7 +85,7 @@ _FAR_7 = (
 )
 
 
-def _ratio(m: Algebra, short: Ratio, long: Ratio, r: Number) -> Number:
+def _ratio_of_length(m: Algebra, short: Ratio, long: Ratio, r: Number) -> Number:
     """A ratio of polynomials, as long as the dtype needs."""
     if m.eps > 1e-10:
         top, bottom = short
@@ -99,11 +99,11 @@ def normal_quantile_formula(m: Algebra, centred: Number, tail: Number) -> Number
     1/2 - |centred|."""
     middle = m.abs(centred) <= 0.425
     inner = m.where(middle, centred, 0.0)
-    near = inner * _ratio(m, _CENTRE_7, CENTRE, 0.180625 - inner * inner)
+    near = inner * _ratio_of_length(m, _CENTRE_7, CENTRE, 0.180625 - inner * inner)
     r = m.sqrt(-m.log(m.where(middle, 0.25, tail)))
     far = r > 5
-    beyond = _ratio(m, _FAR_7, FAR, m.where(far, r, 5.0) - 5)
-    size = m.where(far, beyond, _ratio(m, _TAIL_7, TAIL, m.where(far, 5.0, r) - 1.6))
+    beyond = _ratio_of_length(m, _FAR_7, FAR, m.where(far, r, 5.0) - 5)
+    size = m.where(far, beyond, _ratio_of_length(m, _TAIL_7, TAIL, m.where(far, 5.0, r) - 1.6))
     size = m.where(tail == 0, math.inf, size)
     return m.where(middle, near, m.where(centred < 0, -size, size))
 

@@ -306,7 +306,7 @@ def _(
     half = n if partitionable else (words + 1) // 2
     pairs, flat = aval((*keys, half), _WORD), aval((*keys, n), out.dtype)
     if partitionable:
-        first, second = _lower_counters(block, pairs)
+        first, second = _lower_places(block, pairs)
     else:
         first = block.iota(pairs, len(keys))
         second = block.elementwise("add", (first, block.full(half, pairs)), pairs)
@@ -335,7 +335,7 @@ def _(
     return block.reshape(bits, out.shape)
 
 
-def _lower_counters(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
+def _lower_places(block: Block, pairs: Aval) -> tuple[Operand, Operand]:
     """`counters` of 0, 1, 2, … along the last axis."""
     axis = pairs.ndim - 1
     if pairs.shape[axis] <= 2**32:

@@ -91,7 +91,7 @@ def by_variation(
     return primitive
 
 
-def _sum(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
+def _sum_of_copies(x: Value, varies: bool, size: int) -> tuple[Value, bool]:
     return reduce_sum(x, axes=(0,)) if varies else times_count(x, size), False
 
 
@@ -110,7 +110,7 @@ def _part_across(x: Value, varies: bool, axis: Axis) -> Value:
 
 
 psum_shared = by_variation(
-    "psum_shared", "Sum over axes along which no reference varies.", _sum, _sum_across
+    "psum_shared", "Sum over axes along which no reference varies.", _sum_of_copies, _sum_across
 )
 share = by_variation(
     "share", "An equal part of the sum: divided by the length of the axes.", _part, _part_across

@@ -113,7 +113,7 @@ def hash_consed(
         not to compile a program for each.
     Returns: the program, and the numbers that it takes as inputs in front.
     """
-    structure, literals, values = structure_of(jaxpr)
+    structure, literals, values = content_of(jaxpr)
     if not is_eager(current.trace):
         with _lock:
             return _within_programs.setdefault((structure, values), jaxpr), []
@@ -125,12 +125,12 @@ def hash_consed(
 
 def consed_with(owner: ProgramOwner, jaxpr: Jaxpr) -> Jaxpr:
     """The first program that was equal to this one, of those that live as long as the owner."""
-    structure, literals, values = structure_of(jaxpr)
+    structure, literals, values = content_of(jaxpr)
     with _lock:
         return owner.programs.variants(structure).find(jaxpr, values, literals, False)[0]
 
 
-def structure_of(jaxpr: Jaxpr) -> tuple[Any, list[Array], tuple[bytes, ...]]:
+def content_of(jaxpr: Jaxpr) -> tuple[Any, list[Array], tuple[bytes, ...]]:
     """A key that is equal for programs that differ in the names of variables and in literals only,
     the literals, and the bytes of each."""
     numbers: dict[Var, int] = {v: i for i, v in enumerate(jaxpr.invars)}

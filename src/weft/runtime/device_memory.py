@@ -40,7 +40,7 @@ def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]
     Raises: BufferError: weft has no such device, or XLA can't use the memory as it is.
     """
     kind, number = x.__dlpack_device__()
-    device = _device(int(kind), int(number))
+    device = _device_named(int(kind), int(number))
     try:
         stream = device.raw.get_stream_for_external_ready_events()
         capsule = x.__dlpack__(stream=stream)
@@ -66,7 +66,7 @@ def received(x: Any) -> tuple[RawBuffer, tuple[int, ...], np.dtype[Any], Device]
     return own, shape, dtype, device
 
 
-def _device(kind: int, number: int) -> Device:
+def _device_named(kind: int, number: int) -> Device:
     names = [name for name, k in KINDS.items() if k == kind]
     if names:
         try:

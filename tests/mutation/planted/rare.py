@@ -74,8 +74,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q12", "disk cache: any entries go first", "compiler/disk_cache.py",
-        "entries = sorted(_listed(folder))",
-        "entries = sorted(_listed(folder), reverse=True)",
+        "entries = sorted(_uses_and_sizes(folder))",
+        "entries = sorted(_uses_and_sizes(folder), reverse=True)",
         CACHE,
     ),
     Mutant(

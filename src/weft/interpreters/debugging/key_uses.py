@@ -27,7 +27,7 @@ from ...extended_dtypes import is_extended
 _numbers = itertools.count(1)
 
 
-class Mark:
+class KeyMark:
     """A key that was made. `used` says by what, and where."""
 
     __slots__ = ("used",)
@@ -46,7 +46,7 @@ class Marks:
 
     __slots__ = ("known", "numbers")
 
-    def __init__(self, numbers: np.ndarray[Any, Any], known: Mapping[int, Mark]) -> None:
+    def __init__(self, numbers: np.ndarray[Any, Any], known: Mapping[int, KeyMark]) -> None:
         self.numbers, self.known = numbers, known
 
     def at(self, i: int) -> "Marks":
@@ -65,7 +65,7 @@ def fresh(a: Aval) -> Marks:
     bits = np.zeros((a.size, a.dtype.itemsize // 8), np.uint64)
     bits[:, 0] = numbers
     stored = bits.reshape(-1).view(a.dtype.host).reshape(a.shape)  # type: ignore[attr-defined]
-    return Marks(stored, {n: Mark() for n in numbers})
+    return Marks(stored, {n: KeyMark() for n in numbers})
 
 
 # The marks of arrays that are alive, by the array's id; an entry goes with its array.
@@ -80,11 +80,11 @@ def marks_of(x: Any) -> Marks | None:
     if found is not None:
         return found[1]
     marks = fresh(x.aval)
-    _keep(x, marks)
+    _mark(x, marks)
     return marks
 
 
-def _keep(x: object, marks: Marks) -> None:
+def _mark(x: object, marks: Marks) -> None:
     number = id(x)
     _arrays[number] = weakref.ref(x, lambda _: _arrays.pop(number, None)), marks
 
@@ -180,7 +180,7 @@ def _moved(
     hosts = [x.host() if m is None else m.numbers for m, x in zip(ins, values, strict=True)]
     assert primitive.evaluate_rule is not None
     outs = primitive.evaluate_rule(*hosts, **dict(params))
-    known: dict[int, Mark] = {}
+    known: dict[int, KeyMark] = {}
     for m in ins:
         if m is not None:
             known.update(m.known)
@@ -220,4 +220,4 @@ def mark_results(outs: Sequence[Value], marks: Sequence[Marks | None]) -> None:
     """Gives results their marks."""
     for x, m in zip(outs, marks, strict=bool(marks)):
         if m is not None and isinstance(x, Array):
-            _keep(x, m)
+            _mark(x, m)

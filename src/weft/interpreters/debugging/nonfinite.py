@@ -173,7 +173,7 @@ def told(operation: Operation) -> str:
     bad = next(x for x in outs if is_bad(x))
     mask = bad_elements(bad)
     what = "made" if operation.makes else "gives"
-    lines = [f"{primitive}: {what} {kinds(bad)}; {switches()} is on"]
+    lines = [f"{primitive}: {what} {kinds(bad)}; {switches_on()} is on"]
     if not operation.makes:
         where = [f"input {i}" for i, x in enumerate(inputs) if is_bad(x)]
         lines.append(f"  it came in: {', '.join(where)} has it already")
@@ -200,7 +200,7 @@ def came_in(applied: Operation, found: Input, params: Params) -> str:
         source = f"its input {found.number}"
     return (
         f"{title(applied, params)}: gives {kinds(next(x for x in applied.outs if is_bad(x)))}; "
-        f"{switches()} is on\n"
+        f"{switches_on()} is on\n"
         f"  it came in with {source}: {summary(found.array)}\n"
         "  fix: look at where that value was made; no operation inside made it"
     )
@@ -213,7 +213,7 @@ def compiled_only(applied: Operation, params: Params) -> str:
     where = names[number] if number < len(names) else f"result {number}"
     return (
         f"{title(applied, params)}: gives {kinds(applied.outs[number])} in {where}, "
-        f"{summary(applied.outs[number])}; {switches()} is on\n"
+        f"{summary(applied.outs[number])}; {switches_on()} is on\n"
         "  run operation by operation it gives none: the compiled program made it, in which XLA "
         "may have fused operations, put them in another order, or evaluated them in another "
         "precision\n"
@@ -222,7 +222,7 @@ def compiled_only(applied: Operation, params: Params) -> str:
     )
 
 
-def switches() -> str:
+def switches_on() -> str:
     """The switch that forbids, by name."""
     return " and ".join(s for s in ("debug_nans", "debug_infs") if getattr(thread, s))
 

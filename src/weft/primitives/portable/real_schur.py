@@ -45,7 +45,7 @@ def portable_real_schur(a: Any, *, vectors: bool = True) -> Sequence[Any]:
         a, factor = scaled(a)
         t, z = hessenberg_form(a)
         t, z = _bordered(t), _bordered(z)
-        t, z = repeated_while(STEPS * n, _unfinished, _double_step, [t, z])
+        t, z = repeated_while(STEPS * n, _has_blocks_left, _double_step, [t, z])
         t, z = repeated_while(n - 1, None, _block_made_standard, [t, z])
         left = _left(t)
         failed = picked(left == 0, left, float("nan")) + (factor - factor)  # or it isn't finite
@@ -63,7 +63,7 @@ def _bordered(x: Any) -> Any:
     return side_by_side([x, full(aval((stack, n + 1, 1), x.dtype), 0)], 2)
 
 
-def _below(t: Any) -> Any:
+def _subdiagonal(t: Any) -> Any:
     """t[k + 1, k], [stack, 1, n]; zero in the last place."""
     stack, n = t.shape[:2]
     elements = picked(numbers(n, 1) == numbers(n, 2) + 1, t, 0)
@@ -79,12 +79,12 @@ def _chained(alive: Any) -> Any:
 
 def _left(t: Any) -> Any:
     """Number of rows that begin a block of more than two, [stack, 1, 1], as a float."""
-    chained = _chained(_below(t) != 0)
+    chained = _chained(_subdiagonal(t) != 0)
     ones = picked(chained, full(aval(chained.shape, t.dtype), 1), 0)
     return reshape(reduce_sum(ones, axes=(1, 2)), shape=(t.shape[0], 1, 1))
 
 
-def _unfinished(t: Any, z: Any) -> Any:
+def _has_blocks_left(t: Any, z: Any) -> Any:
     return reduce_max(_left(t), axes=(0, 1, 2)) > 0
 
 
@@ -96,7 +96,7 @@ def _double_step(count: Any, t: Any, z: Any) -> Sequence[Any]:
     following = side_by_side([part(size, 2, 1, n), part(size, 2, n - 1, n)], 2)
     eps, tiny = float(dtypes.finfo(t.dtype).eps), float(dtypes.finfo(t.dtype).tiny)
     bound = eps * (size + following) + tiny * n / eps  # so small that there are few digits left
-    alive = (abs_(_below(t)) > bound) & (places < n - 1)
+    alive = (abs_(_subdiagonal(t)) > bound) & (places < n - 1)
     t = picked((numbers(n, 1) == places + 1) & ~alive, 0, t)
     # the last block of three rows or more, from `first` to `last`
     none = full(aval((stack, 1, n), dtypes.int32), -1)
