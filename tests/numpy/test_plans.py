@@ -5,7 +5,9 @@ import pytest
 
 import weft
 import weft.numpy as np
+from weft.core.aval import aval
 from weft.interpreters import eager_tiers
+from weft.interpreters.stage import stage
 from weft.numpy import plans
 
 X = np.ones((2, 3))
@@ -56,3 +58,23 @@ def test_a_kernel_that_stands_for_all_computes_where_numpy_may(monkeypatch):
     for tier, expected in (("xla", 2), ("host", 7)):
         with weft.config.temporarily(eager_tier=tier):
             assert [twice(x)[0].item() for _ in range(3)][1:] == [expected] * 2
+
+
+PROGRAMS = {  # a function of a large matrix: is it better done by XLA as a whole?
+    "a sum": (lambda x: np.sum(x, 0), False),
+    "elementwise": (lambda x: np.exp(-x * x), False),
+    "a sum of squares": (lambda x: np.sum(x * x, 1), True),
+    "softmax": (lambda x: np.exp(x) / np.sum(np.exp(x), 1, keepdims=True), True),
+    "order": (lambda x: np.sort(-x, 1)[:, 3], False),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_better_done_as_one_program(name):
+    function, expected = PROGRAMS[name]
+    for n, better in ((1000, expected), (100, False)):
+        jaxpr = stage(lambda x: [function(x)], [aval((n, 1000), onp.dtype("float32"))], name="f")
+        assert plans.is_better_fused(jaxpr) is better
+        for tier in ("host", "xla"):
+            with weft.config.temporarily(eager_tier=tier):
+                assert not plans.is_better_fused(jaxpr)

@@ -46,6 +46,19 @@ def test_matrix_vector_products_of_every_layout(shape, dtype):
         near(np.dot(x.T, u), a.astype("f8") * u[:, None], 0)
 
 
+SUMS = [(1000, 999), (9, 20_001), (20_001, 9), (1, 300_000), (70, 20, 30, 7), (140_000, 1)]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", SUMS)
+def test_sums_over_the_first_and_the_last_axes(shape, dtype):
+    a = RNG.standard_normal(shape).astype(dtype)
+    for x, b in ((np.array(a), a), (np.array(a.T.copy()).T, a), (np.array(a).T, a.T)):
+        for n in range(1, a.ndim):
+            for axes in (tuple(range(n)), tuple(range(n, a.ndim)), tuple(range(n))[::-1]):
+                near(np.sum(x, axes), b.astype("f8"), axes)
+
+
 def test_complex_matrix_vector_products():
     a = RNG.standard_normal((500, 500)) + 1j * RNG.standard_normal((500, 500))
     v = RNG.standard_normal(500) + 1j
@@ -62,7 +75,7 @@ def test_no_part_is_long_enough_for_two_threads(monkeypatch):
     sizes = []
 
     def dot(x, y, out=None):
-        sizes.append(x.size)
+        sizes.append(max(x.size, y.size))
         return onp.dot(x, y, out=out)
 
     def vecdot(x, y):
@@ -75,5 +88,10 @@ def test_no_part_is_long_enough_for_two_threads(monkeypatch):
     assert (one_thread.matrix_vector(x, v) == 999).all()
     assert one_thread.inner(onp.ones(100_001), onp.ones(100_001)) == 100_001
     assert one_thread.long_sum(100_001, onp.dtype("f4"))(onp.ones(100_001, "f4")) == 100_001
-    assert sum(sizes) == x.size
+    assert (one_thread.row_sums(999, x.dtype)(x) == 999).all()
+    assert (one_thread.column_sums(1001, 999, x.dtype)(x) == 1001).all()
+    assert sum(sizes) == 3 * x.size
+    long = onp.ones((9, 20_001), "f4")
+    assert (one_thread.row_sums(20_001, long.dtype)(long) == 20_001).all()
+    assert (one_thread.column_sums(9, 20_001, long.dtype)(long) == 9).all()
     assert max(sizes) <= one_thread.BLOCK

@@ -10,6 +10,9 @@ from .trace import current
 
 T = TypeVar("T")
 
+LEAST_BUFFER = 16
+"""The elements of the smallest buffer that NumPy takes."""
+
 
 def quietly() -> Callable[..., Any]:
     """A runner of NumPy kernels without warnings of overflow or NaN, like XLA.
@@ -23,11 +26,35 @@ def quietly() -> Callable[..., Any]:
     return run
 
 
-def quiet_runner() -> Callable[..., Any]:
-    """A new runner of NumPy kernels."""
+def quiet_runner(buffer: int | None = None) -> Callable[..., Any]:
+    """A new runner of NumPy kernels, with buffers of so many elements."""
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
+    if buffer is not None:
+        context.run(np.setbufsize, buffer)
     return context.run
+
+
+def unbuffered(kernel: Callable[..., T]) -> Callable[..., T]:
+    """The kernel, which reads operands where they are: for arithmetic on long rows, in which an
+    operand stays the same or is repeated.
+
+    NumPy's iterator copies such an operand into buffers of 8,192 elements, so that short rows
+    become long ones. For long rows that takes as long as the work: x - column of 1000 x 1000 takes
+    0.19 ms, and 0.1 where the buffers are too small to be used.
+    """
+
+    def run(*hosts: object) -> T:
+        runner = current.unbuffered
+        if runner is None:
+            runner = current.unbuffered = quiet_runner(buffer=LEAST_BUFFER)
+        try:
+            result: T = runner(kernel, *hosts)
+        except RuntimeError as error:
+            result = interrupting(error, kernel, *hosts)
+        return result
+
+    return run
 
 
 def interrupting(error: RuntimeError, kernel: Callable[..., T], *args: object) -> T:

@@ -127,6 +127,7 @@ class _Current(threading.local):
     bottom: Any = base
     reopened: tuple[Trace, ...] = ()
     quiet: Callable[..., Any] | None = None  # runs NumPy kernels without warnings (evaluate.py)
+    unbuffered: Callable[..., Any] | None = None  # the same, without NumPy's buffers
 
     def __init__(self) -> None:
         assert thread.key  # the switches know of this thread before it computes anything

@@ -7,9 +7,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..config import thread
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.quiet import unbuffered
 from ..core.trace import Params
 from ..dtypes import float0
 
@@ -35,7 +38,17 @@ _SMALL = 4096
 
 
 _BROADCAST = 400_000
-"""The highest limit where operands have several shapes: NumPy takes twice as long for them."""
+"""The highest limit where operands have several shapes, but for arithmetic on long rows: NumPy
+takes twice as long for them."""
+
+_ARITHMETIC = (np.add, np.subtract, np.multiply, np.divide)
+"""The functions that are as fast with a number for an operand as with an array."""
+
+_ROW, _BUFFER = 512, 8192
+"""The lengths of rows, from and below, for which NumPy's buffers cost more than they save."""
+
+_MANY = 16_384
+"""The number of elements from which on going without them is worth half a microsecond."""
 
 
 def made_on_device(size: int) -> bool:
@@ -57,7 +70,8 @@ def runs_on_host(
     `eager_tier` pins "host" or "xla"; with an accelerator everything runs there.
 
     Measured (benchmarks/eager.py): NumPy wins for add and multiply up to 1.5 million elements, for
-    exp and tanh up to some ten thousand, for sin always (XLA's sine isn't vectorised).
+    exp and tanh up to 131,072 and more (`primitives/processor.py`), for sin always (XLA's sine
+    isn't vectorised).
     """
     if primitive.evaluate_rule is None:
         return False
@@ -74,9 +88,35 @@ def runs_on_host(
     limit = primitive.host_limit
     if limit is None:
         return True
-    if limit > _BROADCAST and len({a.shape for a in avals if a.size > 1}) > 1:
+    if limit > _BROADCAST and several_shapes(avals) and not in_long_rows(primitive, avals):
         limit = _BROADCAST
     return max([a.size for a in (*avals, *outs)], default=0) <= limit
+
+
+def in_long_rows(primitive: Primitive, avals: Sequence[Aval]) -> bool:
+    """True for arithmetic on long rows, in which an operand stays the same or is repeated."""
+    return primitive.evaluate_rule in _ARITHMETIC and row_length(avals) >= _ROW
+
+
+def several_shapes(avals: Sequence[Aval]) -> bool:
+    """True if operands have several shapes; numbers don't count."""
+    return len({a.shape for a in avals if a.size > 1}) > 1
+
+
+def row_length(avals: Sequence[Aval]) -> int:
+    """The number of elements, at the end of the shape that operands are broadcast to, over which
+    each operand either goes on or stays the same: the length of NumPy's inner loop.
+    """
+    ndim = max(a.ndim for a in avals)
+    shapes = [(1,) * (ndim - a.ndim) + a.shape for a in avals]
+    length, before = 1, None
+    for sizes in reversed(list(zip(*shapes, strict=True))):
+        if max(sizes) > 1:
+            moving = [n > 1 for n in sizes]
+            if before not in (None, moving):
+                break
+            length, before = length * max(sizes), moving
+    return length
 
 
 def numpy_may_compute() -> bool:
@@ -100,4 +140,8 @@ def host_kernel(
         return kernel
     if primitive.evaluate_in and avals:
         rule = primitive.evaluate_in.get(avals[0].dtype, rule)
-    return functools.partial(rule, **dict(params)) if params else rule
+    if params:
+        return functools.partial(rule, **dict(params))
+    if rule in _ARITHMETIC and outs[0].size >= _MANY and several_shapes(avals):
+        return unbuffered(rule) if _ROW <= row_length(avals) < _BUFFER else rule
+    return rule

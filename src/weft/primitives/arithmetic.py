@@ -17,6 +17,7 @@ from .comparison import eq, ge
 from .complex_lowering import complex_rule, sqrt_in_parts
 from .complex_numbers import conj, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
+from .processor import host_when_fast
 from .rule_types import Host, Tangent
 from .selection import where
 from .structural import add, convert_element_type
@@ -24,7 +25,7 @@ from .structural import add, convert_element_type
 # elements up to which NumPy takes less time of the processor than XLA, and hardly more on the wall:
 # x - y of 1e6 takes it 0.15 ms, and XLA 0.13 on two cores, and of 2e6 0.45 against 0.22
 _FAST = 1_500_000
-# the same for what NumPy does more slowly: sqrt of 1e6 takes it 0.35 ms, and XLA 0.1
+# the same for roots, of which NumPy computes those of float32 alone as fast as XLA
 _SLOWER = 400_000
 
 evaluate_in_wider(add, "number")
@@ -300,8 +301,9 @@ square: Primitive = unary(
 sqrt: Primitive = unary(
     "sqrt", "The square root.", evaluate=np.sqrt, accepts="inexact",
     stablehlo=complex_rule(lowering_by("sqrt"), sqrt_in_parts, "conjugate"),
-    jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)), host_limit=_SLOWER,
+    jvp=lambda dx, out, x: mul(dx, div(like(x, 0.5), out)),
 )  # fmt: skip
+sqrt.host_when(host_when_fast(_SLOWER))
 
 
 def _rsqrt(x: Host) -> Host:
@@ -310,8 +312,9 @@ def _rsqrt(x: Host) -> Host:
 
 rsqrt: Primitive = unary(
     "rsqrt", "1 / sqrt(x).", evaluate=_rsqrt, stablehlo="rsqrt", accepts="inexact",
-    jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))), host_limit=_SLOWER,
+    jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))),
 )  # fmt: skip
+rsqrt.host_when(host_when_fast(_SLOWER))
 evaluate_in_wider(rsqrt, "inexact", table=HALF)
 cbrt: Primitive = unary(
     "cbrt", "The cube root.", evaluate=np.cbrt, stablehlo="cbrt", accepts="float",

@@ -8,6 +8,8 @@ operands are in the cache (docs/design.md, “Values, and the two eager tiers”
 Knows NumPy arrays only.
 """
 
+import functools
+
 import numpy as np
 
 from .rule_types import DType, Host, Kernel
@@ -19,6 +21,7 @@ BLOCK = 131_072
 """The number of elements of a matrix from which on it is cut into blocks of rows."""
 
 _ROW = 1024  # they stay in the first cache
+_FEW = 8
 
 
 def long_sum(count: int, dtype: DType) -> Kernel:
@@ -30,6 +33,38 @@ def long_sum(count: int, dtype: DType) -> Kernel:
         flat = x.ravel()
         total = np.add.reduce(np.vecdot(flat[:whole].reshape(-1, _ROW), row))
         return total + flat[whole:].dot(rest)
+
+    return kernel
+
+
+def row_sums(count: int, dtype: DType) -> Kernel:
+    """The kernel of the sums of a matrix's rows, of `count` elements each."""
+    ones = np.ones(count, dtype)
+    if count <= LONG:
+        return lambda x: matrix_vector(x, ones)
+    whole = count - count % _ROW
+    row, rest = ones[:_ROW], ones[whole:]
+
+    def kernel(x: Host) -> Host:
+        parts = np.vecdot(x[:, :whole].reshape(len(x), -1, _ROW), row)
+        return np.add.reduce(parts, axis=1) + x[:, whole:].dot(rest)
+
+    return kernel
+
+
+def column_sums(count: int, width: int, dtype: DType) -> Kernel:
+    """The kernel of the sums of a matrix's columns: `width` of them, of `count` elements each."""
+    rows = BLOCK // width
+    if rows < _FEW:  # the rows are too long for BLAS, and added one by one fast and exactly enough
+        return functools.partial(np.add.reduce, axis=0)
+    ones = np.ones(rows, dtype)
+
+    def kernel(x: Host) -> Host:
+        total = np.dot(ones[:count], x[:rows])
+        for i in range(rows, count, rows):
+            part = x[i : i + rows]
+            total += np.dot(ones[: len(part)], part)
+        return total
 
     return kernel
 

@@ -22,6 +22,7 @@ from .families import (
     unary,
 )
 from .formulas import Algebra, Number, lowered, polynomial
+from .processor import host_when_fast
 from .rule_types import Batched, DType, Host, Kernel, Tangent, Tangents, Values
 from .selection import where
 from .structural import add, align, broadcast_shape, convert_element_type, widen
@@ -48,8 +49,9 @@ def _one_minus(x: Value) -> Value:
 exp: Primitive = unary(
     "exp", "e to the power x.", evaluate=np.exp, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("exponential"), cl.exp_in_parts, "kept"),
-    jvp=lambda dx, out, x: mul(dx, out), host_limit=_VECTORISED,
+    jvp=lambda dx, out, x: mul(dx, out),
 )  # fmt: skip
+exp.host_when(host_when_fast(_VECTORISED, np.exp))
 
 
 # (2**t - 1) / t for t from 0 to 1, lowest power first, computed for weft: to 1.1e-8, and to 2.4e-19
@@ -119,9 +121,9 @@ expm1: Primitive = unary(
 log: Primitive = unary(
     "log", "Natural logarithm.", evaluate=np.log, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("log"), cl.log_in_parts, "conjugate"),
-    host_limit=_LARGE,
     jvp=lambda dx, out, x: div(dx, x),
 )  # fmt: skip
+log.host_when(host_when_fast(_LARGE, np.log))
 
 
 def _logarithm_to(base: int) -> Rule:
@@ -296,8 +298,8 @@ tanh: Primitive = unary(
     "tanh", "Hyperbolic tangent.", evaluate=np.tanh, accepts="inexact",
     stablehlo=cl.complex_rule(lowering_by("tanh"), cl.tanh_in_parts, "kept"),
     jvp=lambda dx, out, x: mul(dx, mul(_one_plus(out), _one_minus(out))),
-    host_limit=_VECTORISED,
 )  # fmt: skip
+tanh.host_when(host_when_fast(_VECTORISED, np.tanh))
 
 
 def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
