@@ -4,6 +4,8 @@ CPU time, and the temporary memory that XLA plans, of compiled gradients:
 
 - of LSH attention and of full attention (one head at a time), for each token;
 - of attention by blocks beside attention over all pairs at once;
+- of attention in linear time beside that over all pairs;
+- of one vector through a sparse feed-forward block, beside a dense one;
 - of reversible blocks and of the same blocks plainly, by their number.
 
 Run it by itself: `.venv/bin/python benchmarks/long_sequences.py`.
@@ -79,6 +81,40 @@ def attention_by_blocks() -> None:
         print(f"{length}: {ratio:.2f}; {small >> 20}, {large >> 20}", flush=True)
 
 
+def attention_of_features() -> None:
+    print("tokens: time in linear time ÷ all pairs; MiB in linear time, all pairs")
+    for length in (1024, 4096):
+        rng = numpy.random.default_rng(0)
+        q, k, v = (rng.normal(size=(2, length, 32)).astype(numpy.float32) for _ in range(3))
+        favor, plain = tl.CausalFavorAttention(), tl.DotProductCausalAttention()
+        linear, small = measured(lambda *x, f=favor: np.sum(np.cos(f(x))), q, k, v)
+        pairs, large = measured(lambda *x, f=plain: np.sum(np.cos(f(x))), q, k, v)
+        ratio = statistics.median(linear() / pairs() for _ in range(ROUNDS))
+        print(f"{length}: {ratio:.3f}; {small / 2**20:.1f}, {large / 2**20:.1f}", flush=True)
+
+
+def sparse_blocks() -> None:
+    print("features, vectors: least µs dense, SparseFF in mode eval, in mode predict")
+    for width in (512, 1024):
+        layers = [tl.Serial(tl.Dense(4 * width), tl.Relu(), tl.Dense(width))]
+        layers += [tl.SparseFF(4 * width, mode=mode) for mode in ("eval", "predict")]
+        for rows in (1, 4):
+            x = numpy.random.default_rng(0).normal(size=(rows, width)).astype(numpy.float32)
+            print(f"{width}, {rows}: {', '.join(f'{least(a, x):.0f}' for a in layers)}", flush=True)
+
+
+def least(layer: tl.Layer, x: Any) -> float:
+    """The least microseconds of many compiled calls."""
+    weights, state = layer.init(x, rng=KEY)
+    step = weft.jit(lambda weights, x: layer.pure_fn(x, weights, state, KEY)[0])
+    found = []
+    for _ in range(150):
+        begun = time.perf_counter()
+        weft.block_until_ready(step(weights, x))
+        found.append(time.perf_counter() - begun)
+    return min(found) * 1e6
+
+
 def reversible_blocks() -> None:
     print("blocks: KiB reversible, plain")
     x = numpy.ones((1, 256, 64), numpy.float32)
@@ -95,4 +131,6 @@ def reversible_blocks() -> None:
 if __name__ == "__main__":
     attention_over_buckets()
     attention_by_blocks()
+    attention_of_features()
+    sparse_blocks()
     reversible_blocks()

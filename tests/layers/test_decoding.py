@@ -49,6 +49,22 @@ LAYERS = {
         [3, 5], 4, mode=mode
     ),
     "LocallyConvDense": lambda mode: modular_dense.LocallyConvDense(4, 2, mode, 3, 3),
+    "ModularCausalAttention": lambda mode: tl.ModularCausalAttention(
+        8, 2, sparsity=4, kernel_size=3, max_inference_length=6, mode=mode
+    ),
+    "LowRankCausalAttention": lambda mode: tl.LowRankCausalAttention(
+        8, 2, lowrank=3, max_inference_length=6, mode=mode
+    ),
+    "MultiplicativeCausalAttention": lambda mode: tl.MultiplicativeCausalAttention(
+        8, 2, max_inference_length=6, mode=mode
+    ),
+    "ConvCausalAttention": lambda mode: tl.ConvCausalAttention(
+        8, 2, kernel_size=3, max_inference_length=6, mode=mode
+    ),
+    "MultiplicativeConvCausalAttention": lambda mode: tl.MultiplicativeConvCausalAttention(
+        8, 2, 4, v_concat_type="original", output_layer_type="conv", mode=mode
+    ),
+    "CausalFavor": lambda mode: tl.CausalFavor(8, 2, mode=mode),
     "SparseFF": lambda mode: tl.SparseFF(24, 4, 3, mode=mode),
     "SparseFF times probabilities": lambda mode: tl.SparseFF(
         24, 4, 3, mode=mode, multiply_by_controller_output=True, ff_chunk_size=2
@@ -118,7 +134,7 @@ def test_a_compiled_step_serves_every_token(name):
 
 WITHOUT_FIRST_STATE = {
     "GRU", "GRU of other width", "LSTM", "LSTM of other width", "SRU", "SRU with tanh",
-    "LocallyConvDense", "language model",
+    "LocallyConvDense", "MultiplicativeConvCausalAttention", "language model",
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def test_after_training_the_likeliest_unit_of_each_block_is_used(mode, multiplie
     mask = probabilities(weights)
     expected = output(weights, code(mask.argmax(-1), UNITS), mask if multiplies else None)
     np.testing.assert_allclose(layer(X), expected, rtol=1e-4, atol=1e-5)
-    for i in range(2):  # in mode "predict", rows for which chosen weights alone are read
+    for i in range(2):  # one row, of which mode "predict" reads chosen weights alone
         np.testing.assert_allclose(layer(X[i, :1]), expected[i, :1], rtol=1e-4, atol=1e-5)
 
 

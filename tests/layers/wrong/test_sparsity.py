@@ -65,12 +65,74 @@ WHEN_MADE = {
     "mode of experts": (lambda: tl.BlockSparseFF(64, mode=None), "BlockSparseFF: mode must be"),
     "initializer of experts": (
         lambda: tl.BlockSparseFF(64, bias_initializer=None), "BlockSparseFF: bias_initializer"),
+    "heads": (
+        lambda: tl.ModularCausalAttention(8, 3), "d_feature must be a multiple of n_heads; got 8"),
+    "modules": (
+        lambda: tl.ConvCausalAttention(8, 2, sparsity=3), "must be a multiple of sparsity; got 8"),
+    "even window of attention": (
+        lambda: tl.ConvCausalAttention(8, 2, kernel_size=2), "kernel_size must be odd; got 2"),
+    "rank of attention": (lambda: tl.LowRankCausalAttention(8, lowrank=-1), "d_lowrank must be at"),
+    "dropout of attention": (
+        lambda: tl.MultiplicativeCausalAttention(8, dropout=1.0), "dropout must be less than 1"),
+    "mode of attention": (
+        lambda: tl.MultiplicativeModularCausalAttention(8, mode="x"), "mode must be 'train' or"),
+    "what follows": (
+        lambda: tl.MultiplicativeConvCausalAttention(8, output_layer_type="dense"),
+        "output_layer_type must be 'none' or 'mult' or 'conv' or 'multconv'; got 'dense'"),
+    "what values are made of": (
+        lambda: tl.MultiplicativeConvCausalAttention(8, v_concat_type=None), "v_concat_type must"),
+    "no dropout of 1": (
+        lambda: tl.MultiplicativeConvCausalAttention(8, force_no_dropout=1), "force_no_dropout"),
+    "keys of text": (
+        lambda: tl.MultiplicativeConvCausalAttention(8, share_qk="yes"), "share_qk must be True"),
+    "length of convolutions": (
+        lambda: tl.MultiplicativeConvCausalAttention(8, 2, length_kernel_size=0),
+        "length_kernel_size must be at least 1"),
+    "heads of Favor": (lambda: tl.Favor(8, n_heads=3), "a multiple of n_heads; got 8 and 3"),
+    "random features": (lambda: tl.Favor(8, n_random_features=0), "n_random_features must be at"),
+    "dropout of Favor": (lambda: tl.Favor(8, dropout=-1), "Favor: dropout must be at least 0"),
+    "stabilizer": (lambda: tl.FavorAttention(numerical_stabilizer=-1), "numerical_stabilizer must"),
+    "epsilon": (lambda: tl.FavorAttention(epsilon=None), "epsilon must be a number"),
+    "mode of Favor": (lambda: tl.FavorAttention(mode="t"), "FavorAttention: mode must be 'train'"),
+    "directions of no length": (
+        lambda: tl.FavorAttention.get_2d_array(None), "n_columns must be at least 1; got 0"),
+    "features without directions": (
+        lambda: tl.FavorAttention().nonnegative_softmax_kernel_feature_creator(X, True),
+        "fix: use_approximate_softmax=True"),
+    "heads of CausalFavor": (lambda: tl.CausalFavor(8, 3), "CausalFavor: d_feature must be a"),
+    "stabilizer of CausalFavor": (
+        lambda: tl.CausalFavorAttention(numerical_stabilizer="1"), "numerical_stabilizer must be"),
+    "mode of CausalFavor": (lambda: tl.CausalFavor(8, mode="y"), "CausalFavorAttention: mode must"),
+    "dropout of CausalFavor": (lambda: tl.CausalFavor(8, dropout=1), "dropout must be less than 1"),
 }  # fmt: skip
 
 # (the layer, its input, what the error says)
 WHEN_RUN = {
     "parts that don't divide": (tl.LocallyConnectedDense(3, 2), X, "must be a multiple of 3"),
     "another number of inputs": (tl.EinsumDense(4, 2, True), X, "8"),
+    "a mask of another length": (
+        tl.FavorAttention(8, 2),
+        (X, X, X, np.ones((1, 5))),
+        "one number for each position",
+    ),
+    "a mask of one head": (tl.FavorAttention(), (X, X, X, np.ones((4, 6))), r"got shape \(4, 6\)"),
+    "heads of another width": (
+        tl.FavorAttention(8, 2, use_approximate_softmax=True),
+        (X, X, X, np.ones((1, 6))),
+        "expected 4 features in a head",
+    ),
+    "keys of another length": (
+        tl.CausalFavorAttention(),
+        (X, X[:, :3], X),
+        r"got \(2, 6, 8\), \(2, 3, 8\)",
+    ),
+    "no batch": (tl.CausalFavorAttention(), (X[0], X[0], X[0]), r"\[batch, length, d\]"),
+    "no power of two": (
+        tl.ReversibleReshapePermute(),
+        X[..., :6],
+        "must be a power of two; got shape",
+    ),
+    "no features": (tl.ReversibleRandomPermute(), np.ones(()), "got a scalar"),
     "another number of features": (tl.MultiplicativeModularSparseDense(2, 4), X, "8"),
 }
 
@@ -88,7 +150,7 @@ def test_a_wrong_option_is_refused_where_it_is_given(name):
 def test_a_wrong_input_is_refused_by_the_layer(name):
     layer, x, message = WHEN_RUN[name]
     with pytest.raises(tl.LayerError, match=message):
-        layer.init(x)
+        layer(x, *layer.init(x))
 
 
 @pytest.mark.parametrize("make", [lambda: tl.SparseFF(64), lambda: tl.BlockSparseFF(64)])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ... import fastmath
 from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
@@ -154,6 +155,8 @@ def LocallyConvDense(
 class RememberPad(Layer):
     """Puts what came before in front of a sequence: zeros, or the end of the piece before.
 
+    A subclass may say which positions of the first piece are padding: see `monkey_patched_mask`.
+
     Args:
       n_items: how many positions.
       mode: in "predict" the state is (the last positions, a mark of whether there were pieces).
@@ -167,11 +170,20 @@ class RememberPad(Layer):
         super().__init__(name="RememberPad")
         self._n_items = whole_number("RememberPad", "n_items", n_items, least=0)
         self._mode = checked_mode("RememberPad", mode)
+        self._portal = self.monkey_patched_mask()
+
+    def monkey_patched_mask(self) -> Any:
+        """None, or in a subclass an object whose `get_value()` is a mask, 0 where the first piece
+        of a sequence ends in padding, which isn't remembered. Then a batch has one sequence.
+        """
+        return None
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """No weights; in mode "predict" zeros."""
         if self._mode == "predict" and self._n_items:
             batch, _, *rest = input_signature.shape
+            if self._portal is not None and batch != 1:
+                raise ShapeError(f"{self._name}: with a mask a batch has one sequence; got {batch}")
             self.state = (jnp.zeros((batch, self._n_items, *rest), jnp.float32), {"init": ()})
 
     def forward(self, inputs: Any) -> Any:
@@ -183,5 +195,13 @@ class RememberPad(Layer):
             before = jnp.zeros((batch, self._n_items, *rest), inputs.dtype)
             return jnp.concatenate([before, inputs], axis=1)
         whole_sequence = jnp.concatenate([self.state[0], inputs], axis=1)
-        self.state = (whole_sequence[:, -self._n_items :], {"forward": ()})
+        self.state = (self._end(whole_sequence), {"forward": ()})
         return whole_sequence
+
+    def _end(self, sequence: Any) -> Any:
+        """The last positions; of the first piece, those before its padding."""
+        if self._portal is None or "init" not in self.state[1]:
+            return sequence[:, -self._n_items :]
+        n_padding = jnp.sum((self._portal.get_value() == 0).astype(jnp.int32))
+        start = sequence.shape[1] - self._n_items - n_padding
+        return fastmath.dynamic_slice_in_dim(sequence, start, self._n_items, 1)

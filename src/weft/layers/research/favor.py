@@ -1,0 +1,394 @@
+"""Attention in linear time: weights are products of features of queries and of keys, all positive,
+so that values are summed once for all queries.
+
+Source: Choromanski et al. (2020), Rethinking Attention with Performers, arXiv:2009.14794.
+"""
+
+import math
+from typing import Any
+
+import numpy as onp
+
+from ... import fastmath
+from ...errors import ShapeError
+from ...fastmath import numpy as jnp
+from ...user_lines import noted
+from .. import options
+from ..attention import ConfigurableAttention
+from ..attention_weights import widened
+from ..base import Layer
+from ..checked_options import checked_mode, checked_rate, divided
+from ..core import Dense
+
+# Positions whose scores are computed at once. The gradient of 2 heads of 32 features takes as long
+# with 32 or 128, and a third to twice as long again with 16 or 256 (benchmarks/long_sequences.py).
+CHUNK = 64
+
+
+class FavorAttention(Layer):
+    """Attention within heads, in time and memory that grow with the length, not with its square.
+
+    A query gets Σ_j (q' · k'_j) v_j / Σ_j (q' · k'_j), where q' and k' are positive features of
+    queries and keys: relu(x) + numerical_stabilizer, or random ones, whose products are on average
+    the exponentials that a softmax of q · k has.
+
+    Args:
+      d_feature: features of all heads together.
+      n_heads: the number of heads; divides d_feature.
+      n_random_features: how many random features there are; more are closer to a softmax.
+      numerical_stabilizer: what is added to relu(x), so that no denominator is 0.
+      use_approximate_softmax: whether features are random.
+      scale_by_norm: whether random directions have lengths of normal vectors; else √d.
+      normalize_data: whether vectors are divided by d^¼, as a softmax of q · k / √d has it.
+      epsilon: what is added to random features.
+      mode: "train", "eval", "predict" or "viz"; without a difference.
+
+    Inputs: queries, keys, values, floats [batch * n_heads, length, d], and a mask of batch * length
+      numbers in any shape, 0 where a key is hidden. Where all are, all count alike.
+    Outputs: floats like the values, and the mask as it came.
+
+    Raises: ValueError, TypeError: an option is out of its range.
+
+    Example:
+      >>> x = np.ones((2, 3, 4), np.float32)
+      >>> FavorAttention(d_feature=8, n_heads=2)((x, x, x, np.ones((1, 1, 1, 3))))[0].shape
+      (2, 3, 4)
+
+    Source: arXiv:2009.14794; Trax's module `layers.research.sparsity`.
+    """
+
+    _needs_key = False
+
+    def __init__(
+        self,
+        d_feature: int = 4,
+        n_heads: int = 1,
+        n_random_features: int = 256,
+        numerical_stabilizer: float = 0.001,
+        use_approximate_softmax: bool = False,
+        scale_by_norm: bool = True,
+        normalize_data: bool = False,
+        epsilon: float = 0.0001,
+        mode: str = "train",
+    ):
+        name = "FavorAttention"
+        depth = divided(name, "d_feature", d_feature, "n_heads", n_heads)
+        options.whole_number(name, "n_random_features", n_random_features)
+        super().__init__(n_in=4, n_out=2)
+        self._n_heads = n_heads
+        self._stabilizer = options.number(
+            name, "numerical_stabilizer", numerical_stabilizer, least=0.0
+        )
+        self._normalize_data = options.flag(name, "normalize_data", normalize_data)
+        self._epsilon = options.number(name, "epsilon", epsilon, least=0.0)
+        checked_mode(name, mode)
+        scale_by_norm = options.flag(name, "scale_by_norm", scale_by_norm)
+        self._directions: onp.ndarray[Any, Any] | None = None
+        if options.flag(name, "use_approximate_softmax", use_approximate_softmax):
+            key = fastmath.random.get_prng(0)
+            directions = self.get_2d_array(key, n_random_features, depth, scale_by_norm)
+            self._directions = onp.asarray(directions)  # of no backend
+
+    @staticmethod
+    def get_2d_array(
+        rng: Any,
+        n_rows: int = 256,
+        n_columns: int = 0,
+        scale_by_norm: bool = True,
+        normalize_data: bool = False,
+        epsilon: float = 0.0001,
+    ) -> Any:
+        """Random directions: each n_columns of them, one after the other, are orthogonal.
+
+        Args:
+          rng: random key.
+          n_rows: how many there are.
+          n_columns: their dimension.
+          scale_by_norm: whether their lengths are those of normal vectors; else √n_columns.
+          normalize_data, epsilon: for the sake of the signature.
+        Returns: floats [n_rows, n_columns].
+        """
+        options.whole_number("get_2d_array", "n_rows", n_rows)
+        options.whole_number("get_2d_array", "n_columns", n_columns)
+        blocks, key = [], rng
+        for _ in range(-(-n_rows // n_columns)):
+            key, sub = fastmath.random.split(key)
+            q, _ = jnp.linalg.qr(fastmath.random.normal(sub, (n_columns, n_columns)))
+            blocks.append(jnp.transpose(q))
+        directions = jnp.concatenate(blocks, axis=0)[:n_rows]
+        if not scale_by_norm:
+            return directions * math.sqrt(n_columns)
+        vectors = fastmath.random.normal(rng, (n_rows, n_columns))
+        return directions * jnp.sqrt(jnp.sum(vectors * vectors, axis=1, keepdims=True))
+
+    @staticmethod
+    def bidirectional_numerator(query_prime: Any, key_prime: Any, value: Any) -> Any:
+        """Sums of values by products of features: Σ_j (q'_i · k'_j) v_j.
+
+        Args:
+          query_prime, key_prime: features [length, batch, features].
+          value: [length, batch, d].
+        Returns: [length, batch, d].
+        """
+        sums = jnp.einsum("lbm,lbd->bmd", key_prime, value)
+        return jnp.einsum("lbm,bmd->lbd", query_prime, sums)
+
+    @staticmethod
+    def bidirectional_denominator(query_prime: Any, key_prime: Any) -> Any:
+        """Sums of products of features: Σ_j (q'_i · k'_j).
+
+        Args:
+          query_prime, key_prime: features [length, batch, features].
+        Returns: [length, batch].
+        """
+        return jnp.einsum("lbm,bm->lb", query_prime, jnp.sum(key_prime, axis=0))
+
+    @staticmethod
+    def relu(x: Any) -> Any:
+        """x where it is positive, and 0 elsewhere."""
+        return jnp.where(x > 0, x, jnp.zeros_like(x))
+
+    def nonnegative_softmax_kernel_feature_creator(self, x: Any, is_query: bool) -> Any:
+        """Random features of vectors: (exp(p · x - |x|² / 2 - m) + epsilon) / √n, of n directions.
+
+        p is a direction. m, the maximum of p · x, is taken for each query, or over all keys; it has
+        no influence but by epsilon.
+
+        Args:
+          x: floats [batch, length, d].
+          is_query: whether they are queries.
+        Returns: [batch, length, n_random_features].
+        Raises: ValueError: the layer has no random features.
+        """
+        directions = self._directions
+        if directions is None:
+            raise noted(
+                ValueError(
+                    f"{self._name}: random features need random directions\n"
+                    "  fix: use_approximate_softmax=True"
+                )
+            )
+        if x.shape[-1] != directions.shape[1]:
+            raise ShapeError(
+                f"{self._name}: expected {directions.shape[1]} features in a head, "
+                f"d_feature / n_heads; got shape {tuple(x.shape)}"
+            )
+        if self._normalize_data:
+            x = x * x.shape[-1] ** -0.25
+        products = jnp.matmul(x, jnp.transpose(directions))
+        square = jnp.sum(x * x, axis=-1, keepdims=True) / 2
+        largest = jnp.max(products, axis=-1 if is_query else (-2, -1), keepdims=True)
+        features = jnp.exp(products - square - largest) + self._epsilon
+        return features / math.sqrt(directions.shape[0])
+
+    def forward(self, inputs: Any) -> Any:
+        """(weighted means of values, mask)."""
+        queries, keys, values, mask = inputs
+        q, k, v = widened(queries), widened(keys), widened(values)
+        if self._directions is None:
+            q, k = [self.relu(x) + self._stabilizer for x in (q, k)]
+        else:
+            q = self.nonnegative_softmax_kernel_feature_creator(q, True)
+            k = self.nonnegative_softmax_kernel_feature_creator(k, False)
+        k = k * self._per_key(mask, k)
+        q, k, v = [jnp.swapaxes(x, 0, 1) for x in (q, k, v)]
+        means = self.bidirectional_numerator(q, k, v)
+        means = means / self.bidirectional_denominator(q, k)[..., None]
+        return jnp.swapaxes(means, 0, 1).astype(values.dtype), mask
+
+    def _per_key(self, mask: Any, keys: Any) -> Any:
+        """The mask's number for each key, [batch * n_heads, length, 1]; 1 if all are 0."""
+        rows, length, _ = keys.shape
+        if rows % self._n_heads or mask.size * self._n_heads != rows * length:
+            raise ShapeError(
+                f"{self._name}: expected a mask of one number for each position; got shape "
+                f"{tuple(mask.shape)} for keys {tuple(keys.shape)} of {self._n_heads} heads"
+            )
+        counts = jnp.reshape(mask, (rows // self._n_heads, length)).astype(keys.dtype)
+        is_any = jnp.max(jnp.abs(counts), axis=1, keepdims=True) > 0
+        counts = jnp.where(is_any, counts, jnp.ones_like(counts))
+        return jnp.repeat(counts, self._n_heads, axis=0)[..., None]
+
+
+def Favor(
+    d_feature: int,
+    n_heads: int = 1,
+    n_random_features: int = 256,
+    dropout: float = 0.0,
+    numerical_stabilizer: float = 0.001,
+    use_approximate_softmax: bool = False,
+    scale_by_norm: int = 0,
+    normalize_data: bool = False,
+    epsilon: float = 0.0001,
+    mode: str = "train",
+) -> Layer:
+    """A layer of self-attention in linear time that maps (vectors, mask) to (vectors, mask).
+
+    Args:
+      d_feature: features of a vector, in and out.
+      n_heads: how many parts of the features attend apart; divides d_feature.
+      dropout: without effect, since there are no weights of attention to drop.
+      n_random_features, numerical_stabilizer, use_approximate_softmax, scale_by_norm,
+        normalize_data, epsilon, mode: as for `FavorAttention`; but scale_by_norm is false.
+    Returns: a layer of two inputs, floats [batch, length, d_feature] and a mask [batch, 1, 1,
+      length], 0 where a vector is hidden, and two outputs of the same shapes; with four `Dense`
+      layers.
+    Raises: ValueError, TypeError: an option is out of its range.
+    Example:
+      >>> layer = Favor(8, n_heads=2)
+      >>> x, mask = np.ones((1, 3, 8)), np.ones((1, 1, 1, 3), bool)
+      >>> _ = layer.init((x, mask))
+      >>> layer((x, mask))[0].shape
+      (1, 3, 8)
+    Source: arXiv:2009.14794; Trax's module `layers.research.sparsity`.
+    """
+    checked_rate("Favor", dropout)
+    attention = FavorAttention(
+        d_feature=d_feature,
+        n_heads=n_heads,
+        n_random_features=n_random_features,
+        numerical_stabilizer=numerical_stabilizer,
+        use_approximate_softmax=use_approximate_softmax,
+        scale_by_norm=bool(scale_by_norm),
+        normalize_data=normalize_data,
+        epsilon=epsilon,
+        mode=mode,
+    )
+    return _with_dense_layers(d_feature, n_heads, attention)
+
+
+def _with_dense_layers(d_feature: int, n_heads: int, attention: Layer) -> Layer:
+    layers = [Dense(d_feature) for _ in range(4)]
+    return ConfigurableAttention(*layers, n_heads=n_heads, qkv_attention_layer=attention)
+
+
+class CausalFavorAttention(Layer):
+    """Attention within heads to a position's own and earlier ones, in linear time.
+
+    Position i gets Σ_{j<=i} (q'_i · k'_j) v_j / Σ_{j<=i} (q'_i · k'_j), with features x' of relu(x)
+    + numerical_stabilizer. The sums Σ k'_j v_jᵀ and Σ k'_j run along the sequence, chunk by chunk;
+    the backward pass computes within chunks again, so that its memory is linear as well.
+
+    In mode "predict" these sums are the state: a step takes as long for the last position of a
+    sequence as for the first, and there is no longest sequence.
+
+    Args:
+      numerical_stabilizer: what is added to relu(x), so that no denominator is 0.
+      mode: "train", "eval", "predict" or "viz".
+
+    Inputs: queries, keys, values: floats [batch, length, d].
+    Outputs: floats like the values.
+
+    Raises: ValueError, TypeError: an option is out of its range.
+
+    Example:
+      >>> x = np.arange(6, dtype=np.float32).reshape(1, 3, 2)
+      >>> CausalFavorAttention()((x, x, x))[0, 0]
+      Array([0., 1.], dtype=float32)
+
+    Source: arXiv:2009.14794; Trax's module `layers.research.sparsity`.
+    """
+
+    _needs_key = False
+
+    def __init__(self, numerical_stabilizer: float = 0.001, mode: str = "train"):
+        name = "CausalFavorAttention"
+        super().__init__(n_in=3)
+        self._stabilizer = options.number(
+            name, "numerical_stabilizer", numerical_stabilizer, least=0.0
+        )
+        self._mode = checked_mode(name, mode)
+
+    def init_weights_and_state(self, input_signature: Any) -> None:
+        """No weights; in mode "predict" sums [batch, d, d + 1], of values and of keys."""
+        if self._mode == "predict":
+            self.state = _no_sums(*input_signature[1:])
+
+    def forward(self, inputs: Any) -> Any:
+        """The weighted means of values."""
+        if len({tuple(x.shape[:-1]) for x in inputs}) != 1 or inputs[0].ndim != 3:
+            shapes = ", ".join(str(tuple(x.shape)) for x in inputs)
+            raise ShapeError(
+                f"{self._name}: expected queries, keys and values [batch, length, d]; got {shapes}"
+            )
+        q, k, v = [widened(x) for x in inputs]
+        q, k = [FavorAttention.relu(x) + self._stabilizer for x in (q, k)]
+        before = self.state if self._mode == "predict" else _no_sums(k, v)
+        # A column of ones makes the denominators part of the sums.
+        values = jnp.concatenate([v, jnp.ones_like(v[..., :1])], axis=-1)
+        sums, found = causal_sums(q, k, values, before)
+        if self._mode == "predict":
+            self.state = sums
+        return (found[..., :-1] / found[..., -1:]).astype(inputs[2].dtype)
+
+
+def _no_sums(keys: Any, values: Any) -> Any:
+    dtype = jnp.float64 if "float64" in str(keys.dtype) else jnp.float32
+    return jnp.zeros((keys.shape[0], keys.shape[-1], values.shape[-1] + 1), dtype)
+
+
+def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any, Any]:
+    """Sums of keys times values, and the products of queries with the sums up to their positions.
+
+    Args:
+      queries, keys: floats [batch, length, features].
+      values: [batch, length, d].
+      before: the sums [batch, features, d] of what came before.
+    Returns: the sums after the last position, and before_i = before + Σ_{j<=i} keys_j values_jᵀ
+      times queries_i, [batch, length, d].
+    """
+    length = queries.shape[1]
+    size = min(length, CHUNK)
+    ordered = jnp.tril(jnp.ones((size, size), queries.dtype))
+
+    def step(sums: Any, chunk: Any) -> tuple[Any, Any]:
+        q, k, v = chunk
+        scores = jnp.matmul(q, jnp.swapaxes(k, 1, 2)) * ordered
+        found = jnp.matmul(scores, v) + jnp.matmul(q, sums)
+        return sums + jnp.matmul(jnp.swapaxes(k, 1, 2), v), found
+
+    if length <= CHUNK:
+        return step(before, (queries, keys, values))
+    count = -(-length // size)
+
+    def cut(x: Any) -> Any:
+        """[chunks, batch, positions, d]; positions of zeros follow the last one."""
+        rest = jnp.zeros((x.shape[0], count * size - length, x.shape[2]), x.dtype)
+        whole = jnp.concatenate([x, rest], axis=1)
+        return jnp.swapaxes(jnp.reshape(whole, (x.shape[0], count, size, x.shape[2])), 0, 1)
+
+    sums, found = fastmath.scan(
+        fastmath.remat(step), before, (cut(queries), cut(keys), cut(values))
+    )
+    found = jnp.reshape(jnp.swapaxes(found, 0, 1), (-1, count * size, values.shape[2]))
+    return sums, found[:, :length]
+
+
+def CausalFavor(
+    d_feature: int,
+    n_heads: int = 1,
+    dropout: float = 0.0,
+    numerical_stabilizer: float = 0.001,
+    mode: str = "train",
+) -> Layer:
+    """Self-attention in linear time in which no position sees a later one.
+
+    Args:
+      d_feature: features of a vector, in and out.
+      n_heads: how many parts of the features attend apart; divides d_feature.
+      dropout: without effect, since there are no weights of attention to drop.
+      numerical_stabilizer, mode: as for `CausalFavorAttention`.
+    Returns: a layer from floats [batch, length, d_feature] to the same shape, with four `Dense`
+      layers.
+    Raises: ValueError, TypeError: an option is out of its range.
+    Example:
+      >>> layer = CausalFavor(8, n_heads=2)
+      >>> _ = layer.init(np.ones((1, 5, 8)))
+      >>> layer(np.ones((1, 5, 8))).shape
+      (1, 5, 8)
+    Source: arXiv:2009.14794; Trax's module `layers.research.sparsity`.
+    """
+    divided("CausalFavor", "d_feature", d_feature, "n_heads", n_heads)
+    checked_rate("CausalFavor", dropout)
+    attention = CausalFavorAttention(numerical_stabilizer=numerical_stabilizer, mode=mode)
+    return _with_dense_layers(d_feature, n_heads, attention)
