@@ -154,7 +154,8 @@ def test_arrays_of_jax_are_read():
 VALUES = [
     {"a": [1, -2, 2**70, 1.5, None, True, "x", b"y"], "b": (), "c": ((1,), (1, 2), (1, 2, 3))},
     *(onp.arange(6).reshape(2, 3).astype(d) for d in ("f4", ">f8", "i1", "?", "c8", "u4", "f2")),
-    onp.asfortranarray(onp.ones((2, 3))),
+    onp.asfortranarray(onp.arange(4.0).reshape(2, 2)),
+    onp.arange(8.0).reshape(2, 2, 2).transpose(0, 2, 1),
     onp.ones((3, 3))[:, 1:],
     onp.zeros((0, 3)),
     onp.float32(3),

@@ -36,7 +36,7 @@ def _on_host(leaf: Any, path: Any) -> Any:
     """An array as a NumPy array, so that the file depends on no backend."""
     if leaf is None or isinstance(leaf, bool | int | float | str):
         return leaf
-    array = np.asarray(leaf)
+    array = np.asarray(leaf, order="C")
     if array.dtype.kind not in "biufc" and array.dtype.name not in dir(ml_dtypes):
         raise noted(
             TypeError(

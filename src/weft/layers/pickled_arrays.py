@@ -235,8 +235,14 @@ def _elements(made: Empty, state: Any) -> None:
     made.value = _of_bytes(data, dtype, shape, "F" if is_fortran else "C")  # type: ignore[assignment]
 
 
-def _buffer(data: Any, dtype: Any, shape: Any, order: Any, *_: Any) -> Any:
-    return _of_bytes(data, dtype, shape, "F" if order == "F" else "C")
+def _buffer(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
+    """An array of its bytes, whose axes they have in another order where `axes` says so."""
+    array = _of_bytes(data, dtype, shape, "F" if order == "F" else "C")
+    if axes is None:
+        return array
+    if sorted(axes) != [*range(array.ndim)]:
+        raise RefusedPickle(f"the pickle has an array of {array.ndim} axes in the order {axes!r}")
+    return array.transpose(axes)
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
