@@ -1,5 +1,7 @@
 """Sequences in pieces: mode "predict" gives, piece by piece, what "eval" gives."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from weft import jit, layers as tl
 from weft.layers.research import modular_dense, rotary_positional_embedding
 
 X = np.random.default_rng(0).standard_normal((2, 6, 8)).astype(np.float32)
+KEY = np.array([0, 5], np.uint32)
 TOKENS = np.array([[3, 1, 4, 1, 5, 2], [2, 6, 5, 3, 5, 1]], np.int32)
 
 
@@ -31,7 +34,34 @@ def language_model(mode):
     )
 
 
+MEMORY = {"n_heads": 2, "d_qk": 4, "d_v": 4, "causal": True, "predict_mem_len": 6}
+attention = functools.partial(tl.SelfAttention, predict_drop_len=6, **MEMORY)
+# Each chunk holds the whole sequence, so that all positions are attended to, whatever the buckets.
+COVERING = {
+    "chunk_len": 6, "n_hashes": 2, "n_buckets": 4, "predict_drop_len": 4, "n_parallel_heads": None,
+    **MEMORY,
+}  # fmt: skip
+hashed = functools.partial(tl.LSHSelfAttention, **COVERING)
+wrapped = functools.partial(
+    tl.PureLSHSelfAttentionWrapper, pure_lsh_implementation=tl.PureLSHSelfAttention, **COVERING
+)
+
 LAYERS = {
+    "SelfAttention": attention,
+    "SelfAttention, keys are queries": functools.partial(attention, share_qk=True, bias=True),
+    "SelfAttention in chunks": functools.partial(
+        attention, chunk_len=3, n_chunks_before=1, predict_drop_len=3
+    ),
+    "LSHSelfAttention": hashed,
+    "LSHSelfAttention in one round": functools.partial(hashed, n_hashes=1, bias=True),
+    "PureLSHSelfAttentionWrapper": wrapped,
+    "PureLSHSelfAttentionWrapper, rotated": functools.partial(wrapped, rotary_position_emb=True),
+    "PureLSHSelfAttentionWrapper, sparse": functools.partial(
+        wrapped, weights_format="sparse", sparsity=2, num_weights=2
+    ),
+    "MixedLSHSelfAttention": functools.partial(
+        wrapped, pure_lsh_implementation=tl.MixedLSHSelfAttention, std_length=6
+    ),
     "CausalAttention": lambda mode: tl.CausalAttention(8, 2, max_inference_length=6, mode=mode),
     "GRU": lambda mode: tl.GRU(8, mode=mode),
     "GRU of other width": lambda mode: tl.GRU(3, mode=mode),
@@ -104,7 +134,7 @@ def cut(x, ends):
 @pytest.mark.parametrize("name", [*LAYERS, *ONE_AT_A_TIME])
 def test_pieces_give_what_the_whole_gives(name):
     x = TOKENS if name == "language model" else X
-    whole, pieces = pair((LAYERS | ONE_AT_A_TIME)[name], x)
+    whole, pieces = pair(lambda mode: (LAYERS | ONE_AT_A_TIME)[name](mode=mode), x)
     expected = np.asarray(whole(x))
     ends = (1, 2, 3, 4, 5, 6) if name in ONE_AT_A_TIME else (3, 4, 6)
     found = np.concatenate([np.asarray(pieces(piece)) for piece in cut(x, ends)], axis=1)
@@ -114,14 +144,14 @@ def test_pieces_give_what_the_whole_gives(name):
 @pytest.mark.parametrize("name", [*LAYERS, *ONE_AT_A_TIME])
 def test_a_compiled_step_serves_every_token(name):
     x = TOKENS if name == "language model" else X
-    whole, pieces = pair((LAYERS | ONE_AT_A_TIME)[name], x)
+    whole, pieces = pair(lambda mode: (LAYERS | ONE_AT_A_TIME)[name](mode=mode), x)
     expected, traces = np.asarray(whole(x)), 0
 
     @jit
     def step(weights, state, token):
         nonlocal traces
         traces += 1
-        return pieces.pure_fn(token, weights, state, None)
+        return pieces.pure_fn(token, weights, state, KEY)
 
     state, found = pieces.state, []
     for token in cut(x, (1, 2, 3, 4, 5, 6)):
@@ -135,6 +165,7 @@ def test_a_compiled_step_serves_every_token(name):
 WITHOUT_FIRST_STATE = {
     "GRU", "GRU of other width", "LSTM", "LSTM of other width", "SRU", "SRU with tanh",
     "LocallyConvDense", "MultiplicativeConvCausalAttention", "language model",
+    "PureLSHSelfAttentionWrapper, sparse",
 }  # fmt: skip
 
 
@@ -213,3 +244,51 @@ def test_a_masked_sru_keeps_its_state_where_the_mask_is_zero():
     expected, _ = plain((rest, forget, start))
     np.testing.assert_allclose(states[:, :2], expected[:, :2], rtol=1e-6)
     np.testing.assert_allclose(last, expected[:, 1], rtol=1e-6)
+
+
+def test_a_piece_for_which_there_is_no_room_makes_attention_forget_what_was_before():
+    layer = tl.SelfAttention(
+        n_heads=2, d_qk=4, d_v=4, causal=True, mode="predict", predict_mem_len=4, predict_drop_len=4
+    )
+    _, empty = layer.init(X, rng=KEY)
+    first = np.asarray(layer(X[:, :3]))
+    second = np.asarray(layer(X[:, 3:]))
+    np.testing.assert_allclose(layer(X[:, 3:], state=empty), second, rtol=1e-5)
+    np.testing.assert_allclose(layer(X[:, :3], state=empty), first, rtol=1e-5)
+
+
+@pytest.mark.parametrize("ends", [(8, 16), (16,), (*range(1, 17),)])
+def test_hashed_attention_decodes_within_its_buckets(ends):
+    """Of two clusters, opposite to each other, each is one bucket, and one chunk of the whole. In
+    decoding the last of each attends to as many positions as a chunk has: those of its bucket."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(8) * rng.permutation([1, -1] * 8)[:, None]
+    x = (x + 0.02 * rng.standard_normal((16, 8)))[None].astype(np.float32)
+    options = {"n_heads": 2, "d_qk": 4, "d_v": 4, "causal": True, "predict_mem_len": 16}
+    options["n_parallel_heads"] = None
+    chunks = {"chunk_len": 8, "n_buckets": 2, "n_chunks_before": 0, "predict_drop_len": 8}
+    whole, pieces = pair(lambda mode: tl.LSHSelfAttention(mode=mode, **options, **chunks), x)
+    found = np.concatenate([np.asarray(pieces(piece)) for piece in cut(x, ends)], axis=1)[0]
+    expected = np.asarray(whole(x))[0]
+    signs = np.sign(x[0, :, 0])
+    buckets = np.asarray(pieces.state[2][0])
+    assert all((np.diff(row[signs == s]) == 0).all() for row in buckets for s in (1, -1))
+    last = [int(np.flatnonzero(signs == s)[-1]) for s in (1, -1)]
+    np.testing.assert_allclose(found[last], expected[last], rtol=1e-4, atol=1e-6)
+    full = tl.LSHSelfAttention(mode="eval", **options, **(chunks | {"chunk_len": 16}))
+    full.init(x)
+    full.weights = whole.weights
+    assert abs(np.asarray(full(x))[0][last] - expected[last]).max() > 1e-3  # without buckets
+
+
+def test_hashed_attention_remembers_the_buckets_of_what_it_did_not_forget():
+    x = np.random.default_rng(4).standard_normal((1, 16, 8)).astype(np.float32)
+    layer = tl.LSHSelfAttention(
+        n_heads=2, d_qk=4, d_v=4, causal=True, mode="predict", chunk_len=4, n_chunks_before=0,
+        n_hashes=1, n_buckets=4, predict_mem_len=12, predict_drop_len=4, n_parallel_heads=None,
+    )  # fmt: skip
+    _, empty = layer.init(x, rng=KEY)
+    all_of_it = [np.asarray(layer(piece)) for piece in cut(x, range(1, 17))]
+    layer.state = empty
+    the_last = [np.asarray(layer(piece)) for piece in cut(x[:, 4:], range(1, 13))]
+    np.testing.assert_allclose(all_of_it[-1], the_last[-1], rtol=1e-5, atol=1e-6)

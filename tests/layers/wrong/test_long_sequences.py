@@ -19,12 +19,6 @@ def run(layer, *inputs):
     return layer(x)
 
 
-def predicted(layer, *lengths):
-    layer.init(X)
-    for n in lengths:
-        layer(X[:, :n])
-
-
 CASES = {
     "halves of two shapes": (
         lambda: run(tl.ReversibleConcatenatePair(), X, X[..., :3]), "equal shapes"),
@@ -78,10 +72,6 @@ CASES = {
         lambda: tl.LSHSelfAttention(mode="predict", causal=True, masked=True), "masked=True has"),
     "hashed prediction of all": (
         lambda: tl.LSHSelfAttention(mode="predict"), "needs causal=True and n_chunks_after=0"),
-    "several in the midst": (
-        lambda: predicted(tl.LSHSelfAttention(
-            mode="predict", causal=True, chunk_len=2, n_buckets=2, predict_mem_len=8,
-            predict_drop_len=4), 6, 2), "takes one position, or a prefix"),
     "longer than buckets": (
         lambda: run(tl.LSHSelfAttention(chunk_len=2, max_length_for_buckets=4), X),
         "max_length_for_buckets=4"),

@@ -216,9 +216,9 @@ def attend(
         dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
     logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
     weights = jnp.exp(dots - logsumexp)
-    # Where all keys are hidden, the logits are alike, and so large that the logarithm of the number
-    # of keys is nothing beside them: the weights would come to that number.
-    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -HIDDEN / 2
+    # Where a query sees itself alone, or nothing, the logits are so large that their logsumexp is
+    # rounded by some 0.004, or by more than the logarithm of the number of keys.
+    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -ITSELF / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(is_hidden, weights / total, weights)
     if dropout > 0.0:

@@ -279,12 +279,11 @@ class EfficientAttentionBase(Layer):
         if not update_state:
             return memory, (end, memory), state, end - n
         if n <= drop_len and n < mem_len:
-            is_full = end + n > mem_len
-            end = jnp.where(is_full, end - drop_len, end)
-            made = []
+            dropped = jnp.where(end + n > mem_len, jnp.minimum(end, drop_len), 0)
+            end, made = end - dropped, []
             for old, x in zip(memory, inputs, strict=True):
-                later = jnp.concatenate([old[:, drop_len:], jnp.zeros_like(old[:, :drop_len])], 1)
-                old = jnp.where(is_full, later, old)
+                old = jnp.concatenate([old, jnp.zeros_like(old[:, :drop_len])], 1)
+                old = fastmath.dynamic_slice_in_dim(old, dropped, mem_len, 1)
                 made.append(fastmath.dynamic_update_slice_in_dim(old, x.astype(old.dtype), end, 1))
             xs = tuple(made)
             return xs, (end + n, xs), state, end

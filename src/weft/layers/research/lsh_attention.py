@@ -13,7 +13,7 @@ from ...shapes import ShapeDtype
 from ...user_lines import noted
 from .. import options
 from .chunked_attention import (
-    HIDDEN,
+    ITSELF,
     apply_broadcasted_dropout,
     attend,
     factors_of_buckets,
@@ -185,8 +185,8 @@ class HashedAttention(EfficientAttentionBase):
             return out
         logits = jnp.reshape(permute_via_gather(logits, undo, sticker), (n_hashes, length, 1))
         weights = jnp.exp(logits - fastmath.logsumexp(logits, axis=0, keepdims=True))
-        # Beside what is subtracted of hidden keys, the logarithm of a number of rounds is nothing.
-        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -HIDDEN / 2
+        # Beside what is subtracted of hidden keys, logarithms of weights are rounded, or nothing.
+        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -ITSELF / 2
         weights = jnp.where(is_hidden, 1.0 / n_hashes, weights)
         return jnp.sum(jnp.reshape(out, (n_hashes, length, -1)) * weights, axis=0)
 
@@ -209,51 +209,45 @@ class HashedAttention(EfficientAttentionBase):
         end = jnp.asarray(min(n, mem_len), dtype=jnp.int32)
         return out, (jnp.reshape(table, (-1,)), end, key)
 
-    def _next_position(
+    def _next_positions(
         self, q: Any, memory: Any, state: Any, q_start: Any
     ) -> tuple[Any, tuple[Any, Any, Any]]:
-        """The positions of the memory that one query attends to, those of its buckets first and the
-        latest of these; (positions, which may stand for nothing yet, the new state)."""
+        """The positions of the memory that each query attends to, those of its buckets first and
+        the latest of these; (positions [n, count], which may stand for later ones, the new state).
+        """
         buckets, end, key = state
-        length = memory.shape[0]
+        n, length = q.shape[0], memory.shape[0]
         table = jnp.reshape(buckets, (self._n_hashes, length))
         # The oldest positions were dropped since: those left have moved to the front.
         places = jnp.arange(length)
         moved = places + jnp.maximum(end - q_start, 0)
         kept = jnp.take(table, jnp.minimum(moved, length - 1), axis=1)
         table = jnp.where(moved < length, kept, 0)
-        own = jnp.reshape(self.hash_vectors(q, key), (self._n_hashes, -1))[:, :1]
-        table = jnp.where(places == q_start, own, table)
-        is_same = jnp.max((table == own).astype(jnp.int32), axis=0)
-        is_there = (places <= q_start).astype(jnp.int32)
+        own = jnp.reshape(self.hash_vectors(q, key), (self._n_hashes, n))
+        table = fastmath.dynamic_update_slice_in_dim(table, own, q_start, 1)
+        is_same = jnp.max((table[:, None] == own[..., None]).astype(jnp.int32), axis=0)
+        is_there = (places <= q_start + jnp.arange(n)[:, None]).astype(jnp.int32)
         priority = places + length * is_same - 4 * length * (1 - is_there)
         count = self._n_hashes * self._chunk_len * (1 + self._around["n_chunks_before"])
+        places = jnp.broadcast_to(places, (n, length))
         _, order = fastmath.sort_key_val(priority, places, dimension=-1)
-        return order[-count:], (jnp.reshape(table, (-1,)), q_start + 1, key)
+        return order[:, -count:], (jnp.reshape(table, (-1,)), q_start + n, key)
 
     def _attend_to(self, q: Any, chosen_q: Any, chosen_v: Any, chosen: Any, q_start: Any) -> Any:
-        """The output of one query that attends to chosen positions."""
-        return attend(
-            q,
-            length_normalized(chosen_q),
-            chosen_v,
-            mask_fn=functools.partial(
-                mask_self_attention, causal=True, exclude_self=True, masked=False
-            ),
-            q_info=q_start + jnp.arange(1),
-            kv_info=chosen,
-        )[0]
+        """The outputs of queries, each of which attends to positions of its own."""
+        mask = functools.partial(mask_self_attention, causal=True, exclude_self=True, masked=False)
 
-    def _check_step(self, q_len: int, length: int, update_state: bool) -> None:
-        """Raises ValueError unless a call of decoding is a prefix, or one position more."""
+        def one(q: Any, k: Any, v: Any, position: Any, chosen: Any) -> Any:
+            k = length_normalized(k)
+            return attend(q[None], k, v, mask_fn=mask, q_info=position[None], kv_info=chosen)[0][0]
+
+        positions = q_start + jnp.arange(q.shape[0])
+        return fastmath.vmap(one)(q, chosen_q, chosen_v, positions, chosen)
+
+    def _check_step(self, update_state: bool) -> None:
+        """Raises ValueError for a backward pass, which has the state after a call."""
         if not update_state:
             raise ValueError(f"{self._name}: decoding step by step has no backward pass")
-        if q_len > 1 and length != q_len:
-            raise ValueError(
-                f"{self._name}: in mode 'predict' a call takes one position, or a prefix of more "
-                f"than predict_drop_len={self._drop_len}; got {q_len} positions\n  fix: give them "
-                "one by one, or a smaller predict_drop_len"
-            )
 
 
 class LSHSelfAttention(HashedAttention):
@@ -338,12 +332,12 @@ class LSHSelfAttention(HashedAttention):
         rng: Any,
         update_state: bool,
     ) -> tuple[Any, Any]:
-        self._check_step(q_len, x.shape[0], update_state)
-        if q_len > 1:
+        self._check_step(update_state)
+        if x.shape[0] == q_len > 1:
             out, state = self._prefix(*self._projected(x, weights), state, rng)
         else:
-            q, _ = self._projected(fastmath.dynamic_slice_in_dim(x, q_start, 1, 0), weights)
-            chosen, state = self._next_position(q, x, state, q_start)
+            q, _ = self._projected(fastmath.dynamic_slice_in_dim(x, q_start, q_len, 0), weights)
+            chosen, state = self._next_positions(q, x, state, q_start)
             chosen_q, chosen_v = self._projected(jnp.take(x, chosen, axis=0), weights)
             out = self._attend_to(q, chosen_q, chosen_v, chosen, q_start)
         return jnp.matmul(out, weights[2]), state
@@ -407,11 +401,11 @@ class PureLSHSelfAttention(HashedAttention):
         rng: Any,
         update_state: bool,
     ) -> tuple[Any, Any]:
-        self._check_step(q_len, qk.shape[0], update_state)
-        if q_len > 1:
+        self._check_step(update_state)
+        if qk.shape[0] == q_len > 1:
             return self._prefix(qk, v, state, rng)
-        q = fastmath.dynamic_slice_in_dim(qk, q_start, 1, 0)
-        chosen, state = self._next_position(q, qk, state, q_start)
+        q = fastmath.dynamic_slice_in_dim(qk, q_start, q_len, 0)
+        chosen, state = self._next_positions(q, qk, state, q_start)
         chosen_q, chosen_v = jnp.take(qk, chosen, axis=0), jnp.take(v, chosen, axis=0)
         return self._attend_to(q, chosen_q, chosen_v, chosen, q_start), state
 

@@ -41,7 +41,8 @@ class MixedLSHSelfAttention(Combinator):
       causal: whether later positions are hidden; either it or `masked`.
       masked: whether there is a third input, a bool array [batch, length], False at padding.
       std_length: the longest sequence with full attention; None for LSH attention always.
-      mode: 'train', 'eval' or 'predict'.
+      mode: 'train', 'eval' or 'predict'. Unless std_length is None, 'predict' has full attention
+        always, to predict_mem_len positions.
       output_dropout: see `LSHSelfAttention`.
       attention_dropout: see there.
       force_no_dropout: whether both are 0 in training too.
@@ -106,11 +107,15 @@ class MixedLSHSelfAttention(Combinator):
             else Fn("QKV", lambda q, v: (q, q, v), n_out=3),
             DotProductAttention(dropout=attention_dropout, mode=mode)
             if masked
-            else DotProductCausalAttention(dropout=attention_dropout, mode=mode),
+            else DotProductCausalAttention(
+                dropout=attention_dropout,
+                max_inference_length=pure_lsh_implementation_kwargs.get("predict_mem_len", 2048),
+                mode=mode,
+            ),
         )
         super().__init__(name=name)
         self._combine([hashed, full], hashed.n_in, 1)
-        self._std_length = std_length
+        self._std_length, self._is_decoding = std_length, mode == "predict"
 
     def init_weights_and_state(self, input_signature: Any) -> None:
         """Initializes both kinds of attention."""
@@ -118,8 +123,11 @@ class MixedLSHSelfAttention(Combinator):
         self._init_marks([w for w, _ in made], [s for _, s in made])
 
     def _chosen(self, inputs: Any) -> int:
-        """0 for hashed attention, 1 for the full one: by the length, which is known in tracing."""
-        return int(self._std_length is not None and inputs[0].shape[1] <= self._std_length)
+        """0 for hashed attention, 1 for the full one: by the length, which is known in tracing. The
+        length of a piece says nothing about the sequence, so that all of them have the same."""
+        if self._std_length is None:
+            return 0
+        return int(self._is_decoding or inputs[0].shape[1] <= self._std_length)
 
     def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
         i = self._chosen(xs)
@@ -230,7 +238,7 @@ class PureLSHSelfAttentionWrapper(Serial):
             )
         d_model = d_qk * n_heads
         if weights_format == "model":
-            projections = _dense(d_model, n_heads, num_weights, bias, rotary_position_emb)
+            projections = _dense(d_model, n_heads, num_weights, bias, rotary_position_emb, mode)
         else:
             projections = _sparse(d_model, n_heads, num_weights, sparsity, mode)
         attention = pure_lsh_implementation(
@@ -299,12 +307,11 @@ class PureLSHSelfAttentionWrapper(Serial):
         )
 
 
-def _dense(d_model: int, n_heads: int, n: int, bias: bool, rotary: bool) -> Layer:
+def _dense(d_model: int, n_heads: int, n: int, bias: bool, rotary: bool, mode: str) -> Layer:
     """Dense projections to (queries, values), split into heads."""
-    rotate = [Rotate()] if rotary else []
 
     def asked() -> list[Any]:
-        return [Dense(d_model, use_bias=bias), *rotate]
+        return [Dense(d_model, use_bias=bias), *([Rotate(mode=mode)] if rotary else [])]
 
     values = [Dense(d_model, use_bias=bias), SplitIntoHeads(n_heads)]
     if n == 2:
