@@ -28,6 +28,11 @@ ReformerLM = functools.partial(
     **SIZES,
 )
 Both = functools.partial(models.Transformer, V, n_encoder_layers=2, n_decoder_layers=1, **SIZES)
+ReformerShortenLM = functools.partial(
+    models.ReformerShortenLM, V, d_embedding=6, d_attention_key=KEY, d_attention_value=VALUE,
+    **SIZES,
+)  # fmt: skip
+Reformer = functools.partial(models.Reformer, V, n_encoder_layers=2, n_decoder_layers=1, **SIZES)
 LSH = functools.partial(tl.LSHSelfAttention, chunk_len=2, n_buckets=2, n_hashes=2)
 
 
@@ -56,6 +61,11 @@ TABLES = V * D + ROOM * D
 HASHED = H * (D * KEY + 2 * D * VALUE)  # the keys are the queries
 REFORMED = 2 * NORM + HASHED + H * D * KEY + FEED
 ENDS = TABLES + 4 * D + dense(2 * D, V)
+HEADS = 4 * D * D  # of an encoder, or a decoder that attends to it: without biases
+CODED = 2 * NORM + HEADS + FEED
+RECURRENT = NORM + dense(D, 2) + dense(2, 6) + dense(2, D)
+BOTH_REFORMED = V * D + 2 * CODED + NORM + CODED + NORM + HEADS + NORM
+SHORT_END = 3 * 12 * 6 + 6 + dense(6, 18) + dense(6, V)  # a convolution, an SRU, logits
 IDENTITY = ((1, 4, 2), (3, 2, 3), (1, 3, 4))
 
 # name -> (model in a mode, input, shape of the output, weights, weights whose gradient is zero)
@@ -110,6 +120,36 @@ MODELS = {
         TOKENS, (2, 4, V),
         ENDS - ROOM * D + 2 * 1 + 2 * 3 + REFORMED
         + NORM + dense(D, 2) + dense(2, 6) + dense(2, D), 0,
+    ),
+    "ReformerLM, sparse": (
+        lambda mode: ReformerLM(n_layers=2, ff_sparsity="2 3", loss_sparsity=3, mode=mode),
+        TOKENS, (2, 4, V), ENDS - dense(2 * D, V) + 3 * 2 * D + 2 * D * 3 + V
+        + 2 * (REFORMED + (D + F) * 3), 6,
+    ),
+    "Reformer": (
+        lambda mode: Reformer(mode=mode),
+        (TOKENS, TARGETS), (2, 5, V), BOTH_REFORMED + 2 * ROOM * D + dense(D, V), 0,
+    ),
+    "Reformer of two languages": (
+        lambda mode: Reformer(
+            11, ff_use_sru=(1, 2), ff_chunk_size=2, ff_dropout=0.3, pos_type="sin-cos", mode=mode
+        ),
+        (TOKENS, TARGETS), (2, 5, 11),
+        BOTH_REFORMED + 3 * RECURRENT + 11 * D + dense(D, 11), 0,
+    ),
+    # the last feed-forward half adds to the stream that isn't used
+    "ReformerShortenLM": (
+        lambda mode: ReformerShortenLM(2, n_layers=2, mode=mode),
+        TOKENS, (2, 4, V),
+        (V + ROOM) * 6 + dense(12, D) + 2 * REFORMED + NORM + dense(D, 12) + SHORT_END, 6,
+    ),
+    "ReformerShortenLM that doesn't": (
+        lambda mode: ReformerShortenLM(
+            n_layers=1, attention_type=[tl.CausalAttention], pos_type="axial",
+            pos_axial_shape=(2, 2), pos_d_axial_embs=(2, 4), mode=mode,
+        ),
+        TOKENS, (2, 4, V),
+        V * 6 + 2 * 2 + 2 * 4 + dense(6, D) + BLOCK + NORM + dense(D, 6) + SHORT_END, 7,
     ),
     "ConvBlock": (
         lambda mode: ConvBlock(3, (2, 3, 4), (2, 2), tl.BatchNorm, tl.Tanh, mode),
@@ -208,13 +248,15 @@ def test_resnet50_has_the_weights_of_the_published_network():
 def test_a_model_sees_no_later_token_and_the_encoder_no_padding():
     later = TOKENS.copy()
     later[:, 2:] += 1
-    for name in ("TransformerLM", "ReformerLM", "ReformerLM in chunks"):
+    for name in ("TransformerLM", "ReformerLM", "ReformerLM in chunks", "ReformerShortenLM"):
         model = made(name)
         np.testing.assert_allclose(model(TOKENS)[:, :3], model(later % V)[:, :3], atol=1e-6)
         assert not np.allclose(model(TOKENS)[:, 3], model(later % V)[:, 3])
-    model = made("Transformer")
     longer = np.pad(TOKENS, ((0, 0), (0, 2)))
-    np.testing.assert_allclose(model((TOKENS, TARGETS))[0], model((longer, TARGETS))[0], atol=1e-5)
+    for name in ("Transformer", "Reformer"):
+        model = made(name)
+        logits = model((TOKENS, TARGETS))[0]
+        np.testing.assert_allclose(logits, model((longer, TARGETS))[0], atol=1e-5)
 
 
 def decoded(make, inputs, pieces, before=()):
@@ -261,8 +303,14 @@ def test_decoding_of_vectors_and_after_an_encoder():
 
     np.testing.assert_allclose(*decoded(decoder, VECTORS, VECTORS), rtol=1e-4, atol=1e-5)
     shifted = np.pad(TARGETS, ((0, 0), (1, 0)))[:, :-1]
-    for size in (None, V):
-        found = decoded(lambda mode, s=size: Both(s, mode=mode), TARGETS, shifted, (TOKENS,))
+    both = [
+        functools.partial(Both, None),
+        functools.partial(Both, V),
+        functools.partial(Reformer, None),
+        functools.partial(Reformer, V, ff_use_sru=1, ff_chunk_size=2, pos_type="sin-cos"),
+    ]
+    for make in both:
+        found = decoded(lambda mode, make=make: make(mode=mode), TARGETS, shifted, (TOKENS,))
         np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-5)
 
 
@@ -304,9 +352,12 @@ WRONG = {
     "Transformer: output_vocab_size": lambda: models.Transformer(V, 2.5),
     "Transformer: n_decoder_layers": lambda: models.Transformer(V, n_decoder_layers=None),
     "ReformerLM: mode": lambda: ReformerLM(mode="viz"),
-    "ReformerLM: weft has no sparse layers.*ff_sparsity": lambda: ReformerLM(ff_sparsity=4),
-    "ReformerLM: weft has no sparse layers.*loss_sparsity": lambda: ReformerLM(loss_sparsity=4),
-    "ReformerLM: .*loss_sparsity_prob": lambda: ReformerLM(loss_sparsity_prob=0.5),
+    "FeedForwardWithOptions: ff_sparsity must be a number or 2 or 4": lambda: ReformerLM(
+        ff_sparsity="2 units"
+    ),
+    "SparseFF: d_ff must be a multiple": lambda: ReformerLM(ff_sparsity=3),
+    "SparseDenseWithOptions: sparsity_type": lambda: ReformerLM(loss_sparsity_type="1inN"),
+    "d_out must be a multiple of n_modules": lambda: ReformerLM(loss_sparsity=2),
     "ReformerLM: n_layers must be a multiple": lambda: ReformerLM(
         n_layers=3, attention_type=[tl.SelfAttention, LSH]
     ),
@@ -316,6 +367,23 @@ WRONG = {
     "PositionalEncoder: pos_type": lambda: ReformerLM(pos_type="time-bin"),
     "PositionalEncoder: pos_d_axial_embs": lambda: ReformerLM(pos_type="axial"),
     "FeedForwardWithOptions: ff_use_sru": lambda: ReformerLM(ff_use_sru=(1, 2, 3)),
+    "Reformer: mode": lambda: Reformer(mode="viz"),
+    "Reformer: input_vocab_size": lambda: models.Reformer(None),
+    "Reformer: n_decoder_layers": lambda: Reformer(n_decoder_layers=0),
+    "EncoderBlock: d_model must be a multiple of n_heads": lambda: models.Reformer(V, d_model=10),
+    "ReformerShortenLM: there is no mode 'predict'.*\n.*ReformerLM": lambda: ReformerShortenLM(
+        mode="predict"
+    ),
+    "ReformerShortenLM: shorten_factor": lambda: ReformerShortenLM(0),
+    "ReformerShortenLM: n_layers must be a multiple": lambda: ReformerShortenLM(
+        n_layers=3, attention_type=[tl.SelfAttention, LSH]
+    ),
+    "ReformerShortenLM: shorten_factor=3 must divide": lambda: ReformerShortenLM(
+        3, n_layers=1, mode="eval"
+    ).init(TOKENS),
+    "EmbeddingAndPositionalEncodings: expected a vocabulary": lambda: (
+        configurable_transformer.EmbeddingAndPositionalEncodings(None, D, "eval", 0.0, None, 8)
+    ),
     "Resnet50: d_hidden": lambda: models.Resnet50(d_hidden=0),
     "Resnet50: norm": lambda: models.Resnet50(norm=None),
     "ConvBlock: filters": lambda: ConvBlock(3, (1, 2), (1, 1), tl.BatchNorm, tl.Relu),
@@ -326,7 +394,7 @@ WRONG = {
 
 @pytest.mark.parametrize("message", WRONG)
 def test_bad_options_are_named(message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises((TypeError, ValueError, tl.LayerError), match=message):
         WRONG[message]()
 
 

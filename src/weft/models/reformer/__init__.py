@@ -1,6 +1,16 @@
 """Reformers: models of reversible blocks."""
 
 from . import reformer
-from .reformer import DecoderBlock, ReformerLM
+from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
+from .language_models import ReformerLM, ReformerShortenLM
+from .reformer import Reformer
 
-__all__ = ["DecoderBlock", "ReformerLM", "reformer"]
+__all__ = [
+    "DecoderBlock",
+    "EncoderBlock",
+    "EncoderDecoderBlock",
+    "Reformer",
+    "ReformerLM",
+    "ReformerShortenLM",
+    "reformer",
+]

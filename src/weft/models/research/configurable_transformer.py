@@ -9,7 +9,12 @@ from ...layers import options
 from ...layers.base import Layer
 from ...user_lines import noted
 
-__all__ = ["ApplyAttentionLayer", "FeedForwardWithOptions", "PositionalEncoder"]
+__all__ = [
+    "ApplyAttentionLayer",
+    "EmbeddingAndPositionalEncodings",
+    "FeedForwardWithOptions",
+    "PositionalEncoder",
+]
 
 SRU_UNITS = 32
 HASHING = (tl.LSHSelfAttention, tl.PureLSHSelfAttentionWrapper)
@@ -31,7 +36,7 @@ def FeedForwardWithOptions(
     ff_dropout: float | None,
     ff_chunk_size: int,
     ff_use_sru: int | Sequence[int],
-    ff_sparsity: int,
+    ff_sparsity: int | str | Sequence[float],
     center_layernorm: bool,
     mode: str,
     use_bfloat16: bool = False,
@@ -49,42 +54,80 @@ def FeedForwardWithOptions(
       ff_chunk_size: how many positions are computed at once; 0 for all.
       ff_use_sru: how many `SRU` layers run beside it, or (how many, their units); what they give is
         added. 0 for none; 32 units by default.
-      ff_sparsity: 0; weft has no sparse layers of this kind.
+      ff_sparsity: 0 for a dense half. Of type "1inN", the number N of units in a block, of which
+        one is used (the rank of the controller is d_ff / N), or (N, rank), or (N, rank,
+        temperature, quant_prob) as for `SparseFF`, also as a string "64 32". Of the other types,
+        the number of experts. A sparse half has `Relu` as its activation.
       center_layernorm: whether the normalization subtracts the mean and adds a bias.
       mode: "train", "eval" or "predict".
       use_bfloat16: whether weights of `Dense` layers are bfloat16.
-      ff_sparsity_type: how it would be sparse; without a meaning as long as ff_sparsity is 0.
+      ff_sparsity_type: how it is sparse: "1inN" for `SparseFF`, "Block" for `BlockSparseFF`,
+        "Switch" for `SwitchSparseFF`.
     Returns: a list of layers, to be put in a residual.
-    Raises: TypeError, ValueError: an option has another form, or ff_sparsity isn't 0.
+    Raises: TypeError, ValueError: an option has another form, or they don't fit together.
     Source: Trax's module `models.research.configurable_transformer`.
     """
     name = "FeedForwardWithOptions"
-    refuse_sparsity(name, ff_sparsity=ff_sparsity)
-    options.choice(name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch"))
+    kind = options.choice(name, "ff_sparsity_type", ff_sparsity_type, ("1inN", "Block", "Switch"))
     options.function(name, "ff_activation", ff_activation, "that makes a layer")
     chunk_size = options.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
-    hidden: Layer = tl.Serial(
-        tl.Dense(d_ff, use_bfloat16=use_bfloat16),
-        tl.Dropout(rate=dropout if ff_dropout is None else ff_dropout, shared_axes=[-2], mode=mode),
-        ff_activation(),
-        tl.Dense(d_model, use_bfloat16=use_bfloat16),
-    )
-    if chunk_size:
-        hidden = tl.BatchLeadingAxes(tl.Chunk(hidden, chunk_size))
-    layers = [
-        tl.LayerNorm(center=center_layernorm),
-        hidden,
-        tl.Dropout(rate=dropout, shared_axes=dropout_shared_axes, mode=mode),
-    ]
+    layers: list[Layer] = [tl.LayerNorm(center=center_layernorm)]
+    if ff_sparsity and kind == "1inN":
+        n_units, d_lowrank, *noise = _units_of_block(name, ff_sparsity, d_ff)
+        hidden = tl.SparseFF(
+            d_ff, n_units, d_lowrank, *noise, use_bfloat16=use_bfloat16, mode=mode,
+            dropout_rate=dropout, dropout_shared_axes=dropout_shared_axes, ff_chunk_size=chunk_size,
+        )  # fmt: skip
+        layers += [hidden]
+    else:
+        if ff_sparsity:
+            n_experts = options.whole_number(name, "ff_sparsity", ff_sparsity)
+            experts = tl.BlockSparseFF if kind == "Block" else tl.SwitchSparseFF
+            hidden = experts(d_ff, n_experts, mode=mode)
+        else:
+            rate = dropout if ff_dropout is None else ff_dropout
+            hidden = tl.Serial(
+                tl.Dense(d_ff, use_bfloat16=use_bfloat16),
+                tl.Dropout(rate=rate, shared_axes=[-2], mode=mode),
+                ff_activation(),
+                tl.Dense(d_model, use_bfloat16=use_bfloat16),
+            )
+        if chunk_size:
+            hidden = tl.BatchLeadingAxes(tl.Chunk(hidden, chunk_size))
+        layers += [hidden, tl.Dropout(rate=dropout, shared_axes=dropout_shared_axes, mode=mode)]
     if not ff_use_sru:
         return layers
+    return [_beside_recurrence(name, layers, ff_use_sru, d_model, mode)]
+
+
+def _units_of_block(name: str, ff_sparsity: Any, d_ff: int) -> list[Any]:
+    """Units of a block, rank of the controller, and if given the temperature and quant_prob."""
+    given = ff_sparsity
+    try:
+        if isinstance(given, str):
+            given = [float(x) if "." in x else int(x) for x in given.split()]
+    except ValueError:
+        given = ()
+    if isinstance(given, list | tuple):
+        if len(given) not in (2, 4):
+            wanted = "a number or 2 or 4 of them, as (64, 32) or '64 32 0.1 0.3'"
+            raise options.wrong_value(name, "ff_sparsity", wanted, ff_sparsity)
+        return [*given]
+    n_units = options.whole_number(name, "ff_sparsity", given)
+    return [n_units, max(d_ff // n_units, 1)]
+
+
+def _beside_recurrence(
+    name: str, layers: list[Layer], ff_use_sru: int | Sequence[int], d_model: int, mode: str
+) -> Layer:
+    """Layers, to whose output that of some recurrent ones is added."""
     pair = ff_use_sru if isinstance(ff_use_sru, tuple | list) else (ff_use_sru, SRU_UNITS)
     if len(pair) != 2:
         raise options.wrong_value(name, "ff_use_sru", "a number or (number, units)", ff_use_sru)
     count, units = options.lengths(name, "ff_use_sru", tuple(pair))
     recurrent = [tl.SRU(units, mode=mode) for _ in range(count)]
     main = [tl.LayerNorm(), tl.Dense(units), *recurrent, tl.Dense(d_model)]
-    return [tl.Residual(*main, shortcut=tl.Serial(*layers))]
+    return tl.Residual(*main, shortcut=tl.Serial(*layers))
 
 
 def ApplyAttentionLayer(
@@ -205,13 +248,63 @@ def PositionalEncoder(
     return tl.AxialPositionalEncoding(shape, features, dropout=rate, mode=mode)
 
 
-def refuse_sparsity(name: str, **sparsities: Any) -> None:
-    """Raises ValueError for a sparsity, of the options by name, that isn't 0 or None."""
-    for option, value in sparsities.items():
-        if value:
-            raise noted(
-                ValueError(
-                    f"{name}: weft has no sparse layers of this kind; got {option}={value!r}\n"
-                    f"  fix: leave {option} out"
-                )
+def EmbeddingAndPositionalEncodings(
+    input_vocab_size: int | None,
+    d_model: int,
+    mode: str,
+    embedding_dropout: float,
+    dropout_shared_axes: Sequence[int] | None,
+    max_len: int,
+    output_vocab_size: int | None = None,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] | None = None,
+    pos_d_axial_embs: Sequence[int] | None = None,
+    pos_start_from_zero_prob: float = 1.0,
+    pos_max_offset_to_add: int = 0,
+    use_bfloat16: bool = False,
+) -> tuple[list[Layer], list[Layer], int]:
+    """Layers from tokens to vectors with positions, for an encoder and for a decoder.
+
+    Args:
+      input_vocab_size: the number of source tokens; None for vectors, which a `Dense` layer takes.
+      d_model: features of a vector.
+      mode: "train", "eval" or "predict"; "predict" is "eval" for the encoder, which sees its
+        sequence whole.
+      embedding_dropout: rate at which features, and encodings of positions, become zero in "train".
+      dropout_shared_axes: axes along which features are dropped together.
+      max_len: the longest sequence.
+      output_vocab_size: the number of target tokens; None if they are the source tokens, whose
+        vectors are then the same.
+      pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
+        as for `PositionalEncoder`.
+      use_bfloat16: whether the tables are bfloat16.
+    Returns: (layers of the encoder, layers of the decoder, number of target tokens).
+    Raises: TypeError, ValueError: an option has another form, or there is no vocabulary.
+    Source: Trax's module `models.research.configurable_transformer`.
+    """
+    name = "EmbeddingAndPositionalEncodings"
+    size = input_vocab_size if output_vocab_size is None else output_vocab_size
+    if size is None:
+        raise noted(
+            ValueError(
+                f"{name}: expected a vocabulary; input_vocab_size and output_vocab_size are None"
             )
+        )
+    encoder_mode = "eval" if mode == "predict" else mode
+
+    def embedded(vocab_size: int | None, mode: str) -> list[Layer]:
+        if vocab_size is None:
+            first: Layer = tl.Dense(d_model, use_bfloat16=use_bfloat16)
+        else:
+            first = tl.Embedding(vocab_size, d_model, use_bfloat16=use_bfloat16)
+        return [first, tl.Dropout(embedding_dropout, shared_axes=dropout_shared_axes, mode=mode)]
+
+    def positions(mode: str) -> Layer:
+        return PositionalEncoder(
+            mode, embedding_dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
+            pos_start_from_zero_prob, pos_max_offset_to_add, use_bfloat16,
+        )  # fmt: skip
+
+    sources = embedded(input_vocab_size, encoder_mode)
+    targets = sources if output_vocab_size is None else embedded(output_vocab_size, mode)
+    return [*sources, positions(encoder_mode)], [*targets, positions(mode)], size

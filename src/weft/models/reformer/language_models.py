@@ -1,0 +1,288 @@
+"""Language models of reversible blocks, which keep no activations of their layers: Reformers."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ... import layers as tl
+from ...errors import ShapeError
+from ...fastmath import numpy as jnp
+from ...layers import options
+from ...layers.activation_fns import FastGelu
+from ...layers.base import Layer
+from ...layers.checked_options import checked_rate, divided
+from ...user_lines import noted
+from ..research.configurable_transformer import PositionalEncoder
+from .blocks import DecoderBlock
+
+__all__ = ["ReformerLM", "ReformerShortenLM"]
+
+
+def ReformerLM(
+    vocab_size: int,
+    d_model: int = 512,
+    d_ff: int = 2048,
+    d_attention_key: int = 64,
+    d_attention_value: int = 64,
+    n_layers: int = 6,
+    n_heads: int = 8,
+    dropout: float = 0.1,
+    max_len: int = 2048,
+    attention_type: Any = tl.SelfAttention,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] = (),
+    pos_d_axial_embs: Sequence[int] | None = None,
+    pos_start_from_zero_prob: float = 1.0,
+    pos_max_offset_to_add: int = 0,
+    ff_activation: Callable[[], Layer] = FastGelu,
+    ff_use_sru: int | Sequence[int] = 0,
+    ff_chunk_size: int = 0,
+    ff_sparsity: int | str | Sequence[float] = 0,
+    loss_sparsity_type: str = "mult",
+    loss_sparsity: int = 0,
+    loss_d_lowrank: int = 0,
+    loss_sparsity_prob: float | None = None,
+    attention_chunk_size: int = 0,
+    mode: str = "train",
+) -> Layer:
+    """A language model of reversible blocks, whose memory in training doesn't grow with its depth.
+
+    In modes "train" and "eval" the tokens are the targets, which the model shifts to the right. In
+    mode "predict" nothing is shifted: a call takes the last token and gives the logits of the next
+    one, beginning with token 0.
+
+    Args:
+      vocab_size: the number of tokens, padding included.
+      d_model: features of a vector, in each of the two streams.
+      d_ff: units of the hidden layer of each block.
+      d_attention_key: depth of queries and keys, for each head.
+      d_attention_value: depth of values, for each head.
+      n_layers: the number of blocks.
+      n_heads: the number of heads.
+      dropout: rate of all dropout, in mode "train".
+      max_len: the longest sequence. `SelfAttention` without chunks remembers as many positions in
+        mode "predict"; other attention, as many as its own options say.
+      attention_type: makes the layers of attention: `SelfAttention`, `LSHSelfAttention`,
+        `CausalAttention`, or a `functools.partial` of one; or a list of them, which the blocks take
+        in turn, whose length divides n_layers.
+      pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
+        how positions are encoded; as for `PositionalEncoder`.
+      ff_activation, ff_use_sru, ff_chunk_size, ff_sparsity: as for `FeedForwardWithOptions`.
+      loss_sparsity_type, loss_sparsity, loss_d_lowrank, loss_sparsity_prob: sparsity_type,
+        sparsity, d_lowrank and prob_sparse of the last layer, a `SparseDenseWithOptions`; `Dense`
+        by default.
+      attention_chunk_size: as for `ApplyAttentionLayer`.
+      mode: "train", "eval" or "predict".
+    Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
+    Raises: TypeError, ValueError: an option has another form, or they don't fit together.
+    Example:
+      >>> model = ReformerLM(9, d_model=4, d_ff=8, d_attention_key=2, d_attention_value=2,
+      ...                    n_layers=1, n_heads=2, mode="eval")
+      >>> tokens = np.array([[5, 2, 7]])
+      >>> _ = model.init(tokens)
+      >>> model(tokens).shape
+      (1, 3, 9)
+    Source: Kitaev, Kaiser, Levskaya (2020), arXiv:2001.04451; Trax documentation,
+      `models.ReformerLM`.
+    """
+    name = "ReformerLM"
+    options.choice(name, "mode", mode, ("train", "eval", "predict"))
+    _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
+    kinds = _in_turn(name, attention_type, n_layers)
+    if mode == "predict":
+        kinds = [_remembering(kind, max_len) for kind in kinds]
+    block = partial(
+        DecoderBlock, d_model, d_ff, d_attention_key, d_attention_value, n_heads,
+        dropout=dropout, ff_activation=ff_activation, ff_dropout=dropout, ff_use_sru=ff_use_sru,
+        ff_chunk_size=ff_chunk_size, ff_sparsity=ff_sparsity,
+        attention_chunk_size=attention_chunk_size, mode=mode,
+    )  # fmt: skip
+    positions = PositionalEncoder(
+        mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
+        pos_start_from_zero_prob, pos_max_offset_to_add,
+    )  # fmt: skip
+    return tl.Serial(
+        _embedded(vocab_size, d_model, dropout, mode, positions),
+        tl.Dup(),
+        tl.ReversibleSerial([block(attention_type=kind) for kind in kinds]),
+        tl.Concatenate(),
+        tl.LayerNorm(),
+        tl.Dropout(rate=dropout, shared_axes=[-2], mode=mode),
+        tl.SparseDenseWithOptions(
+            vocab_size,
+            d_input=2 * d_model,
+            sparsity_type=loss_sparsity_type,
+            sparsity=loss_sparsity,
+            d_lowrank=loss_d_lowrank,
+            prob_sparse=loss_sparsity_prob,
+            mode=mode,
+        ),
+    )
+
+
+def ReformerShortenLM(
+    vocab_size: int,
+    shorten_factor: int = 1,
+    d_embedding: int = 256,
+    d_model: int = 512,
+    d_ff: int = 2048,
+    d_attention_key: int = 64,
+    d_attention_value: int = 64,
+    n_layers: int = 6,
+    n_heads: int = 8,
+    dropout: float = 0.1,
+    max_len: int = 2048,
+    attention_type: Any = tl.SelfAttention,
+    pos_type: str | None = None,
+    pos_axial_shape: Sequence[int] = (),
+    pos_d_axial_embs: Sequence[int] | None = None,
+    ff_activation: Callable[[], Layer] = FastGelu,
+    ff_use_sru: int | Sequence[int] = 0,
+    ff_chunk_size: int = 0,
+    ff_sparsity: int | str | Sequence[float] = 0,
+    attention_chunk_size: int = 0,
+    mode: str = "train",
+) -> Layer:
+    """A language model whose reversible blocks see a shorter sequence: one vector for some tokens.
+
+    The features of `shorten_factor` tokens become one vector; what the blocks make of it is cut
+    again in vectors for tokens, which a convolution and an `SRU` join with the embeddings. All of
+    it is causal. The tokens are the targets, which the model shifts to the right; there is no mode
+    "predict", since a vector is of several tokens. One of the two streams goes on after the blocks,
+    and not the one that the last feed-forward half adds to, which therefore isn't trained.
+
+    Args:
+      vocab_size: the number of tokens, padding included.
+      shorten_factor: how many tokens become one vector; divides the length of sequences.
+      d_embedding: features of a token's vector.
+      d_model: features of a vector of the blocks, in each of the two streams.
+      d_ff, d_attention_key, d_attention_value, n_layers, n_heads, dropout, attention_type,
+        ff_activation, ff_use_sru, ff_chunk_size, ff_sparsity, attention_chunk_size: as for
+        `ReformerLM`.
+      max_len: the longest sequence of tokens.
+      pos_type, pos_axial_shape, pos_d_axial_embs: how positions of tokens are encoded; as for
+        `PositionalEncoder`.
+      mode: "train" or "eval".
+    Returns: a layer from tokens [batch, length] to logits [batch, length, vocab_size].
+    Raises:
+      TypeError, ValueError: an option has another form.
+      LayerError (when called): shorten_factor doesn't divide the length.
+    Example:
+      >>> model = ReformerShortenLM(9, 2, d_embedding=4, d_model=4, d_ff=8, d_attention_key=2,
+      ...                           d_attention_value=2, n_layers=1, n_heads=2, mode="eval")
+      >>> tokens = np.array([[5, 2, 7, 1]])
+      >>> _ = model.init(tokens)
+      >>> model(tokens).shape
+      (1, 4, 9)
+    Source: Kitaev, Kaiser, Levskaya (2020), arXiv:2001.04451; Trax documentation,
+      `models.ReformerShortenLM`.
+    """
+    name = "ReformerShortenLM"
+    if mode == "predict":
+        raise noted(
+            ValueError(
+                f"{name}: there is no mode 'predict': a vector of the blocks is of several tokens\n"
+                "  fix: mode='eval' on what there is of the sequence; ReformerLM decodes"
+            )
+        )
+    options.choice(name, "mode", mode, ("train", "eval"))
+    _checked_sizes(name, dropout, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
+    _checked_sizes(name, dropout, shorten_factor=shorten_factor, d_embedding=d_embedding)
+    kinds = _in_turn(name, attention_type, n_layers)
+    block = partial(
+        DecoderBlock, d_model, d_ff, d_attention_key, d_attention_value, n_heads,
+        dropout=dropout, ff_activation=ff_activation, ff_dropout=dropout, ff_use_sru=ff_use_sru,
+        ff_chunk_size=ff_chunk_size, ff_sparsity=ff_sparsity,
+        attention_chunk_size=attention_chunk_size, mode=mode,
+    )  # fmt: skip
+    positions = PositionalEncoder(
+        mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs
+    )
+    blocks = tl.ReversibleSerial([block(attention_type=kind) for kind in kinds])
+    return tl.Serial(
+        _embedded(vocab_size, d_embedding, dropout, mode, positions),
+        tl.Dup(),
+        _shortened(blocks, shorten_factor, d_embedding, d_model, dropout, mode),
+        tl.Concatenate(),
+        tl.CausalConv(d_embedding),
+        tl.Relu(),
+        tl.SRU(d_embedding),
+        tl.Dense(vocab_size),
+    )
+
+
+def _checked_sizes(name: str, dropout: float, **sizes: int) -> None:
+    """Raises TypeError or ValueError for a size that is none, and for a wrong rate of dropout."""
+    checked_rate(name, dropout)
+    for option, size in sizes.items():
+        options.whole_number(name, option, size)
+
+
+def _embedded(
+    vocab_size: int, depth: int, dropout: float, mode: str, positions: Layer
+) -> list[Layer]:
+    """Layers from tokens to vectors with positions, of the tokens before each."""
+    return [
+        tl.ShiftRight(mode=mode),
+        tl.Embedding(vocab_size, depth),
+        tl.Dropout(rate=dropout, shared_axes=[-2], mode=mode),
+        positions,
+    ]
+
+
+def _in_turn(name: str, attention_type: Any, n_layers: int) -> list[Callable[..., Layer]]:
+    """The kind of attention of each block."""
+    options.whole_number(name, "n_layers", n_layers)
+    if not isinstance(attention_type, tuple | list):
+        return [attention_type] * n_layers
+    if not attention_type:
+        raise noted(ValueError(f"{name}: attention_type must have a kind of attention; got none"))
+    return [*attention_type] * divided(
+        name, "n_layers", n_layers, "the length of attention_type", len(attention_type)
+    )
+
+
+def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
+    """Attention that remembers `max_len` positions in decoding, unless its options say how many."""
+    options.function("ReformerLM", "attention_type", attention_type, "that makes a layer")
+    taken = inspect.signature(attention_type).parameters
+    unsaid = ("predict_mem_len", "predict_drop_len", "chunk_len")
+    if any(option not in taken or taken[option].default is not None for option in unsaid):
+        if "max_inference_length" in taken:
+            return partial(attention_type, max_inference_length=max_len)
+        return attention_type
+    return partial(attention_type, predict_mem_len=max_len, predict_drop_len=max_len)
+
+
+def _shortened(
+    layer: Layer, factor: int, d_embedding: int, d_model: int, dropout: float, mode: str
+) -> list[Layer]:
+    """Layers from vectors of tokens to such, between which a reversible layer has one vector for
+    `factor` of them. What comes out at a token depends on no later one."""
+
+    def shorten(x: Any) -> Any:
+        batch, length, depth = x.shape
+        if length % factor:
+            raise ShapeError(
+                f"ReformerShortenLM: shorten_factor={factor} must divide the length of sequences; "
+                f"got {length}\n  fix: pad the sequences"
+            )
+        return jnp.reshape(x, (batch, length // factor, factor * depth))
+
+    def lengthen(x: Any) -> Any:
+        batch, length, depth = x.shape
+        return jnp.reshape(x, (batch, length * factor, depth // factor))
+
+    return [
+        tl.ShiftRight(n_positions=factor - 1, mode=mode),
+        tl.Fn("Shorten", shorten),
+        tl.Dense(d_model),
+        tl.Dup(),
+        layer,
+        tl.Select([0], n_in=2),
+        tl.LayerNorm(),
+        tl.Dropout(rate=dropout, shared_axes=[-2], mode=mode),
+        tl.Dense(factor * d_embedding),
+        tl.Fn("Lengthen", lengthen),
+    ]
