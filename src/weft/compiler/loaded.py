@@ -6,7 +6,6 @@ and executables; knows nothing of transformations.
 """
 
 import functools
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -35,7 +34,7 @@ from ..runtime import client, transfers
 from ..runtime.callback import Callback
 from ..runtime.client import Device
 from ..runtime.executable import Executable, RawBuffer, Target
-from ..runtime.failures import MORE_MEMORY, XlaRuntimeError, machine_memory, size_of
+from ..runtime.failures import machine_memory, too_large
 from ..runtime.group import Group, group_of
 from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
 from ..stablehlo import Module
@@ -61,6 +60,9 @@ from .program import OPTIONS, PassedInput, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
 """Of each argument or output; `None` where nothing is said."""
+
+Launcher = Callable[[Sequence[Any]], list[Array] | None]
+"""Runs a program on the default device; `None` if it is to run elsewhere, or can't run at all."""
 
 
 class Ready(NamedTuple):
@@ -195,7 +197,9 @@ class OneDevice(Loaded):
     def __init__(self, program: Program, device: Device, placement: Placement, named: bool) -> None:
         super().__init__(program, device)
         self.device, self.named = device, named
-        self.types = [type_on(v.aval, placement) for v in program.stripped.outvars]
+        self.types = program.stripped.out_avals
+        if placement is not ANYWHERE:
+            self.types = [type_on(a, placement) for a in self.types]
 
     def load(self) -> Executable:
         program, device = self.program, self.device
@@ -210,19 +214,51 @@ class OneDevice(Loaded):
 
     def run(self, args: Sequence[Array]) -> list[Array]:
         program, device = self.program, self.device
-        if program.fast is None:
-            refuse_what_is_too_large(program.name, self.types, device)
+        if device.platform == "cpu" and program.result_bytes > 2 * machine_memory() > 0:
+            raise noted(too_large(program.name, program.result_bytes, self.types))
         if self.named:
             with transfers.explicitly():
                 args = [move(a, device) for a in args]
+        elif self.can_launch():
+            launch = program.launch = program.launch or self.launcher()
+            launched = launch(args)
+            if launched is not None:
+                return launched
         inputs = [buffer_on(args[i], device) for i in program.live] + self.constants()
         results = self.results(inputs)
-        if self.types and self.types[0].placement is ANYWHERE and program.is_direct():
-            program.fast = (device, self.executable.execute, self.types, [None] * len(self.types))
         outs = [o.take(args, results) for o in program.outputs]
         if self.named:
             outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]
         return outs
+
+    def can_launch(self) -> bool:
+        """True if arrays that may be anywhere are all that it needs, and its results are such."""
+        program = self.program
+        if program.consts or program.donated or program.calls_host:
+            return False
+        return bool(self.types) and self.types[0].placement is ANYWHERE
+
+    def launcher(self) -> Launcher:
+        """The function that runs the program on such arrays, as short as can be."""
+        device, execute = self.device, self.executable.execute
+        live, outputs, types = self.program.live, self.program.outputs, self.types
+        nones = [None] * len(types)
+        in_order = self.program.order() == [*range(len(types))]
+
+        def launch(args: Sequence[Any]) -> list[Array] | None:
+            if thread.default_device is not None:
+                return None
+            for a in args:
+                if a.type is not a.aval:
+                    return None
+            inputs = []
+            for i in live:
+                b = args[i]._buffer
+                inputs.append(buffer_on(args[i], device) if b is None else b)
+            results = list(map(Array, nones, types, execute(inputs)))
+            return results if in_order else [o.take(args, results) for o in outputs]
+
+        return launch
 
     def constants(self) -> list[RawBuffer]:
         """The constants that the program closes over, on the device."""
@@ -262,23 +298,6 @@ class OneDevice(Loaded):
 
     def output_shardings(self) -> list[Sharding]:
         return [SingleDeviceSharding(self.device)] * len(self.program.outputs)
-
-
-def refuse_what_is_too_large(name: str, types: Sequence[ArrayType], device: Device) -> None:
-    """An error for results that the machine's memory can't hold, with swap: while the user's line
-    is known. XLA would find out in the background."""
-    if device.platform != "cpu":
-        return
-    size = sum(math.prod(t.aval.shape) * t.aval.dtype.itemsize for t in types)
-    memory = machine_memory()
-    if size > 2 * memory > 0:
-        raise noted(
-            XlaRuntimeError(
-                f"{name}: out of memory: the results, {', '.join(str(t.aval) for t in types)}, "
-                f"take {size_of(size)}; this machine has {size_of(memory)}\n{MORE_MEMORY}",
-                "RESOURCE_EXHAUSTED",
-            )
-        )
 
 
 # --- several devices ---
@@ -477,8 +496,10 @@ def load_program(
       named: where the program is to run, whatever the arguments are committed to.
       inputs, outs: the sharding of each argument and each output, on a group of devices.
     """
-    where = named or joined_placement(program.name, types, program.live)
-    if not where.committed:
+    where = named or ANYWHERE
+    if named is None and types != [t.aval for t in types]:
+        where = joined_placement(program.name, types, program.live)
+    if program.consts and not where.committed:
         groups = [c.type.placement for c in program.consts if c.type.placement.group is not None]
         where = groups[0] if groups else ANYWHERE
     group = where.group
@@ -522,17 +543,11 @@ def run_program(
       device: where it runs; by default where a function inside was jitted for, or where arguments
         are committed to.
     """
-    fast = program.content.fast
-    if fast is not None and device is None and thread.default_device is None:
-        default, execute, types, nones = fast
-        inputs = []
-        for a in args:
-            if a.type is not a.aval:
-                break
-            b = a._buffer
-            inputs.append(buffer_on(a, default) if b is None else b)
-        else:
-            return list(map(Array, nones, types, execute(inputs)))
+    launch = program.content.launch
+    if launch is not None and device is None:
+        outs = launch(args)
+        if outs is not None:
+            return outs
     named = placement_inside(program.body) if device is None else on_device(device)
     return load_program(program, [a.type for a in args], named).run(args)
 

@@ -5,7 +5,7 @@ Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
 
 import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -83,6 +83,7 @@ class Program:
 
     Attributes:
       content: the same program without the table of what is loaded.
+      launch: runs it again, once it has run on the default device: `OneDevice.launcher`.
     """
 
     __slots__ = (
@@ -93,15 +94,16 @@ class Program:
         "content",
         "donated",
         "executables",
-        "fast",
         "group_constants",
         "in_avals",
+        "launch",
         "live",
         "loaded",
         "lock",
         "name",
         "options",
         "outputs",
+        "result_bytes",
         "result_types",
         "stripped",
     )
@@ -116,7 +118,7 @@ class Program:
         # of `loaded.py`: by where they run; and what runs on arrays that are committed nowhere
         self.executables: dict[Any, Any] = {}
         self.group_constants: dict[Group, list[Array]] = {}
-        self.fast: Any = None
+        self.launch: Callable[[Sequence[Any]], list[Array] | None] | None = None
         self.options: dict[str, object] = {}
         lean, used = without_dead_code(jaxpr)
         position = {v: i for i, v in enumerate(jaxpr.invars)}
@@ -145,6 +147,7 @@ class Program:
         self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]
         self.result_types: list[tuple[tuple[int, ...], np.dtype[Any]]]
         self.result_types = [(v.aval.shape, stored(v.aval.dtype)) for v in number]
+        self.result_bytes = sum([v.aval.size * v.aval.dtype.itemsize for v in number])
         self.calls_host = jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))
@@ -189,7 +192,7 @@ class Program:
         """The same program, compiled with options of XLA's."""
         other = copy.copy(self.content)
         other.options = dict(options)
-        other.executables, other.group_constants, other.fast = {}, {}, None
+        other.executables, other.group_constants, other.launch = {}, {}, None
         other.content = copy.copy(other)
         other.loaded = {}
         return other
@@ -198,16 +201,6 @@ class Program:
         """The number of the result of XLA's that each output is; `None` if some are none."""
         numbers = [o.index for o in self.outputs if isinstance(o, Result)]
         return numbers if len(numbers) == len(self.outputs) else None
-
-    def is_direct(self) -> bool:
-        """True if all inputs go to XLA and all outputs come from it, in order."""
-        return (
-            bool(self.result_types)
-            and not self.consts
-            and not self.calls_host
-            and len(self.live) == len(self.in_avals)
-            and self.order() == list(range(len(self.result_types)))
-        )
 
 
 @derived

@@ -3,6 +3,7 @@
 The base trace knows how to move elements between the host and devices.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -290,7 +291,7 @@ _literals: dict[Any, dict[Any, Array]] = {}
 
 
 def is_kept(x: Array) -> bool:
-    """True for the array that stands for a Python number wherever programs have this number.
+    """True for an array that stands for a number wherever programs have this number.
 
     It must never be deleted nor donated. The slot is empty in all others, which so cost nothing.
     """
@@ -354,6 +355,17 @@ def literal(x: object, dtype: np.dtype[Any]) -> Array:
         array = Array(host, aval((), dtype, True))
         array._kept = True
         cache[key] = array
+    return array
+
+
+@functools.lru_cache(64)
+def one(dtype: np.dtype[Any]) -> Array:
+    """The number 1 as a strong array: the cotangent with which a gradient begins.
+
+    It is kept, as literals are, so that what has been put on a device once stays there.
+    """
+    array = Array(literal(1, dtype).host(), aval((), dtype))
+    array._kept = True
     return array
 
 

@@ -52,7 +52,6 @@ from ..extended_dtypes import is_extended, no_numbers
 from .array import as_value
 from .aval import Aval
 from .bounded import remember_under
-from .derived import Owner
 from .source import NOTED, note_user_line
 from .trace import Params, current
 from .value import Value
@@ -129,6 +128,7 @@ class Primitive:
     calls_host = False  # runs Python code on the host when a compiled program reaches it
     may_act = False  # is one of these, or has jaxprs inside that may be
     takes_axis = False  # its batch rule gets an `Axis` in the place of the size
+    derivatives_on_parameter = False  # they are kept on its first one, so that they die with it
     inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
     communicates = False  # the devices of a mesh have to come to it together
     labels_value = False  # its parameter `name` is a label, by which policies choose its operand
@@ -185,11 +185,6 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
-
-    def keeps_derivatives_on(self, params: Params) -> Owner | None:
-        """The parameter on which derivatives of an operation are kept, so that they die with it;
-        `None` if they are kept on the primitive."""
-        return None
 
     def out(self, args: Any, params: Params) -> Any:
         """The output's aval, or a tuple of them, for values and params."""
@@ -299,6 +294,7 @@ class HigherOrder(Primitive):
 
     may_act = True
     takes_axis = True
+    derivatives_on_parameter = True
 
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
@@ -307,10 +303,6 @@ class HigherOrder(Primitive):
         if self.type_rule is None:
             raise errors.MissingRuleError(f"{self}: has no type rule")
         return tuple(self.type_rule(*[a.aval for a in args], **dict(params)))
-
-    def keeps_derivatives_on(self, params: Params) -> Owner:
-        inner = params[0][1]
-        return inner[0] if isinstance(inner, tuple) else inner  # type: ignore[no-any-return]
 
     def linearize(self, rule: R) -> R:
         return self._define("linearize", rule)

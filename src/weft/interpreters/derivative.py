@@ -6,6 +6,7 @@ Reverse mode is `linear`, transposed. Knows jvp rules; knows no trace that uses 
 """
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from .. import errors
@@ -96,14 +97,18 @@ class Derivative:
 
 
 _ONE = (True,)
+aval_of = attrgetter("aval")
 
 
 def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: Mask) -> Any:
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
-    avals = tuple([a.aval for a in args])
-    owner = primitive.keeps_derivatives_on(params)
-    if owner is not None:
-        return derivative_on(owner, primitive, params, mask, avals)
+    avals = tuple(map(aval_of, args))
+    if primitive.derivatives_on_parameter:
+        owner = owner_of(params)
+        try:  # at each call of a jitted function
+            return owner.derivations[derivative_on][primitive, params, mask, avals]
+        except KeyError:
+            return derivative_on(owner, primitive, params, mask, avals)
     signature = (params, mask, *avals)
     try:
         return caches.now[primitive.derivatives][signature]
@@ -112,6 +117,12 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
     state = thread.switches
     found = derive(primitive, avals, params, mask)
     return remember_under(state, primitive.derivatives, signature, found)
+
+
+def owner_of(params: Params) -> Owner:
+    """The parameter that derivatives are kept on: the first, or the first of several programs."""
+    first = params[0][1]
+    return first[0] if type(first) is tuple else first  # type: ignore[no-any-return]
 
 
 @derived

@@ -6,9 +6,12 @@ trace its equations are processed one by one, with the avals known beforehand.
 
 import functools
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from ..compiler.common_subexpressions import without_repetition
+from ..compiler.loaded import run_program
+from ..compiler.program import Program, program_of
 from ..config import thread
 from ..core.array import Array
 from ..core.bounded import remember
@@ -22,6 +25,9 @@ from .stage import InlineTemplate, StageTrace
 
 _MOST_OTHERS = 8
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
+
+
+type_of = attrgetter("type")
 
 
 class PreparedJaxpr:
@@ -71,6 +77,8 @@ class PreparedJaxpr:
                 args[place] if is_input else Array(results[place], known)
                 for is_input, place, known in kernels.outputs
             ]
+        elif kernels.called is not None and not thread.debug and None not in map(type_of, args):
+            return run_program(kernels.called, args)  # tracers, which have no type, are refused
         return run(self.jaxpr, args, trace)
 
     def prepared(self) -> "HostProgram":
@@ -88,17 +96,22 @@ class PreparedJaxpr:
 class HostProgram:
     """The NumPy kernels of all equations; none of them, `steps` is `None`, if any needs tier 1.
 
+    Of a jaxpr that does nothing but call another one, `called` is that one's compiled program.
+
     Every value has a slot: first the inputs, then constants and literals, then the results. It
     is what it is for one state of the switches: threads with other switches make others.
     """
 
-    __slots__ = ("fixed", "function", "outputs", "runs", "state", "steps")
+    __slots__ = ("called", "fixed", "function", "outputs", "runs", "state", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.state = thread.switches
         self.steps: Any = None
         self.function: Any = None
         self.runs = 0
+        self.called = called_program(jaxpr)
+        if self.called is not None:
+            return
         slots: dict[Any, int] = {v: i for i, v in enumerate(jaxpr.invars)}
         count = len(slots)
         fixed: list[Any] = []
@@ -211,3 +224,16 @@ class HostProgram:
         for i in sorted({i for step in self.steps[0] for i in step[1] if i < count}):
             lines += [f"  v{i} = a{i}._host", f"  if v{i} is None: v{i} = fetch(a{i})"]
         return lines
+
+
+def called_program(jaxpr: Jaxpr) -> Program | None:
+    """The program that a jaxpr calls, with its inputs and for its outputs, if it does no more."""
+    if len(jaxpr.equations) != 1 or not jaxpr.equations[0].primitive.inlinable:
+        return None
+    (e,) = jaxpr.equations
+    params = dict(e.params)
+    straight = [*map(id, jaxpr.invars)] == [*map(id, e.inputs)]
+    straight &= [*map(id, jaxpr.outvars)] == [*map(id, e.outvars)]
+    if not straight or jaxpr.constvars or params.get("device") is not None:
+        return None
+    return program_of(params["jaxpr"], (), False)

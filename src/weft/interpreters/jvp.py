@@ -15,7 +15,7 @@ from ..core.trace import Params, Trace, current, under
 from ..core.value import Value
 from ..errors import DerivativeError
 from .debugging.leaks import refuse_leaks
-from .derivative import Mask, derivative
+from .derivative import Mask, derivative, owner_of
 from .stage import leaked
 
 
@@ -67,10 +67,8 @@ class JvpTrace(Trace):
         if self.closed:
             raise leaked(self, primitive.name)
         if primitive.pushforward_rule is not None:
-            owner = primitive.keeps_derivatives_on(params)
-            assert owner is not None
             avals = tuple([p.aval for p in primals])
-            jaxpr, out_mask = pushforward(owner, primitive, params, mask, avals)
+            jaxpr, out_mask = pushforward(owner_of(params), primitive, params, mask, avals)
             results = run(jaxpr, [*primals, *tangents], outside)
             n = len(out_mask)
             outs, t_outs = results[:n], results[n:]

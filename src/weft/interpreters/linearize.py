@@ -438,10 +438,9 @@ def linearize(
     args: list[Any] = []
     for p in primals:
         aval = p.aval
-        node = Node(None, (), (), (aval.strong(),))
+        node = Node(None, (), (), (aval.strong() if aval.weak_type else aval,))
         nodes.append(node)
-        active = aval.inexact
-        args.append(LinearizeTracer(trace, p, (node, 0), aval) if active else p)
+        args.append(LinearizeTracer(trace, p, (node, 0), aval) if aval.inexact else p)
     try:
         results = under(trace, function, *args)
     finally:

@@ -199,7 +199,7 @@ with_full_axes = Batching(called_once, lambda x, size: widen(x, (size, *x.shape)
 class HostCall(Primitive):
     """A primitive that calls Python. Derived programs are cached on its function."""
 
-    calls_host = may_act = True
+    calls_host = may_act = derivatives_on_parameter = True
 
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)
@@ -239,9 +239,6 @@ class HostCall(Primitive):
 
     def out(self, args: object, params: Any) -> Any:
         return params[0][1].outs
-
-    def keeps_derivatives_on(self, params: Any) -> Any:
-        return params[0][1]
 
 
 def call_now(args: Sequence[Array], function: HostFunction) -> list[Array]:

@@ -13,6 +13,8 @@ WeftError, RuntimeError
 import functools
 import os
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from ..errors import (
     CompilationError,
@@ -105,6 +107,16 @@ MORE_MEMORY = (
     "  fix: smaller arrays or batches; weft.checkpoint around layers, donate_argnums; `del` what "
     "is no longer needed"
 )
+
+
+def too_large(name: str, size: int, types: Iterable[Any]) -> XlaRuntimeError:
+    """The error for results that the machine's memory can't hold, with swap: while the user's line
+    is known. XLA would find out in the background."""
+    return XlaRuntimeError(
+        f"{name}: out of memory: the results, {', '.join(str(t.aval) for t in types)}, "
+        f"take {size_of(size)}; this machine has {size_of(machine_memory())}\n{MORE_MEMORY}",
+        "RESOURCE_EXHAUSTED",
+    )
 
 
 def fork_error() -> ForkError:

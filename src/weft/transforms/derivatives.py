@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .. import dtypes
-from ..core.array import Array, literal
+from ..core.array import one
 from ..core.aval import Aval
 from ..core.masks import scatter_list
 from ..core.source import function_line, located
@@ -188,9 +188,8 @@ def gradient(
         check_inexact(flat, holomorphic, allow_int)
         outs, linear = linearize_values(flat, flat.values, transform, fun)
         check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
-        one = literal(1, outs[0].aval.dtype)
-        seed = Array(one._host, outs[0].aval.strong())
         reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
+        seed = one(outs[0].aval.dtype)
         g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
         if transform == "grad":
             return (g, flat.aux(outs)) if has_aux else g

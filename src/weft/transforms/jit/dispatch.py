@@ -214,7 +214,7 @@ def dispatcher(
             return general(args, {})  # which looks whether one of them is donated
         for i in donated:
             x = leaves[i]
-            if x.__class__ is not Array or x._buffer is None or (x.aval.weak_type and is_kept(x)):
+            if x.__class__ is not Array or x._buffer is None or (not x.aval.ndim and is_kept(x)):
                 return general(args, {})
         if on_host or any(b is None for b in buffers):
             result = run_filled(hot, args, leaves)

@@ -23,9 +23,9 @@ from ...core.jaxpr import Jaxpr, Labels, run
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
 from ...core.source_location import locations_wanted
-from ...core.trace import Trace, current, looked_at
+from ...core.trace import Params, Trace, current, looked_at
 from ...core.value import Value
-from ...higher_order.call import call_jaxpr
+from ...higher_order.call import call
 from ...primitives.placement import constrain
 from ...programs.hash_consing import is_eager
 from ...runtime import client
@@ -172,15 +172,22 @@ class JitEntry(Entry):
             warn_of_unusable(program, "jit")
         return load_program(program, types, self.named, self.inputs, self.outs)
 
+    @functools.cached_property
+    def called(self) -> tuple[Params, list[Aval]]:
+        """The parameters of a call inside another transformation, and the avals of its results."""
+        whole, named = self.jaxpr.without_consts(), self.named
+        on_one = named is not None and named.group is None
+        where = (("device", named.device),) if named is not None and on_one else ()
+        return (("jaxpr", whole), *where), whole.out_avals
+
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
         if self.inputs is not None:
             values = constrain_all(values, self.inputs)
         if self.inline and not is_eager(trace):
             outs = run(self.jaxpr, values, trace)
         else:
-            one_device = self.named is not None and self.named.group is None
-            where = {"device": self.named.device} if one_device and self.named else {}
-            outs = call_jaxpr(self.jaxpr, values, trace, **where)
+            params, out_avals = self.called
+            outs = trace.bind(call, [*self.jaxpr.consts, *values], params, out_avals)
         if self.outs is not None:
             outs = constrain_all(outs, self.outs)
         return self.out_tree.unflatten(self.with_numpys_zeros(outs))
