@@ -5,9 +5,9 @@ import pytest
 
 import weft
 import weft.numpy as np
-from weft.compiler.dead_code import without_dead_code
 from weft.compiler.lower import lower
 from weft.compiler.outline import FEWEST, SMALLEST, find_runs, outlined
+from weft.compiler.simplify import without_dead_code
 from weft.core.jaxpr import run
 from weft.core.trace import current
 

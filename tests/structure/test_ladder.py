@@ -90,7 +90,7 @@ def test_only_one_module_knows_tensorflow_and_no_other_backend_loads_it():
         ("core.aval", "weft.core.trace", False),
         ("core.aval", "weft.dtypes", False),
         ("core.aval", "numpy", False),
-        ("core.aval", "weft.stablehlo.types", True),
+        ("core.aval", "weft.stablehlo.attributes", True),
         ("core.aval", "weft.interpreters.stage", True),
         ("primitives.slicing", "weft.runtime", True),
         ("lax.slicing", "weft", True),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Jaxpr, subjaxprs
 from ..core.placement import ArrayType, Layout, OnGroup, Placement, on_device, type_on
 from ..runtime import group as groups

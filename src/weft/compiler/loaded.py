@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..config import thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.messages import tell
 from ..core.placement import (

@@ -6,15 +6,14 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
-from ..core.bounded import remember
+from ..core.caching import derived, remember
 from ..core.checking import check_results
-from ..core.derived import derived
 from ..core.jaxpr import Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
 from ..runtime import plugins
 from ..stablehlo import Block, Module, Operand
 from ..stablehlo.shardy import Meshes
-from .dead_code import jaxpr_calls_host
+from .simplify import jaxpr_calls_host
 
 
 def lower(

@@ -14,9 +14,8 @@ import numpy as np
 from ..config import thread
 from ..core.array import Array, own
 from ..core.aval import Aval
-from ..core.bounded import remember
+from ..core.caching import derived, remember
 from ..core.checking import check_jaxpr
-from ..core.derived import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
 from ..extended_dtypes import stored
@@ -25,10 +24,10 @@ from ..primitives.structural import reshape
 from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
-from .dead_code import jaxpr_calls_host, without_dead_code
 from .lower import lower
 from .outline import outlined
 from .placing import duplicate
+from .simplify import jaxpr_calls_host, without_dead_code
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
 # choice, and what it compiles runs as fast (docs/design.md, “Compile options”).

@@ -24,7 +24,7 @@ class Aval:
     `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
     aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
     floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO type,
-    kept here by `weft.stablehlo.types` once written. An aval is also the type
+    kept here by `weft.stablehlo.attributes` once written. An aval is also the type
     (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
     attribute since every array that is made reads it.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .array import Array
 from .aval import Aval
-from .derived import derived
+from .caching import derived
 from .open_jaxpr import JaxprEqn, OpenJaxpr
 from .printing import jaxpr_text
 from .source_location import SourceLocation, at_location
@@ -82,7 +82,7 @@ class Jaxpr:
     """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
 
     `outvars` may hold literals. `derivations` keeps what has been derived from the program (its
-    derivative, batched form, executable: see `core/derived.py`), so that it lives as long as the
+    derivative, batched form, executable: see `core/caching.py`), so that it lives as long as the
     program. `labels` are for messages.
     """
 

@@ -51,7 +51,7 @@ from ..config import caches, thread
 from ..extended_dtypes import is_extended, no_numbers
 from .array import as_value
 from .aval import Aval
-from .bounded import remember_under
+from .caching import remember_under
 from .source import NOTED, note_user_line
 from .trace import Params, current
 from .value import Value

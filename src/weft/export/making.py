@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..compiler.dead_code import jaxpr_calls_host, without_dead_code
 from ..compiler.loaded import Several
 from ..compiler.lower import lower
+from ..compiler.simplify import jaxpr_calls_host, without_dead_code
 from ..core.array import as_value
 from ..core.jaxpr import Jaxpr, run
 from ..core.source import located, noted

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .. import dtypes
-from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_jaxpr
 from ..compiler.placing import platform_of_types
+from ..compiler.simplify import jaxpr_calls_host
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.aval import Aval
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared

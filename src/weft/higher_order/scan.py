@@ -13,7 +13,7 @@ from ..compiler.loaded import run_program
 from ..compiler.program import Program
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared

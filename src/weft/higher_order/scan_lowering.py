@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.lower import lower_call, lower_jaxpr, with_token
+from ..compiler.simplify import jaxpr_calls_host
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr
 from ..core.masks import groups_of

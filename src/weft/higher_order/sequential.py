@@ -6,7 +6,7 @@ elements that have ended. With effects inside that would be wrong.
 
 from collections.abc import Callable, Sequence
 
-from ..compiler.dead_code import jaxpr_has_effects
+from ..compiler.simplify import jaxpr_has_effects
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, named_axes
 from ..core.masks import Mask, active, inactive, merge_lists

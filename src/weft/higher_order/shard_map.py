@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..compiler.dead_code import jaxpr_calls_host
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_jaxpr, with_token
+from ..compiler.simplify import jaxpr_calls_host
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared

@@ -6,13 +6,13 @@ The operands are the constants of the condition, those of the body, and the init
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ..compiler.dead_code import jaxpr_calls_host, without_effects
 from ..compiler.loaded import run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
+from ..compiler.simplify import jaxpr_calls_host, without_effects
 from ..core.array import Array
 from ..core.aval import Aval, aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared

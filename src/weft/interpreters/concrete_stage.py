@@ -7,7 +7,7 @@ were taken: for these values and no others. Knows equations; knows nothing of de
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.dead_code import has_effects, live_equations
+from ..compiler.simplify import has_effects, live_equations
 from ..core.jaxpr import Var
 from ..core.trace import current, under
 from ..core.value import Value

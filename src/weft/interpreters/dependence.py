@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.array import Array, literal
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..primitives.structural import broadcast_in_dim
 

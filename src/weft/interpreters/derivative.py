@@ -10,11 +10,10 @@ from operator import attrgetter
 from typing import Any
 
 from .. import errors
-from ..compiler.dead_code import live_equations, without_dead_code
+from ..compiler.simplify import live_equations, without_dead_code
 from ..config import caches, thread
 from ..core.aval import Aval
-from ..core.bounded import remember_under
-from ..core.derived import Owner, derived
+from ..core.caching import Owner, derived, remember_under
 from ..core.jaxpr import Equation, Jaxpr, Var, run
 from ..core.masks import scatter_list
 from ..core.primitive import Primitive

@@ -15,7 +15,7 @@ from ..compiler.loaded import constrained, run_program
 from ..compiler.program import one_operation
 from ..config import caches, thread
 from ..core.array import Array, Tracer, is_kept
-from ..core.bounded import remember_under
+from ..core.caching import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly

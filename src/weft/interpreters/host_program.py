@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from ..compiler.common_subexpressions import without_repetition
 from ..compiler.loaded import run_program
 from ..compiler.program import Program, program_of
+from ..compiler.simplify import without_repetition
 from ..config import thread
 from ..core.array import Array
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
 from ..core.quiet import interrupting, quietly

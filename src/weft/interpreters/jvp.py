@@ -6,7 +6,7 @@ from typing import Any
 from ..config import thread
 from ..core.array import Tracer
 from ..core.aval import Aval
-from ..core.derived import Owner, derived
+from ..core.caching import Owner, derived
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import scatter_list
 from ..core.primitive import Primitive

@@ -13,7 +13,7 @@ from ..compiler.placing import platform_of_types
 from ..config import thread
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
 from ..errors import ShapeError

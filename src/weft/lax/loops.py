@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value, literal
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.source import function_line, located
 from ..errors import ShapeError

@@ -6,7 +6,7 @@ Knows trees and monoids; knows no reduction.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compiler.dead_code import jaxpr_calls_host
+from ..compiler.simplify import jaxpr_calls_host
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.jaxpr import Jaxpr

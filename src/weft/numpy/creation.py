@@ -11,7 +11,7 @@ from ..compiler.placing import with_default_device
 from ..config import caches, thread
 from ..core.array import Array, as_value, from_host, own
 from ..core.aval import aval as aval_of
-from ..core.bounded import remember_under
+from ..core.caching import remember_under
 from ..core.number_ranges import not_fitting
 from ..core.quiet import quietly_cast, run_quietly
 from ..core.trace import current

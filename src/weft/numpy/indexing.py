@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..core.array import Array, as_value, from_host, literal
 from ..core.aval import Aval, aval
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.source import note_user_line
 from ..core.trace import current
 from ..core.value import fill_operators

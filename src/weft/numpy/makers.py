@@ -9,7 +9,7 @@ from typing import Any
 
 from ..config import caches, thread
 from ..core.array import Array, as_value, literal, literals_of
-from ..core.bounded import remember_under
+from ..core.caching import remember_under
 from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly
 from ..core.source import note_user_line

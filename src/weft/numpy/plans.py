@@ -20,7 +20,7 @@ from ..compiler.loaded import run_jaxpr
 from ..config import caches, thread
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.bounded import remember_under
+from ..core.caching import remember_under
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly

@@ -14,7 +14,7 @@ from .. import dtypes, errors
 from ..config import default_device
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.primitive import Primitive
 from ..core.trace import current, under
 from ..core.value import Value

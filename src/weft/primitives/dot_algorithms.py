@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import ShapeError
-from ..stablehlo.types import element
+from ..stablehlo import element
 from ..typing import DTypeLike
 from .rule_types import DType
 

@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ..core.array import Array
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Atom, Jaxpr, Var, subjaxprs
 from ..core.source import unwrapped
 from ..core.trace import Trace, current

@@ -6,8 +6,8 @@ Knows jaxprs; knows no primitive that loops.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..compiler.dead_code import has_effects, live_equations
-from ..core.derived import derived
+from ..compiler.simplify import has_effects, live_equations
+from ..core.caching import derived
 from ..core.jaxpr import Atom, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.trace import current

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..compiler.dead_code import has_effects
-from ..core.derived import derived
+from ..compiler.simplify import has_effects
+from ..core.caching import derived
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
 from ..core.masks import Mask, active
 

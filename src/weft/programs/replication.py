@@ -8,7 +8,7 @@ compiled. Knows the `resolve` rule of primitives.
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, subjaxprs
 from ..core.primitive import Axis
 from ..core.trace import current

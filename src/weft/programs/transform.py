@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..compiler.loaded import run_jaxpr
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.derived import derived
+from ..core.caching import derived
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, groups_of, inactive, merge_lists, scatter_list
 from ..core.primitive import Axis

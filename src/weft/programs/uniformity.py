@@ -14,7 +14,7 @@ knows none of them.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..compiler.dead_code import jaxpr_calls_host
+from ..compiler.simplify import jaxpr_calls_host
 from ..core.jaxpr import Atom, Equation, Jaxpr, Var, subjaxprs
 
 VaryingAxes = frozenset[Any]  # axes of the mesh

@@ -1,6 +1,6 @@
 """StableHLO as text."""
 
+from .attributes import element, tensor
 from .block import Block, Module, Operand
-from .types import element, tensor
 
 __all__ = ["Block", "Module", "Operand", "element", "tensor"]

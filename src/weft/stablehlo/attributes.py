@@ -1,11 +1,57 @@
-"""StableHLO's attributes and constants as text. Knows NumPy arrays; knows nothing of tracing."""
+"""StableHLO's types, attributes and constants as text. Knows shapes, dtypes and NumPy arrays; knows
+nothing of tracing.
+
+An element of an extended dtype is one of the dtype in which it is stored.
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ..extended_dtypes import readable
+from ..extended_dtypes import ExtendedDType, readable
+
+# --- types ---
+
+_DTYPES = {
+    "bool": "i1",
+    "void": "i1",  # float0, the tangents of integers: never read
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "complex<f32>",
+    "complex128": "complex<f64>",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3": "f8E4M3",
+    "float8_e8m0fnu": "f8E8M0FNU",
+    "float4_e2m1fn": "f4E2M1FN",
+    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)},
+}
+_DTYPES.update({d.name: _DTYPES[d.stored.name] for d in ExtendedDType.by_name.values()})
+
+
+def element(dtype: Any) -> str:
+    """`f32` for float32."""
+    return _DTYPES[dtype.name]
+
+
+def tensor(aval: Any) -> str:
+    """`tensor<3x4xf32>` for a shape and dtype; written once for each aval."""
+    text = aval.text
+    if text is None:
+        dims = "".join(f"{n}x" for n in aval.shape)
+        text = aval.text = f"tensor<{dims}{_DTYPES[aval.dtype.name]}>"
+    return text
+
+
+# --- attributes ---
 
 
 def ints(values: Iterable[int]) -> str:
@@ -70,7 +116,9 @@ def matrix(rows: object) -> str:
 
 def dense(value: object) -> str:
     """`dense<…>`'s inside for an array: exact for every dtype, floats as bits."""
-    array = readable(np.asarray(value))
+    array = np.asarray(value)
+    if array.dtype.kind == "V":  # keys may be so
+        array = readable(array)
     if array.dtype.names is not None:  # float0, which has no bits
         return "false" if array.size else ""
     flat = array.reshape(-1)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..extended_dtypes import stored
 from . import attributes as attr
+from .attributes import tensor
 from .shardy import Meshes, Region, axis_text
-from .types import tensor
 
 CALLBACKS = {"cpu": "xla_ffi_python_cpu_callback", "gpu": "xla_ffi_python_gpu_callback"}
 """XLA's names of the functions that call Python, by the platform of the program."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from ..core.array import Array, as_value
 from ..core.aval import Aval
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive
 from ..core.source import located

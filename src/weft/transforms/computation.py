@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler.dead_code import without_dead_code
 from ..compiler.lower import lower
+from ..compiler.simplify import without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.source import function_line, located

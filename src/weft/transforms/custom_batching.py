@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.source import function_line, located
 from ..core.trace import current
 from ..core.value import Value

@@ -12,7 +12,7 @@ from .. import errors
 from ..config import thread
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
-from ..core.bounded import remember
+from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import merge_lists
 from ..core.primitive import Primitive

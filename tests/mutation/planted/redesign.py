@@ -43,7 +43,7 @@ MUTANTS = (
         f"{CONSING} -k two_rules",
     ),
     Mutant(
-        "Q35", "derived results: the last of several threads wins", "core/derived.py",
+        "Q35", "derived results: the last of several threads wins", "core/caching.py",
         "return results.setdefault(args, result)",
         "return results.__setitem__(args, result) or result",
         "tests/core/test_derived.py -k threads",
@@ -213,8 +213,8 @@ MUTANTS = (
     ),
     # --- plans of numpy functions ---
     Mutant(
-        "Q62", "plans: found under a switch that was turned meanwhile", "core/bounded.py",
-        "if caches.here() is not state:",
+        "Q62", "plans: found under a switch that was turned meanwhile", "core/caching.py",
+        "if thread.switches is not state:",
         "if False:",
         f"{STATES} -k turned",
     ),

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as onp
 
-from ...compiler.dead_code import jaxpr_has_effects, without_effects
+from ...compiler.simplify import jaxpr_has_effects, without_effects
 from ...core.array import as_value
 from ...core.aval import Aval
-from ...core.derived import derived
+from ...core.caching import derived
 from ...core.jaxpr import Equation, Jaxpr, Var, run, subjaxprs
 from ...core.masks import groups_of
 from ...core.primitive import Primitive

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.dead_code import quiet_params
+from ...compiler.simplify import quiet_params
 from ...config import thread
 from ...core.array import Array
 from ...core.jaxpr import NO_LABELS, Jaxpr, Labels, Var

@@ -36,9 +36,8 @@ from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import PyTreeDef, flatten_axes
 from ...typing import PyTree
 from ..arguments import TreeFunction, check_callable, described, name_of
-from ..jit.cache import programs_of
 from ..jit.dispatch import dispatcher
-from ..jit.entry import Entry
+from ..jit.entry import Entry, programs_of
 from ..jit.stages import Lowered, Traced
 from ..jit.wrapped import Wrapped
 from ..vmap import MapAxis

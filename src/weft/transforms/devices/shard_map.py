@@ -25,7 +25,7 @@ from ...sharding import Mesh, NamedSharding, PartitionSpec
 from ...tree_util import flatten_axes, tree_flatten
 from ...typing import PyTree
 from ..arguments import FlatFunction, TreeFunction, check_callable, name_of
-from ..jit.cache import programs_of
+from ..jit.entry import programs_of
 from ..jit.function import jit
 from ..jit.shardings import key_of
 from ..signatures import P, R, Transformed

@@ -1,12 +1,17 @@
-"""One signature of a compiled function: its jaxpr, and the ways to run it.
+"""Signatures of compiled functions: their jaxprs, the ways to run them, and the table of them.
 
-Shared by `jit` and `pmap`. Knows programs and arrays; knows nothing of how they were traced.
+Shared by `jit` and `pmap`. The table is kept with the function: a second `jit(f)` finds the same
+programs. Knows programs and arrays; knows nothing of how they were traced.
 """
 
+import threading
 import warnings
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +19,7 @@ from ... import errors
 from ...compiler.loaded import Loaded, Ready
 from ...compiler.program import Program
 from ...core.array import Array, Tracer, own
-from ...core.bounded import remember
+from ...core.caching import remember
 from ...core.jaxpr import Jaxpr
 from ...core.placement import ArrayType
 from ...core.source import function_line
@@ -112,6 +117,9 @@ class Entry(ABC):
             cache.remember(args, tree, types, ready, self.out_tree)
 
 
+# --- arguments whose memory may be used ---
+
+
 def owned(program: Program, values: Sequence[Array]) -> list[Array]:
     """The arguments, where those to be donated are not what all programs have for a number."""
     values = [*values]
@@ -167,3 +175,79 @@ def deleted(function: Any, path: str, array: Any) -> errors.DeletedArrayError:
         "donated: its memory is gone\n  fix: don't use an array after passing it in "
         "donate_argnums or calling delete()"
     )
+
+
+# --- the table ---
+
+E = TypeVar("E", bound=Entry)
+
+MOST_SIGNATURES = 4096
+
+
+class Programs:
+    """The signatures that a function has been traced for with one set of options."""
+
+    __slots__ = ("count", "entries", "hot", "signatures")
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Any] = {}
+        self.hot = HotCache()
+        self.count = 0  # of all that were traced
+        self.signatures: deque[Any] = deque(maxlen=8)  # the last ones: see `retrace.py`
+
+    def entry(self, key: Hashable, make: Callable[[], E]) -> E:
+        """The entry of a signature; `make` traces it if there is none that can be used.
+
+        No lock is held meanwhile: tracing runs users' code, which may wait for another thread. Of
+        threads that come at the same time each traces, and all use what the first one stored; so it
+        is compiled once. Too many signatures (new static arguments at each call) empty the table.
+        """
+        entry: E | None = self.entries.get(key)
+        if entry is not None and entry.alive():
+            return entry
+        made = make()
+        if len(self.entries) >= MOST_SIGNATURES:
+            self.clear()
+        if entry is None:
+            return self.entries.setdefault(key, made)  # type: ignore[no-any-return]
+        with _owning:  # looking and storing are one step: another thread may have replaced it too
+            stored: E | None = self.entries.get(key)
+            if stored is None or stored is entry:
+                self.entries[key] = stored = made
+            return stored
+
+    def clear(self) -> None:
+        """Forgets all signatures."""
+        self.entries.clear()
+        self.hot.clear()
+
+
+class Owned:
+    """The programs of a function, by options. It is an attribute of the function.
+
+    A table by functions would keep them for ever where a derivative rule in a program refers to the
+    function. An attribute is copied by `functools.wraps`, so it says whose it is.
+    """
+
+    __slots__ = ("by_options", "owner")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = weakref.ref(owner)
+        self.by_options: dict[Hashable, Programs] = {}
+
+    def __reduce__(self) -> Any:
+        return Owned, (Owned,)  # nobody's: a function is pickled without what was compiled for it
+
+
+_owning = threading.RLock()  # reentrant: comparing static arguments may run users' code
+
+
+def programs_of(function: Any, options: Hashable) -> Programs:
+    """The programs of a function; they die with it."""
+    if type(function) is not FunctionType:
+        return Programs()
+    with _owning:
+        owned = function.__dict__.get("__weft_jit__")
+        if owned is None or owned.owner() is not function:
+            owned = function.__dict__["__weft_jit__"] = Owned(function)
+        return owned.by_options.setdefault(options, Programs())

@@ -20,6 +20,7 @@ from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr, Labels, run
+from ...core.messages import tell
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
 from ...core.source_location import locations_wanted
@@ -42,9 +43,9 @@ from ..arguments import (
     static_arguments,
 )
 from ..signatures import P, R
-from .cache import programs_of
 from .dispatch import dispatcher
-from .entry import Entry, deleted, warn_of_unusable
+from .entry import Entry, deleted, programs_of, warn_of_unusable
+from .retrace import explanation
 from .shardings import ShardingOption, one_group
 from .stages import Lowered, Traced
 from .wrapped import Wrapped
@@ -267,7 +268,14 @@ class JittedFunction:
         """Traces a signature."""
         options = self.options
         signature = flat.in_tree, flat.avals, flat.statics
-        self.programs.history.note(self.function, [*flat.positions], signature, flat.paths)
+        programs = self.programs
+        programs.count += 1
+        if thread.log_compiles or "retrace" in thread.debug:
+            before, positions = programs.signatures, [*flat.positions]
+            tell(
+                explanation(self.function, positions, signature, before, programs.count, flat.paths)
+            )
+        programs.signatures.append((*signature, thread.key))
         jaxpr = flat.stage()
         if locations_wanted():
             name_parts(jaxpr, flat.paths(), flat.out_tree)

@@ -1,61 +1,45 @@
-"""Explanations of retracing: the last signatures, and the difference from the nearest one.
+"""Explanations of retracing: the difference of a signature from the nearest earlier one.
 
 Knows signatures and functions' code; knows nothing of tracing.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
 from ...config import AXES, key_differences, thread
-from ...core.messages import tell
 from ...core.source import function_line, inside_partials, user_line
 from ..arguments import leaf_paths
 
 MOST_FUNCTIONS = 1024  # of which it is known that they were made before
 
 
-class History:
-    """The last signatures that a function was traced for."""
+def explanation(
+    function: Any,
+    positions: list[int],
+    signature: Any,
+    before: Sequence[Any],
+    number: int,
+    paths: Callable[[], list[str]],
+) -> str:
+    """The differences of a signature, which is about to be traced, from the nearest earlier one.
 
-    __slots__ = ("count", "signatures")
-
-    def __init__(self) -> None:
-        self.signatures: deque[Any] = deque(maxlen=8)
-        self.count = 0
-
-    def note(
-        self, function: Any, positions: list[int], signature: Any, paths: Callable[[], list[str]]
-    ) -> None:
-        """Remembers a signature about to be traced; explains it if a switch asks for that.
-
-        Args:
-          positions: of the arguments that aren't static.
-          signature: (tree of the arguments, avals, static arguments).
-          paths: returns the names of the leaves.
-        """
-        self.count += 1
-        if thread.log_compiles or "retrace" in thread.debug:
-            tell("\n  ".join(self.explained(function, positions, signature, paths)))
-        self.signatures.append((*signature, thread.key))
-
-    def explained(
-        self, function: Any, positions: list[int], signature: Any, paths: Callable[[], list[str]]
-    ) -> list[str]:
-        """The differences of a signature from earlier ones, a line for each."""
-        avals = signature[1]
-        head = f"jit: tracing {function_line(function)}, called at {user_line()}"
-        again = list(made_again(function))
-        if not self.signatures:
-            text = f"{head}: for the first time, on ({', '.join(map(str, avals))})"
-            return [text, *again]
-        nearest = max(reversed(self.signatures), key=lambda s: _likeness(s, *signature))
-        lines = list(_differences(function, positions, nearest, signature, paths))
-        return [
-            f"{head} for the {self.count}. time; against the nearest earlier call:",
-            *(lines or [_SAME]),
-        ]
+    Args:
+      positions: of the arguments that aren't static.
+      signature: (tree of the arguments, avals, static arguments).
+      before: the last ones, each with the `thread.key` that it was traced under.
+      number: how many were traced, this one included.
+      paths: returns the names of the leaves.
+    """
+    head = f"jit: tracing {function_line(function)}, called at {user_line()}"
+    again = list(made_again(function))
+    if not before:
+        text = f"{head}: for the first time, on ({', '.join(map(str, signature[1]))})"
+        return "\n  ".join([text, *again])
+    nearest = max(reversed(before), key=lambda s: _likeness(s, *signature))
+    lines = list(_differences(function, positions, nearest, signature, paths))
+    head = f"{head} for the {number}. time; against the nearest earlier call:"
+    return "\n  ".join([head, *(lines or [_SAME])])
 
 
 _SAME = (

@@ -1,18 +1,22 @@
-"""What nothing needs is not compiled; what has effects is."""
+"""What nothing needs is not compiled, what has effects is; what is computed twice is so once."""
 
 import numpy as np
 
 import weft
-from weft.compiler.dead_code import (
+from weft.compiler.simplify import (
     has_effects,
     jaxpr_calls_host,
     jaxpr_has_effects,
     live_equations,
     without_dead_code,
     without_effects,
+    without_repetition,
 )
-from weft.core.jaxpr import Var
+from weft.core.checking import check_jaxpr
+from weft.core.jaxpr import Var, run
 from weft.core.primitive import Primitive, registry
+from weft.core.trace import current
+from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, sin
 
 
@@ -159,3 +163,53 @@ def test_a_solver_stays_one_where_its_effects_are_left_out():
     )
     np.testing.assert_allclose(first, slope(x), rtol=1e-5)
     np.testing.assert_allclose(second, (slope(x + h) - slope(x - h)) / (2 * h), rtol=1e-4)
+
+
+# --- what is computed twice ---
+
+
+def lean(f, *args):
+    jaxpr = weft.make_jaxpr(f)(*args)
+    result = without_repetition(jaxpr)
+    check_jaxpr(result)
+    values = [f32(a) for a in args]
+    for a, b in zip(
+        run(jaxpr, values, current.trace), run(result, values, current.trace), strict=True
+    ):
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+    return result
+
+
+def test_repeated_equations():
+    assert names(lean(lambda x: sin(x) + sin(x), 0.5)) == ["sin", "add"]
+    assert names(lean(lambda x: cos(sin(x)) * cos(sin(x)), 0.5)) == ["sin", "cos", "mul"]
+
+
+def test_repeated_outputs():
+    assert names(lean(lambda x: (sin(x), sin(x)), 0.5)) == ["sin"]
+
+
+def test_literals_are_compared_by_value_and_type():
+    assert names(lean(lambda x: (x + 1.0, x + 1.0), 0.5)) == ["add"]
+    assert names(lean(lambda x: (x + 1.0, x + 2.0), 0.5)) == ["add", "add"]
+    assert names(lean(lambda x: (x * 0.0, x * -0.0), 0.5)) == ["mul", "mul"]
+
+
+def test_params_are_compared():
+    x = np.ones((2, 2), np.float32)
+    f = lambda x: (reduce_sum(x, axes=(0,)), reduce_sum(x, axes=(1,)))  # noqa: E731
+    assert names(lean(f, x)) == ["reduce_sum", "reduce_sum"]
+
+
+def test_operands_in_another_order_are_another_equation():
+    assert names(lean(lambda x, y: (x - y, y - x), 0.5, 0.25)) == ["sub", "sub"]
+
+
+def test_nothing_to_do_gives_the_same_program():
+    jaxpr = weft.make_jaxpr(lambda x: cos(sin(x)))(1.0)
+    assert without_repetition(jaxpr) is jaxpr
+
+
+def test_calls_of_one_function():
+    f = weft.jit(sin)
+    assert names(lean(lambda x: f(x) + f(x), 0.5)) == ["call", "add"]

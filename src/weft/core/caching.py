@@ -1,15 +1,50 @@
-"""Results derived from a program are kept on it, and die with it.
+"""Caches: bounded dicts, and what is derived of a program, which is kept on it and dies with it.
 
-Knows nothing of programs but that they have a place for it.
+Knows no keys, and nothing of programs but that they have a place for it.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
+from ..config import thread
+from ..switch_state import SwitchState
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 P = TypeVar("P", bound="Owner")
+
+MOST_ENTRIES = 4096
+
+
+# --- bounded dicts: plain dicts, with one function that puts entries into them ---
+
+
+def remember(cache: dict[K, V], key: K, value: V, limit: int = MOST_ENTRIES) -> V:
+    """Puts an entry into a bounded cache and returns it; a full cache starts afresh.
+
+    Of threads that come with one for the same key, all get the first one's: what is compiled for it
+    is compiled once.
+    """
+    if len(cache) >= limit:
+        cache.clear()
+    return cache.setdefault(key, value)
+
+
+def remember_under(state: SwitchState, number: int, key: Hashable, value: V) -> V:
+    """Puts an entry into a cache of `state`, the switches under which its making began.
+
+    Not if another thread has turned a switch for all of them since: then it is of no one state.
+    """
+    if thread.switches is not state:
+        return value
+    cache: dict[Hashable, V] = state.caches[number]
+    return remember(cache, key, value)
+
+
+# --- what is derived of a program ---
 
 MOST_DERIVED = 1024  # results of one function that are kept on one program
 

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 
 import weft
-from weft.core.derived import MOST_DERIVED, derived
+from weft.core.caching import MOST_DERIVED, derived
 
 
 class Program:
