@@ -66,7 +66,7 @@ def test_nested_traces_capture_outer_values_once():
 
 def test_a_closed_trace_refuses_operations():
     trace = StageTrace("jit", None)
-    x = trace.input(F32)
+    (x,) = trace.add_inputs([F32])
     assert not trace.closed
     trace.finish([x])
     assert trace.closed

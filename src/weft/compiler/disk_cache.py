@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import runtime
-from ..config import config
+from ..config import thread
 from ..runtime import custom_calls
 
 try:  # like the standard library's `random`: hashlib loads OpenSSL, which takes 8 ms
@@ -90,7 +90,8 @@ def compile_or_load(
     key = _key(text, device, options)
     blob = _read_entry(path, key)
     if blob is not None:
-        custom_calls.register_mentioned(text)
+        if custom_calls.LAPACK in text:
+            custom_calls.register_mentioned(text)
         with contextlib.suppress(runtime.XlaError):  # refused by XLA: as good as damaged
             executable = runtime.load_executable(blob, outputs, device, options, callbacks)
             with _cache.lock:
@@ -182,7 +183,7 @@ def _processor() -> str:
 
 def _path() -> str:
     """The folder's path; empty: the cache is off."""
-    path = _cache.directory if _cache.directory is not None else config.cache_dir
+    path = _cache.directory if _cache.directory is not None else thread.cache_dir
     if os.name != "posix" or path == "":
         return ""
     if path is None:
@@ -196,7 +197,7 @@ def _path() -> str:
 
 
 def _size() -> int:
-    return int(_cache.size if _cache.size is not None else config.cache_size)
+    return int(_cache.size if _cache.size is not None else thread.cache_size)
 
 
 def _open_folder(path: str, create: bool = False) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..config import thread
 from ..core.array import Array
-from ..core.aval import Aval
+from ..core.aval import Aval, aval_of, type_of
 from ..core.caching import remember
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.messages import tell
@@ -40,29 +40,12 @@ from ..sharding import NamedSharding, Sharding, SingleDeviceSharding
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from . import disk_cache
-from .layout import (
-    layout_of,
-    meshes_named,
-    placement_inside,
-    replicated,
-    sharding_of,
-)
-from .placing import (
-    argument_buffer,
-    buffer_on,
-    host_buffer,
-    live_buffer,
-    move,
-    reorder,
-    shard,
-)
+from .layout import layout_of, meshes_named, placement_inside, replicated, sharding_of
+from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
 from .program import OPTIONS, PassedInput, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
 """Of each argument or output; `None` where nothing is said."""
-
-Launcher = Callable[[Sequence[Any]], list[Array] | None]
-"""Runs a program on the default device; `None` if it is to run elsewhere, or can't run at all."""
 
 
 class Ready(NamedTuple):
@@ -197,9 +180,9 @@ class OneDevice(Loaded):
     def __init__(self, program: Program, device: Device, placement: Placement, named: bool) -> None:
         super().__init__(program, device)
         self.device, self.named = device, named
-        self.types = program.stripped.out_avals
-        if placement is not ANYWHERE:
-            self.types = [type_on(a, placement) for a in self.types]
+        avals = program.stripped.out_avals
+        anywhere = placement is ANYWHERE
+        self.types = [*avals] if anywhere else [type_on(a, placement) for a in avals]
 
     def load(self) -> Executable:
         program, device = self.program, self.device
@@ -219,7 +202,7 @@ class OneDevice(Loaded):
         if self.named:
             with transfers.explicitly():
                 args = [move(a, device) for a in args]
-        elif self.can_launch():
+        elif program.is_plain and self.types[0].placement is ANYWHERE:
             launch = program.launch = program.launch or self.launcher()
             launched = launch(args)
             if launched is not None:
@@ -231,15 +214,9 @@ class OneDevice(Loaded):
             outs = [x if x.aval.dtype == float0 else move(x, device) for x in outs]
         return outs
 
-    def can_launch(self) -> bool:
-        """True if arrays that may be anywhere are all that it needs, and its results are such."""
-        program = self.program
-        if program.consts or program.donated or program.calls_host:
-            return False
-        return bool(self.types) and self.types[0].placement is ANYWHERE
-
-    def launcher(self) -> Launcher:
-        """The function that runs the program on such arrays, as short as can be."""
+    def launcher(self) -> Callable[[Sequence[Any]], list[Array] | None]:
+        """The function that runs a plain program on arrays that may be anywhere; `None` for others,
+        or if a switch says where it is to run."""
         device, execute = self.device, self.executable.execute
         live, outputs, types = self.program.live, self.program.outputs, self.types
         nones = [None] * len(types)
@@ -361,7 +338,7 @@ class Several(Loaded):
         program, meshes = self.program, Meshes(self.group.devices)
 
         def attributes(shardings: Shardings, avals: Sequence[Aval]) -> list[str]:
-            return [mlir_sharding(meshes, s, a.ndim) for s, a in zip(shardings, avals, strict=True)]
+            return [meshes.attribute(s, a.ndim) for s, a in zip(shardings, avals, strict=True)]
 
         return program.text_for(
             self.group.platform,
@@ -471,13 +448,6 @@ class Several(Loaded):
         return shardings
 
 
-def mlir_sharding(meshes: Meshes, sharding: Sharding | None, ndim: int) -> str:
-    """The attribute that states the division of an argument or a result."""
-    if not isinstance(sharding, NamedSharding):  # XLA's choice, or one device
-        return ""
-    return f"sdy.sharding = #sdy.sharding{meshes.sharding(sharding.mesh, sharding.spec, ndim)}"
-
-
 # --- where a program runs ---
 
 
@@ -497,7 +467,7 @@ def load_program(
       inputs, outs: the sharding of each argument and each output, on a group of devices.
     """
     where = named or ANYWHERE
-    if named is None and types != [t.aval for t in types]:
+    if named is None and types != [*map(aval_of, types)]:
         where = joined_placement(program.name, types, program.live)
     if program.consts and not where.committed:
         groups = [c.type.placement for c in program.consts if c.type.placement.group is not None]
@@ -507,8 +477,8 @@ def load_program(
     if group is None:
         device = where.device
         if device is None:
-            chosen = client.chosen_device()
-            device = chosen or client.default_device()
+            chosen = None if thread.default_device is None else client.chosen_device()
+            device = chosen or client.process.device or client.default_device()
             where = ANYWHERE if chosen is None else on_device(chosen, committed=False)
         key: Any = device, where, named is not None
         found = program.loaded.get(key)
@@ -548,8 +518,12 @@ def run_program(
         outs = launch(args)
         if outs is not None:
             return outs
-    named = placement_inside(program.body) if device is None else on_device(device)
-    return load_program(program, [a.type for a in args], named).run(args)
+    named: Placement | None = None
+    if device is not None:
+        named = on_device(device)
+    elif not program.only_computes:
+        named = placement_inside(program.body)
+    return load_program(program, [*map(type_of, args)], named).run(args)
 
 
 def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array], device: Device | None = None) -> list[Array]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import errors
 from ..config import thread
+from ..core.aval import aval_of
 from ..core.caching import derived, remember
 from ..core.checking import check_results
 from ..core.jaxpr import Jaxpr, Var
@@ -40,14 +41,12 @@ def lower(
     """
     module = Module(name)
     module.platform, module.axes, module.meshes = platform, tuple(axes), meshes
-    module.solvers = plugins.has_kernels(platform)
-    every = [
-        [
-            *["jax.buffer_donor = true"] * (i in donated),
-            *filter(None, argument_attributes[i : i + 1]),
-        ]
-        for i in range(len(jaxpr.invars))
-    ]
+    module.solvers = platform != "cpu" and plugins.has_kernels(platform)
+    attributes: list[str] = []
+    for i in range(len(jaxpr.invars) if donated or argument_attributes else 0):
+        own = [*["jax.buffer_donor = true"] * (i in donated), *argument_attributes[i : i + 1]]
+        inside = ", ".join(filter(None, own))
+        attributes.append(f"{{{inside}}}" if inside else "")
     calls = jaxpr_calls_host(jaxpr)
     ends = [*result_attributes, *[""] * calls] if result_attributes else []
 
@@ -60,7 +59,7 @@ def lower(
         jaxpr.in_avals,
         main,
         public=True,
-        argument_attributes=[f"{{{', '.join(each)}}}" if each else "" for each in every],
+        argument_attributes=attributes,
         result_attributes=[f"{{{m}}}" if m else "" for m in ends],
     )
     return str(module), module
@@ -116,7 +115,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
         for v in inputs:  # a comprehension would cost a frame an equation
             if v.__class__ is not Var:
                 literals = True
-        key = (here, equation.params, *[v.aval for v in inputs])
+        key = (here, equation.params, *map(aval_of, inputs))
         template = None if literals else primitive.templates.get(key)
         if template is not None:
             names[outvars[0]] = template.write(block, names, inputs)

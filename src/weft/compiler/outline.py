@@ -21,13 +21,12 @@ from .lower import operation_numbers
 
 SMALLEST = 30  # equations a block: below, XLA's own sharing of equal kernels does as well
 FEWEST = 3  # repetitions
+FEWEST_EQUATIONS = SMALLEST * FEWEST  # of programs in which to look
 
 
 def outlined(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with its repeated blocks as calls; itself if there are none."""
     equations = jaxpr.equations
-    if len(equations) < SMALLEST * FEWEST:
-        return jaxpr
     numbers = operation_numbers(jaxpr)
     runs = find_runs(numbers)
     if not runs:

@@ -16,16 +16,15 @@ from ..core.array import Array, own
 from ..core.aval import Aval
 from ..core.caching import derived, remember
 from ..core.checking import check_jaxpr
-from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.jaxpr import Equation, Jaxpr, Var, only_computes
 from ..core.primitive import Primitive
-from ..extended_dtypes import stored
 from ..primitives.callbacks import TOKEN
 from ..primitives.structural import reshape
 from ..runtime.group import Group
 from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .lower import lower
-from .outline import outlined
+from .outline import FEWEST_EQUATIONS, outlined
 from .placing import duplicate
 from .simplify import jaxpr_calls_host, without_dead_code
 
@@ -82,6 +81,8 @@ class Program:
 
     Attributes:
       content: the same program without the table of what is loaded.
+      is_plain: true if it is a function of its arguments and no more: XLA computes a result, from
+        no constants, gives no memory away, and calls no Python.
       launch: runs it again, once it has run on the default device: `OneDevice.launcher`.
     """
 
@@ -95,11 +96,13 @@ class Program:
         "executables",
         "group_constants",
         "in_avals",
+        "is_plain",
         "launch",
         "live",
         "loaded",
         "lock",
         "name",
+        "only_computes",
         "options",
         "outputs",
         "result_bytes",
@@ -138,18 +141,24 @@ class Program:
         self.consts: list[Array] = [c for _, c in consts]
         invars = [jaxpr.invars[i] for i in self.live] + [v for v, _ in consts]
         self.body = Jaxpr([], [], invars, lean.equations, [*number], lean.name)
-        self.stripped = outlined(self.body)
+        long = len(lean.equations) >= FEWEST_EQUATIONS
+        self.stripped = outlined(self.body) if long else self.body
         if thread.enable_checks:
             check_jaxpr(jaxpr, "tracing and transforming")
             check_jaxpr(lean, "dead code elimination")
             check_jaxpr(self.stripped, "outlining")
         self.donated = [n for n, i in enumerate(self.live) if i in set(donated)]
         self.result_types: list[tuple[tuple[int, ...], np.dtype[Any]]]
-        self.result_types = [(v.aval.shape, stored(v.aval.dtype)) for v in number]
-        self.result_bytes = sum([v.aval.size * v.aval.dtype.itemsize for v in number])
-        self.calls_host = jaxpr_calls_host(lean)
+        self.result_types, self.result_bytes = [], 0
+        for v in number:
+            self.result_types.append((v.aval.shape, v.aval.stored))
+            self.result_bytes += v.aval.size * v.aval.stored.itemsize
+        self.only_computes = only_computes(lean)
+        self.calls_host = not self.only_computes and jaxpr_calls_host(lean)
         if self.calls_host:
             self.result_types.append((TOKEN.shape, TOKEN.dtype))
+        taken = bool(self.consts or self.donated or self.calls_host)
+        self.is_plain = bool(self.result_types) and not taken
         self.content = copy.copy(self)
         self.loaded: dict[Any, Any] = {}
 

@@ -8,12 +8,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..extended_dtypes import is_extended
+from ..extended_dtypes import is_extended, stored
 from ..sharding import NO_MESH, NamedSharding, PartitionSpec, is_unstated
 from .placement import ANYWHERE, Placement
 
@@ -23,14 +24,16 @@ class Aval:
 
     `Aval(shape, dtype)` is `aval` for other people's shapes and dtypes, such as `"float32"`. A weak
     aval is that of a Python scalar: it takes the dtype of what it meets. `inexact` is True for
-    floating-point and complex dtypes, which can be differentiated. `text` is the StableHLO type,
-    kept here by `weft.stablehlo.attributes` once written. An aval is also the type
-    (`core/placement.py`) of arrays that are nowhere in particular: its `aval` is itself, an
-    attribute since every array that is made reads it.
+    floating-point and complex dtypes, which can be differentiated. `stored` is the dtype in which
+    devices have the elements; only an extended dtype is another. `text` is the StableHLO type, kept
+    here by `weft.stablehlo.attributes` once written. An aval is also the type (`core/placement.py`)
+    of arrays that are nowhere in particular: its `aval` is itself, an attribute since every array
+    that is made reads it.
     """
 
     __slots__ = (
-        "__weakref__", "aval", "dtype", "inexact", "ndim", "shape", "size", "text", "weak_type",
+        "__weakref__", "aval", "dtype", "inexact", "ndim", "shape", "size", "stored", "text",
+        "weak_type",
     )  # fmt: skip
 
     placement: Placement = ANYWHERE
@@ -40,6 +43,7 @@ class Aval:
     ndim: int
     size: int
     inexact: bool
+    stored: np.dtype[Any]
     text: str | None
     aval: "Aval"
 
@@ -87,6 +91,10 @@ class Aval:
         return aval, (self.shape, self.dtype, self.weak_type)
 
 
+# Attributes as functions, which are written in C: for loops over values, variables and operands.
+aval_of = attrgetter("aval")
+type_of = attrgetter("type")
+
 Parts = tuple[tuple[int, ...], np.dtype[Any], bool]
 
 
@@ -122,7 +130,7 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     made.aval = made
     made.shape, made.dtype, made.weak_type = parts
     made.ndim, made.size, made.text = len(shape), math.prod(shape), None
-    made.inexact = dtypes.is_inexact(dtype)
+    made.inexact, made.stored = dtypes.is_inexact(dtype), stored(made.dtype)
     reference = _Reference(made, _dead.append)
     reference.parts = parts
     with _lock:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .array import Array
-from .aval import Aval
+from .aval import Aval, aval_of
 from .caching import derived
 from .open_jaxpr import JaxprEqn, OpenJaxpr
 from .printing import jaxpr_text
@@ -115,12 +115,12 @@ class Jaxpr:
     @property
     def in_avals(self) -> list[Aval]:
         """The avals of `invars`."""
-        return [v.aval for v in self.invars]
+        return [*map(aval_of, self.invars)]
 
     @property
     def out_avals(self) -> list[Aval]:
         """The avals of `outvars`."""
-        return [v.aval for v in self.outvars]
+        return [*map(aval_of, self.outvars)]
 
     @property
     def eqns(self) -> list[JaxprEqn]:
@@ -181,7 +181,7 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
         outvars = equation.outvars
         inputs = [env[v] if type(v) is Var else v for v in equation.inputs]
         if equation.primitive.multiple:
-            avals = tuple([v.aval for v in outvars])
+            avals = tuple(map(aval_of, outvars))
             outs = bind(equation.primitive, inputs, equation.params, avals)
             env.update(zip(outvars, outs, strict=True))
             del outs
@@ -196,12 +196,18 @@ def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:
 @derived
 def last_uses(jaxpr: Jaxpr) -> list[tuple[Var, ...]]:
     """The variables that nothing after an equation uses, for each equation."""
-    used = {v for v in jaxpr.outvars if type(v) is Var}
+    used: set[Var] = set()
+    for v in jaxpr.outvars:
+        if type(v) is Var:
+            used.add(v)
     found = []
     for e in reversed(jaxpr.equations):
-        dead = {v for v in (*e.inputs, *e.outvars) if type(v) is Var} - used
+        dead = []
+        for v in (*e.inputs, *e.outvars):
+            if type(v) is Var and v not in used:
+                used.add(v)
+                dead.append(v)
         found.append(tuple(dead))
-        used |= dead
     found.reverse()
     return found
 
@@ -218,6 +224,11 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[
                 outs = [trace.bind(e.primitive, inputs, e.params, avals[0])]
         env.update(zip(e.outvars, outs, strict=True))
     return [env[v] if type(v) is Var else v for v in jaxpr.outvars]
+
+
+def only_computes(jaxpr: Jaxpr) -> bool:
+    """True if no operation acts, has a program inside, or concerns several devices: most are so."""
+    return not any([e.primitive.may_act or e.primitive.communicates for e in jaxpr.equations])
 
 
 def uses_axis(primitive: "Primitive", params: Params, name: Any) -> bool:

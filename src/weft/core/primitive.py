@@ -48,9 +48,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .. import errors
 from ..config import caches, thread
-from ..extended_dtypes import is_extended, no_numbers
+from ..extended_dtypes import no_numbers
 from .array import as_value
-from .aval import Aval
+from .aval import Aval, aval_of
 from .caching import remember_under
 from .source import NOTED, note_user_line
 from .trace import Params, current
@@ -188,7 +188,7 @@ class Primitive:
 
     def out(self, args: Any, params: Params) -> Any:
         """The output's aval, or a tuple of them, for values and params."""
-        avals = [a.aval for a in args]
+        avals = [*map(aval_of, args)]
         key = (params, *avals)
         try:
             return caches.now[self.types][key]
@@ -200,7 +200,7 @@ class Primitive:
             raise errors.MissingRuleError(f"{self}: has no type rule")
         if not self.takes_keys:
             for a in avals:
-                if is_extended(a.dtype):
+                if a.stored is not a.dtype:  # an extended dtype
                     raise no_numbers(str(self), a)
         state = thread.switches
         out: Aval | tuple[Aval, ...] = self.type_rule(*avals, **dict(params))

@@ -2,18 +2,16 @@
 
 Normally no line is kept with an equation, and a rule of differentiation runs far from the line that
 it differentiates. Under `debug_nans`, `debug_infs` and `check_tracer_leaks`, and within
-`with_locations`, equations and nodes of a tape carry a `SourceLocation`, and their interpreters
-enter it with `at_location`. Knows frames, and nothing of traces.
+`with_locations` (`trace.py: locations_wanted`), equations and nodes of a tape carry a
+`SourceLocation`, and their interpreters enter it with `at_location`. Knows frames, and nothing of
+interpretations.
 """
 
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from ..config import thread
 from .source import user_frame, user_line
-
-T = TypeVar("T")
+from .trace import locations_wanted
 
 
 class SourceLocation(NamedTuple):
@@ -32,31 +30,9 @@ class SourceLocation(NamedTuple):
 class _Now(threading.local):
     # the location, and the user's innermost frame when it was entered
     entered: tuple[SourceLocation, Any] | None = None
-    wanted: bool = False  # by `with_locations`
 
 
 _now = _Now()
-
-
-def locations_wanted() -> bool:
-    """True if a switch wants locations noted; asked once for each trace."""
-    switches = (
-        thread.debug_nans
-        or thread.debug_infs
-        or thread.check_tracer_leaks
-        or thread.debug_key_reuse
-    )
-    return bool(switches or _now.wanted)
-
-
-def with_locations(function: Callable[..., T], *args: object) -> T:
-    """The result of `function(*args)` where the locations of operations are noted."""
-    before = _now.wanted
-    try:
-        _now.wanted = True
-        return function(*args)
-    finally:
-        _now.wanted = before
 
 
 def location_of(operation: str) -> SourceLocation:

@@ -119,12 +119,14 @@ class _Current(threading.local):
       trace: what applying a primitive means at present.
       base: the evaluating trace, where every thread begins.
       bottom: the trace that computes in this thread: `base`, or the watching trace in its place.
+      locating: whether operations are to note the user's lines, by `with_locations`.
       reopened: the traces whose tracers a rule may use though they are closed (batch.py).
     """
 
     base: Any = _Unloaded()
     trace: Any = base
     bottom: Any = base
+    locating: bool = False
     reopened: tuple[Trace, ...] = ()
     quiet: Callable[..., Any] | None = None  # runs NumPy kernels without warnings (evaluate.py)
     unbuffered: Callable[..., Any] | None = None  # the same, without NumPy's buffers
@@ -169,6 +171,27 @@ def looked_at() -> bool:
 def watched() -> bool:
     """True if a switch wants more of every operation than that it is computed."""
     return looked_at() or thread.default_device is not None
+
+
+def locations_wanted() -> bool:
+    """True if the user's lines are to be noted (core/source_location.py); asked once a trace."""
+    return bool(
+        thread.debug_nans
+        or thread.debug_infs
+        or thread.check_tracer_leaks
+        or thread.debug_key_reuse
+        or current.locating
+    )
+
+
+def with_locations(function: Callable[..., T], *args: Any) -> T:
+    """The result of `function(*args)` where the locations of operations are noted."""
+    before = current.locating
+    try:
+        current.locating = True
+        return function(*args)
+    finally:
+        current.locating = before
 
 
 _WATCHED = ("debug_nans", "debug_infs", "enable_checks", "debug_key_reuse", "default_device")

@@ -11,18 +11,16 @@ from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.jaxpr import Equation, Jaxpr
+from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.masks import Mask
 from ..core.primitive import HigherOrder
-from ..core.trace import Trace, current
+from ..core.source_location import location_of
+from ..core.trace import Trace, current, locations_wanted
 from ..core.value import Value
 from ..interpreters.derivative import Derivative
 from ..interpreters.stage import stage
 from ..programs.partial_eval import partial_eval_call
-from ..programs.transform import (
-    jvp_jaxpr,
-    linearize_jaxpr,
-)
+from ..programs.transform import jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import location
 from .applying import applies_jaxpr, mapped_by, transposed_by
@@ -43,9 +41,44 @@ def call_jaxpr(
     return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)  # type: ignore[no-any-return]
 
 
-def wrapped(jaxpr: Jaxpr, options: dict[str, Any]) -> Jaxpr:
-    """A program that calls another."""
-    return stage(lambda *xs: call_jaxpr(jaxpr, xs, **options), jaxpr.in_avals, name=jaxpr.name)
+def wrapped(jaxpr: Jaxpr, options: dict[str, Any], first: Sequence[Value] = ()) -> Jaxpr:
+    """A program that calls another; its first inputs are these constants."""
+    whole, consts = jaxpr.without_consts(), [*jaxpr.consts, *first]
+    inputs, outvars = [*map(Var, whole.in_avals)], [*map(Var, whole.out_avals)]
+    source = location_of(call.name) if locations_wanted() else None
+    equation = Equation(call, inputs, (("jaxpr", whole), *options.items()), outvars, source)
+    n = len(consts)
+    return Jaxpr(inputs[:n], consts, inputs[n:], [equation], outvars, jaxpr.name)
+
+
+class CallDerivative(Derivative):
+    """The derivative of a call: calls of a forward, a linear and, in reverse, a transposed program.
+
+    Args:
+      forward, linear: as `Derivative` has them, to be called.
+      options: of the call.
+    """
+
+    __slots__ = ("called", "options")
+
+    def __init__(
+        self,
+        mask: Mask,
+        forward: Jaxpr,
+        outs: int,
+        out_mask: Mask,
+        linear: Jaxpr,
+        options: dict[str, Any],
+    ) -> None:
+        super().__init__(mask, wrapped(forward, options), outs, out_mask, wrapped(linear, options))
+        self.called, self.options = linear, options
+
+    def transposed(self, n_residuals: int, known: Mask) -> tuple[Jaxpr, Mask]:
+        linear = self.called
+        n_known = len(linear.consts) + n_residuals
+        is_linear = [i >= n_known for i in range(len(linear.consts) + len(linear.invars))]
+        jaxpr, there = transpose_jaxpr(linear.without_consts(), is_linear, known)
+        return wrapped(jaxpr, self.options, linear.consts), there[n_known:]
 
 
 def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
@@ -77,9 +110,7 @@ def _(mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, **options: object) -> 
     forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None
-    return Derivative(
-        mask, wrapped(forward, options), len(jaxpr.outvars), out_mask, wrapped(linear, options)
-    )
+    return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, options)
 
 
 call.transpose(transposed_by(call_jaxpr))

@@ -26,7 +26,7 @@ from ..programs.transform import (
     linearize_jaxpr,
 )
 from .applying import applies_function, transposed_by
-from .call import call_jaxpr, wrapped
+from .call import CallDerivative, call_jaxpr
 
 custom_vmap_call = HigherOrder(
     "custom_vmap_call", "Applies a jaxpr that has a batching rule of its own."
@@ -163,7 +163,7 @@ def _(
     forward, linear, out_mask = linearize_jaxpr(jaxpr, mask)
     if not any(out_mask):
         return None
-    return Derivative(mask, wrapped(forward, {}), len(jaxpr.outvars), out_mask, wrapped(linear, {}))
+    return CallDerivative(mask, forward, len(jaxpr.outvars), out_mask, linear, {})
 
 
 custom_vmap_call.transpose(transposed_by(lambda jaxpr, args, **_: call_jaxpr(jaxpr, args)))

@@ -3,13 +3,14 @@
 Knows jaxprs and the `depends` rule of higher-order primitives; runs nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.masks import active, inactive
 from ..primitives.structural import broadcast_in_dim
 
 
@@ -23,50 +24,66 @@ def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequ
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:
     """The variables that depend on inputs in `mask`; only those with derivatives if `inexact`."""
-    found = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
+    found = set(active(jaxpr.invars, mask))
     for e in jaxpr.equations:
         touched = [type(v) is Var and v in found for v in e.inputs]
         if True not in touched:
             continue
-        found.update(
-            v
-            for v, r in zip(e.outvars, reached(e, touched, inexact), strict=True)
-            if r and (not inexact or v.aval.inexact)
-        )
+        for v, r in zip(e.outvars, reached(e, touched, inexact), strict=True):
+            if r and (not inexact or v.aval.inexact):
+                found.add(v)
     return found
 
 
-def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> Iterator[tuple[Equation, bool]]:
+def partition_equations(jaxpr: Jaxpr, linear: set[Var]) -> list[tuple[Equation, bool]]:
     """The equations in order, each with whether it depends on the variables in `linear`.
 
     Results that do are added to `linear`. An equation with a program inside of which some results
-    do and others don't becomes two: the others don't change if what they don't depend on is zero.
+    do and others don't becomes two: see `parted`.
     """
-    used: set[Any] | None = None
+    parts: list[tuple[Equation, bool]] = []
     for e in jaxpr.equations:
-        touched = [type(v) is Var and v in linear for v in e.inputs]
-        if True not in touched:
-            yield e, False
+        for v in e.inputs:
+            if v.__class__ is Var and v in linear:
+                break
+        else:
+            parts.append((e, False))
             continue
-        there = reached(e, touched)
-        if False in there:
-            if used is None:
-                used = {v for e in jaxpr.equations for v in e.inputs if type(v) is Var}
-                used.update(v for v in jaxpr.outvars if type(v) is Var)
-            if any(v in used for v, t in zip(e.outvars, there, strict=True) if not t):
-                zeros: list[Equation] = []
-                inputs = [
-                    zero_atom(v.aval, zeros) if t else v
-                    for v, t in zip(e.inputs, touched, strict=True)
-                ]
-                for zero in zeros:
-                    yield zero, False
-                yield e.replace(inputs, _only(e.outvars, [not t for t in there])), False
-            if True not in there:
-                continue
-            e = e.replace(e.inputs, _only(e.outvars, there))
-        linear.update(v for v, t in zip(e.outvars, there, strict=True) if t)
-        yield e, True
+        if e.primitive.depends_rule is None:
+            linear.update(e.outvars)
+            parts.append((e, True))
+        else:
+            parts += parted(e, linear, jaxpr)
+    return parts
+
+
+def parted(e: Equation, linear: set[Var], jaxpr: Jaxpr) -> list[tuple[Equation, bool]]:
+    """An equation of a program as one whose results depend on variables in `linear`, and before
+    it one whose results don't, with zeros for what they don't depend on; each if it is needed."""
+    touched = [type(v) is Var and v in linear for v in e.inputs]
+    there = reached(e, touched)
+    parts: list[tuple[Equation, bool]] = []
+    if False in there:
+        if not used_variables(jaxpr).isdisjoint(inactive(e.outvars, there)):
+            zeros: list[Equation] = []
+            inputs = [
+                zero_atom(v.aval, zeros) if t else v for v, t in zip(e.inputs, touched, strict=True)
+            ]
+            parts += [(zero, False) for zero in zeros]
+            parts.append((e.replace(inputs, _only(e.outvars, [not t for t in there])), False))
+        if True not in there:
+            return parts
+        e = e.replace(e.inputs, _only(e.outvars, there))
+    linear.update(active(e.outvars, there))
+    return [*parts, (e, True)]
+
+
+@derived
+def used_variables(jaxpr: Jaxpr) -> set[Any]:
+    """The variables that its equations or outputs use."""
+    used = {v for e in jaxpr.equations for v in e.inputs if type(v) is Var}
+    used.update(v for v in jaxpr.outvars if type(v) is Var)
+    return used
 
 
 @derived

@@ -6,16 +6,15 @@ Reverse mode is `linear`, transposed. Knows jvp rules; knows no trace that uses 
 """
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 from .. import errors
 from ..compiler.simplify import live_equations, without_dead_code
 from ..config import caches, thread
-from ..core.aval import Aval
+from ..core.aval import Aval, aval_of
 from ..core.caching import Owner, derived, remember_under
 from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.masks import scatter_list
+from ..core.masks import active, scatter_list
 from ..core.primitive import Primitive
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
@@ -85,7 +84,7 @@ class Derivative:
             given = [ct for ct in cts if ct is not None]
         found = self._transposed.get(known)
         if found is None:
-            jaxpr, nonzero = transpose(self.linear, len(residuals), known)
+            jaxpr, nonzero = self.transposed(len(residuals), known)
             made = PreparedJaxpr(jaxpr), None if all(nonzero) else nonzero
             found = self._transposed.setdefault(known, made)
         plan, partial = found
@@ -94,9 +93,13 @@ class Derivative:
             return results
         return scatter_list(results, partial)
 
+    def transposed(self, n_residuals: int, known: Mask) -> tuple[Jaxpr, Mask]:
+        """The linear program backwards: (residuals, the known cotangents) -> cotangents, and the
+        tangents that they are for; the others' are zero."""
+        return transpose(self.linear, n_residuals, known)
+
 
 _ONE = (True,)
-aval_of = attrgetter("aval")
 
 
 def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: Mask) -> Any:
@@ -166,21 +169,26 @@ def split_jvp(
       pushed: called as (trace, primals, tangents), returns outputs and their tangents.
     """
     trace = StageTrace("differentiation", name)
-    primals = [trace.input(a) for a in avals]
-    tangents = [trace.input(a.strong()) if m else None for a, m in zip(avals, mask, strict=True)]
+    primals = trace.add_inputs(avals)
+    tangents = trace.add_inputs(
+        [a.strong() if m else None for a, m in zip(avals, mask, strict=True)]
+    )
     try:
         out, t_out = under(trace, pushed, trace, primals, tangents)
         outs, t_outs = (list(out), list(t_out)) if multiple else ([out], [t_out])
         for o, t in zip(outs, t_outs, strict=True):
-            if t is not None and (t.shape != o.shape or t.dtype != o.dtype):
+            if t is None or t.aval is o.aval:
+                continue
+            if t.aval.shape != o.aval.shape or t.aval.dtype != o.aval.dtype:
                 raise errors.ShapeError(
                     f"{name}: its jvp rule must give a tangent like the output, {o.aval}; got "
                     f"{t.aval}"
                 )
-        out_mask = tuple(t is not None for t in t_outs)
-        whole = trace.finish([*outs, *[t for t in t_outs if t is not None]])
-    finally:
+        out_mask = tuple([t is not None for t in t_outs])
+        whole = trace.finish([*outs, *active(t_outs, out_mask)])
+    except BaseException:
         trace.close()
+        raise
     if not any(out_mask):
         return None
     n = len(avals)
@@ -228,7 +236,7 @@ def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
         # what doesn't depend on the tangents is the same for tangents of zero
         trace = StageTrace("differentiation", name)
         known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
-        inputs = dict(zip(known, [trace.input(v.aval) for v in known], strict=True))
+        inputs = dict(zip(known, trace.add_inputs([v.aval for v in known]), strict=True))
         lean = Jaxpr(forward.constvars, forward.consts, forward.invars, forward.equations, wanted)
 
         def at_zero() -> list[Any]:
@@ -237,7 +245,8 @@ def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
 
         try:
             whole = trace.finish(under(trace, at_zero))
-        finally:
+        except BaseException:
             trace.close()
+            raise
         d.only_linear = PreparedJaxpr(without_dead_code(whole)[0])
     return d.only_linear  # type: ignore[no-any-return]

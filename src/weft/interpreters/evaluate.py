@@ -4,7 +4,6 @@ Fills the first of the two hooks: the base trace.
 """
 
 import sys
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..compiler.loaded import constrained, run_program
 from ..compiler.program import one_operation
 from ..config import caches, thread
 from ..core.array import Array, Tracer, is_kept
+from ..core.aval import type_of
 from ..core.caching import remember_under
 from ..core.messages import tell
 from ..core.primitive import Primitive
@@ -28,7 +28,6 @@ from ..sharding import NamedSharding
 from . import eager_tiers
 from .stage import leaked
 
-type_of = attrgetter("type")
 HOST = (1, 0)  # DLPack's name of the CPU
 
 

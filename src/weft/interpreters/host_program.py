@@ -6,7 +6,6 @@ trace its equations are processed one by one, with the avals known beforehand.
 
 import functools
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from ..compiler.loaded import run_program
@@ -14,6 +13,7 @@ from ..compiler.program import Program, program_of
 from ..compiler.simplify import without_repetition
 from ..config import thread
 from ..core.array import Array
+from ..core.aval import type_of
 from ..core.caching import remember
 from ..core.checking import check_jaxpr
 from ..core.jaxpr import Jaxpr, Var, run
@@ -25,9 +25,6 @@ from .stage import InlineTemplate, StageTrace
 
 _MOST_OTHERS = 8
 _COMPILE_AFTER = 100  # runs before a Python function is generated: 0.15 ms, to save 1 µs a run
-
-
-type_of = attrgetter("type")
 
 
 class PreparedJaxpr:
@@ -78,7 +75,7 @@ class PreparedJaxpr:
                 for is_input, place, known in kernels.outputs
             ]
         elif kernels.called is not None and not thread.debug and None not in map(type_of, args):
-            return run_program(kernels.called, args)  # tracers, which have no type, are refused
+            return run_program(kernels.called, args)  # a tracer has no type, and is refused below
         return run(self.jaxpr, args, trace)
 
     def prepared(self) -> "HostProgram":

@@ -10,8 +10,8 @@ from ..core.caching import Owner, derived
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import scatter_list
 from ..core.primitive import Primitive
-from ..core.source_location import at_location, location_of, locations_wanted
-from ..core.trace import Params, Trace, current, under
+from ..core.source_location import at_location, location_of
+from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from ..errors import DerivativeError
 from .debugging.leaks import refuse_leaks

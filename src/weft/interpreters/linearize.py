@@ -7,17 +7,20 @@ and residuals. `LinearMap` runs it forwards (tangents) or backwards (cotangents)
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from .. import dtypes
 from ..config import caches, thread
 from ..core.array import Tracer
 from ..core.aval import Aval
 from ..core.jaxpr import Equation
 from ..core.masks import scatter_list
 from ..core.primitive import Primitive
-from ..core.source_location import SourceLocation, at_location, location_of, locations_wanted
-from ..core.trace import Params, Trace, current, under
+from ..core.source_location import SourceLocation, at_location, location_of
+from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from ..errors import DerivativeError
-from ..primitives.structural import add, zeros
+from ..primitives.structural import add, convert_element_type, zeros
 from .debugging.leaks import refuse_leaks
 from .dependence import reached
 from .derivative import Mask, derivative, residual_plan
@@ -386,13 +389,15 @@ class LinearMap:
         known: dict[Node, Any] = {n: (t,) for n, t in zip(self.inputs, tangents, strict=True)}
         for node in self.tape:
             ins = [known[n][i] if n in known else None for n, i in node.inputs]
-            if all(t is None for t in ins):
+            missing = [t is None for t in ins]
+            if False not in missing:
                 continue
-            full = [
-                zeros(n.avals[i]) if t is None else t
-                for t, (n, i) in zip(ins, node.inputs, strict=True)
-            ]
-            known[node] = node.linear.push(node.residuals, full, trace)
+            if True in missing:
+                ins = [
+                    zeros(n.avals[i]) if t is None else t
+                    for t, (n, i) in zip(ins, node.inputs, strict=True)
+                ]
+            known[node] = node.linear.push(node.residuals, ins, trace)
         return [
             known[o[0]][o[1]] if o is not None and o[0] in known else None for o in self.outputs
         ]
@@ -408,6 +413,40 @@ class LinearMap:
                 found = node.linear.pull(node.residuals, slots, trace)
                 accumulate(pending, node.inputs, found, trace)
         return [pending[n][0] if n in pending else None for n in self.inputs]
+
+    def pull_back(
+        self,
+        cts: Sequence[Value | None],
+        in_avals: Sequence[Aval],
+        around: Callable[..., list[Any]] | None = None,
+    ) -> list[Any]:
+        """Cotangents of the inputs, zeros written out; float0 for integers, weak for weak types.
+
+        Args:
+          cts: of the first outputs; those of the others (auxiliary data) are zero.
+          around: called as (pull, cotangents), in the place of `pull`.
+        """
+        every = [*cts, *[None] * (len(self.outputs) - len(cts))]
+        found = self.pull(every) if around is None else around(self.pull, every)
+        for i, a in enumerate(in_avals):
+            if found[i] is None or a.weak_type or not a.inexact:
+                found[i] = full_tangent(a, found[i])
+        return found
+
+
+def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """The tangent or cotangent of an integer: a NumPy array that holds nothing."""
+    return np.zeros(shape, dtypes.float0)
+
+
+def full_tangent(primal: Aval, t: Value | None) -> Value | np.ndarray[Any, Any]:
+    """A tangent, zeros written out; of a weak type where its primal is."""
+    if not primal.inexact:
+        return float0_zeros(primal.shape)
+    full: Value = zeros(primal.strong()) if t is None else t
+    if primal.weak_type:
+        full = convert_element_type(full, dtype=primal.dtype, weak_type=True)
+    return full
 
 
 def accumulate(
@@ -430,13 +469,18 @@ def linearize(
     primals: Sequence[Value],
     transform: str = "grad",
     about: Callable[..., Any] | None = None,
+    mask: Sequence[bool] | None = None,
 ) -> tuple[list[Any], LinearMap]:
-    """The outputs of `function` (a list of values) at `primals`, and its derivative there."""
+    """The outputs of `function` (a list of values) at `primals`, and its derivative there: in all
+    primals, or in those that `mask` names."""
     kind = LocatingLinearizeTrace if locations_wanted() else LinearizeTrace
     trace = kind(current.trace, transform, about)
     nodes: list[Node] = []
     args: list[Any] = []
-    for p in primals:
+    for p, wanted in zip(primals, mask or [True] * len(primals), strict=True):
+        if not wanted:
+            args.append(p)
+            continue
         aval = p.aval
         node = Node(None, (), (), (aval.strong() if aval.weak_type else aval,))
         nodes.append(node)

@@ -3,7 +3,8 @@
 Knows how to record; knows nothing of what the equations mean.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from .. import errors
@@ -14,8 +15,8 @@ from ..core.checking import check_jaxpr
 from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.primitive import Primitive
 from ..core.source import function_line, noted, user_line
-from ..core.source_location import location_of, locations_wanted
-from ..core.trace import Params, Trace, current, under
+from ..core.source_location import location_of
+from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from .debugging.leaks import refuse_leaks
 
@@ -35,6 +36,9 @@ class StageTracer(Tracer):
         if self._trace.closed:
             return leaked(self._trace, operation, self)
         return error(self._trace.why_unknown(self, operation))
+
+
+var_of = attrgetter("_var")
 
 
 class StageTrace(Trace):
@@ -66,11 +70,17 @@ class StageTrace(Trace):
         self.record: Any = ((), ())  # what it consisted of, once closed: equations and inputs
         self.locating = False  # whether equations get the user's line; rules' own programs never do
 
-    def input(self, aval: Aval) -> StageTracer:
-        """A new input of the program."""
-        tracer = StageTracer(self, aval, Var(aval))
-        self.inputs.append(tracer)
-        return tracer
+    def add_inputs(self, avals: Iterable[Aval | None]) -> list[Any]:
+        """New inputs of the program; `None` for `None`."""
+        added: list[Any] = []
+        for aval in avals:
+            if aval is None:
+                added.append(None)
+            else:
+                tracer = StageTracer(self, aval, Var(aval))
+                self.inputs.append(tracer)
+                added.append(tracer)
+        return added
 
     def bind(
         self, primitive: Primitive, args: Sequence[Value], params: Params, out: Any = None
@@ -97,32 +107,30 @@ class StageTrace(Trace):
         equations.append(Equation(primitive, inputs, params, (var,), source))
         return StageTracer(self, out, var)
 
-    def inline(self, template: "InlineTemplate", args: Any) -> list[Any]:
+    def inline(self, template: "InlineTemplate", args: Sequence[Any]) -> list[Any]:
         """Copies a program's equations into this one: what interpreting it would record, faster."""
         equations = self.equations
         if equations is None:
             raise leaked(self, template.name)
-        env: list[Any] = [
-            a._var if a.__class__ is StageTracer and a._trace is self else self.atom(a)
-            for a in args
-        ]
-        if template.fixed:
-            env += [self.atom(c) for c in template.fixed]
+        env: list[Any] = []
+        for a in args:
+            mine = a.__class__ is StageTracer and a._trace is self
+            env.append(a._var if mine else self.atom(a))
+        for c in template.fixed:
+            env.append(self.atom(c))
         source = location_of(template.name) if self.locating else None
         for primitive, params, places, avals in template.steps:
-            outvars = [Var(a) for a in avals]
-            equations.append(Equation(primitive, [env[i] for i in places], params, outvars, source))
+            outvars = [*map(Var, avals)]
+            inputs = [env[i] for i in places]
+            equations.append(Equation(primitive, inputs, params, outvars, source))
             env += outvars
-        count = template.inputs
         results: list[Any] = []
         for i in template.outputs:
-            if i < count:
+            if i < len(args):
                 results.append(args[i])
-            else:
-                atom = env[i]
-                results.append(
-                    StageTracer(self, atom.aval, atom) if atom.__class__ is Var else atom
-                )
+                continue
+            atom = env[i]
+            results.append(StageTracer(self, atom.aval, atom) if atom.__class__ is Var else atom)
         return results
 
     def bind_custom(
@@ -158,19 +166,18 @@ class StageTrace(Trace):
 
     def finish(self, outputs: Sequence[Any], name: str = "main") -> Jaxpr:
         """The jaxpr from the inputs to `outputs`; the trace is closed."""
-        outs = [self.atom(o) for o in outputs]
-        equations = self.equations
+        outs = []
+        for o in outputs:
+            mine = o.__class__ is StageTracer and o._trace is self
+            outs.append(o._var if mine else self.atom(o))
         self.close()
-        captured = self.captured.values()
-        jaxpr = Jaxpr(
-            [t._var for t, _ in captured],
-            [x for _, x in captured],
-            list(self.record[1]),
-            equations or [],
-            outs,
-            name,
-        )
+        constvars, consts = [], []
+        for tracer, x in self.captured.values():
+            constvars.append(tracer._var)
+            consts.append(x)
         self.captured = {}
+        equations, invars = self.record
+        jaxpr = Jaxpr(constvars, consts, invars, equations, outs, name)
         if thread.enable_checks:
             check_jaxpr(jaxpr)
         return jaxpr
@@ -178,7 +185,7 @@ class StageTrace(Trace):
     def close(self) -> None:
         """Ends the trace: its tracers can't be used from now on."""
         if self.equations is not None:
-            self.record = self.equations, [t._var for t in self.inputs]
+            self.record = self.equations, [*map(var_of, self.inputs)]
             self.equations, self.inputs = None, []  # no cycle of references: freed at once
             self.closed = True
 
@@ -239,27 +246,31 @@ class InlineTemplate:
     First the inputs, then constants and literals, then the results in their order.
     """
 
-    __slots__ = ("fixed", "inputs", "name", "outputs", "steps")
+    __slots__ = ("fixed", "name", "outputs", "steps")
 
     def __init__(self, jaxpr: Jaxpr) -> None:
-        self.name, self.inputs = jaxpr.name, len(jaxpr.invars)
+        self.name = jaxpr.name
         self.fixed: list[Any] = list(jaxpr.consts)
-        places: dict[Any, int] = {v: i for i, v in enumerate([*jaxpr.invars, *jaxpr.constvars])}
-        for atom in [v for e in jaxpr.equations for v in e.inputs] + jaxpr.outvars:
-            if atom.__class__ is not Var and id(atom) not in places:
-                places[id(atom)] = self.inputs + len(self.fixed)
-                self.fixed.append(atom)
-
-        def place(atom: Any) -> int:
-            return places[atom if atom.__class__ is Var else id(atom)]
-
-        self.steps = []
+        places: dict[Any, int] = {}  # of variables, and of literals by identity
+        for v in (*jaxpr.invars, *jaxpr.constvars):
+            places[v] = len(places)
+        for atoms in (*[e.inputs for e in jaxpr.equations], jaxpr.outvars):
+            for atom in atoms:
+                if atom.__class__ is not Var and id(atom) not in places:
+                    places[id(atom)] = len(places)
+                    self.fixed.append(atom)
+        self.steps: list[Any] = []
         for e in jaxpr.equations:
-            inputs = tuple(map(place, e.inputs))
+            inputs, avals = [], []
+            for v in e.inputs:
+                inputs.append(places[v if v.__class__ is Var else id(v)])
             for v in e.outvars:
                 places[v] = len(places)
-            self.steps.append((e.primitive, e.params, inputs, [v.aval for v in e.outvars]))
-        self.outputs = [place(v) for v in jaxpr.outvars]
+                avals.append(v.aval)
+            self.steps.append((e.primitive, e.params, inputs, avals))
+        self.outputs: list[int] = []
+        for v in jaxpr.outvars:
+            self.outputs.append(places[v if v.__class__ is Var else id(v)])
 
 
 def check_open(x: Any, user: Any, operation: str) -> None:
@@ -329,7 +340,7 @@ def stage(
         trace = StageTrace(transform, about if about is not None else function)
     trace.names = names
     trace.locating = locations_wanted()
-    args = [trace.input(a) for a in avals]
+    args = trace.add_inputs(avals)
     trace.outside = current.trace
     try:
         outputs = under(trace, function, *args)
@@ -338,5 +349,6 @@ def stage(
             del args, outputs
             refuse_leaks(trace)
         return jaxpr
-    finally:
+    except BaseException:
         trace.close()
+        raise

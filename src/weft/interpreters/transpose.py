@@ -11,6 +11,7 @@ from .. import errors
 from ..config import thread
 from ..core.checking import check_results
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..core.masks import active
 from ..core.source_location import at_location
 from ..core.trace import Params, Trace, under
 from ..core.value import Value
@@ -41,17 +42,17 @@ def transpose(
     Returns: the program, and which linear inputs it returns a cotangent for.
     """
     trace = StageTrace("transposition", jaxpr.name)
-    known = [trace.input(v.aval) for v in jaxpr.invars[:n_known]]
-    cts = [
-        trace.input(v.aval.strong()) if there else None
-        for v, there in zip(jaxpr.outvars, ct_mask, strict=True)
-    ]
+    known = trace.add_inputs(jaxpr.in_avals[:n_known])
+    cts = trace.add_inputs(
+        [a.strong() if m else None for a, m in zip(jaxpr.out_avals, ct_mask, strict=True)]
+    )
     try:
         results = under(trace, backward, jaxpr, known, cts, trace)
-        nonzero = tuple(r is not None for r in results)
-        return trace.finish([r for r in results if r is not None], jaxpr.name + "_t"), nonzero
-    finally:
+        nonzero = tuple([r is not None for r in results])
+        return trace.finish(active(results, nonzero), jaxpr.name + "_t"), nonzero
+    except BaseException:
         trace.close()
+        raise
 
 
 def backward(
@@ -84,7 +85,10 @@ def backward(
     for e in reversed(tape):
         primitive = e.primitive
         cts_out = [pending.pop(v, None) for v in e.outvars]
-        if all(ct is None for ct in cts_out):
+        for ct in cts_out:
+            if ct is not None:
+                break
+        else:
             if primitive.effects:
                 raise no_tangents(e.params)
             continue

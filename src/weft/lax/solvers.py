@@ -17,6 +17,7 @@ from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
 from ..higher_order.linear_solve import Side, apply_solve
+from ..interpreters.linearize import float0_zeros
 from ..primitives.arithmetic import neg
 from ..primitives.structural import convert_element_type, zeros
 from ..programs.hash_consing import hash_consed
@@ -24,7 +25,7 @@ from ..programs.transform import transpose_jaxpr
 from ..transforms.arguments import FlatFunction, TreeFunction, check_callable, described
 from ..transforms.closures import hoisted
 from ..transforms.custom_derivatives import custom_jvp
-from ..transforms.linear_maps import float0_zeros, jvp, linearize
+from ..transforms.linear_maps import jvp, linearize
 from ..tree_util import PyTreeDef, tree_map
 from ..typing import PyTree
 from .bodies import values_of

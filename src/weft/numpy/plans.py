@@ -124,7 +124,8 @@ def planned(
             if known is not first:
                 whole(first)
         except (AttributeError, KeyError, TypeError):
-            return planning(value(name, a, argument), first, rest)
+            x = a if isinstance(a, Value) else value(name, a, argument)
+            return planning(x, first, rest)
         if kernel is not None and current.trace is _base:
             host = a._host
             if host is None:
@@ -137,12 +138,12 @@ def planned(
         if program is not None and current.trace is _base and not thread.disable_jit:
             found: Array = run_jaxpr(program, [a])[0]  # XLA does it, as one program
             return found
-        return planning(value(name, a, argument), first, rest)
+        return planning(a, first, rest)
 
     def planning(x: Any, first: Any, rest: tuple[Any, ...]) -> Array:
         state = thread.switches
         result = function(x, first, *rest)  # refuses bad arguments, which so have no plan
-        if uncommitted(x) and computing():
+        if x.type is x.aval and computing():  # an array that may be anywhere
             key = x.aval, first, rest
             try:
                 again = key in state.caches[seen]

@@ -74,13 +74,15 @@ def constant(number: Any, dtype: Any) -> Any:
 
 def wide_of(dtype: Any) -> Any:
     """The dtype to compute sums in: float32 for 16-bit and 8-bit floats."""
-    if dtypes.is_float(dtype) and dtype.itemsize < 4:
+    if dtype.itemsize < 4 and dtypes.is_float(dtype):
         return dtypes.float32
     return dtype
 
 
 def summed_dtype(dtype: Any, promote_integers: bool) -> Any:
     """The dtype of a sum or product of elements."""
+    if dtype.kind in "fc":
+        return dtype
     if dtypes.is_bool(dtype):
         return dtypes.default_int()
     if promote_integers and dtypes.is_integer(dtype):
@@ -114,7 +116,7 @@ def folded(
     if x.aval.dtype != wide:
         x = cast(x, wide, weak)
     x = masked(name, x, where, identity)
-    axes = all_axes(name, axis, x)
+    axes = tuple(range(x.aval.ndim)) if axis is None else all_axes(name, axis, x)
     result: Any = primitive(x, axes=axes) if axes else x
     result = keep_axes(result, x, axes, keepdims)
     if initial is not None:

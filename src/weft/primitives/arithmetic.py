@@ -33,7 +33,7 @@ evaluate_in_wider(add, "number")
 
 def like(x: Value, number: float) -> Value:
     """A number as a scalar of x's dtype."""
-    return literal(number, x.dtype)
+    return literal(number, x.aval.dtype)
 
 
 # --- sums and products ---

@@ -16,6 +16,7 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Rule
 from ..stablehlo import Block, Operand
+from .families import by_kind
 from .formulas import BlockAlgebra, Term
 
 Parts: TypeAlias = tuple[Term, Term]
@@ -58,8 +59,6 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
     """
 
     def rule(block: Block, x: Operand, out: Aval) -> Operand:
-        if not dtypes.is_complex(out.dtype):
-            return real_rule(block, x, out=out)  # type: ignore[no-any-return]
         part = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
         m = BlockAlgebra(block, part)
         a, b = Term(m, block.op("real", x, out=part)), Term(m, block.op("imag", x, out=part))
@@ -75,7 +74,7 @@ def complex_rule(real_rule: Rule, in_parts: InParts, symmetry: str) -> Rule:
         im = m.where(below, -im, im)
         return block.op("complex", re.operand, im.operand, out=out)
 
-    return rule
+    return by_kind(real_rule, rule)
 
 
 def operation(name: str) -> InParts:

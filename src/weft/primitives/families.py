@@ -3,7 +3,7 @@
 Knows nothing of particular primitives.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -13,32 +13,36 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..errors import ShapeError
+from ..extended_dtypes import KEYS
 from ..stablehlo import Block, Operand
 from .rule_types import Argument, Batched, DType, Kernel, Tangent, Tangents, Values
 from .structural import align, broadcast_shape, unbroadcast, widen
 
 Derivative = Callable[..., Any]
 
-# The dtypes that an operation accepts: a word for messages, and a test.
-KINDS: dict[str, Callable[[DType], bool]] = {
-    "any": lambda d: True,
-    "float": dtypes.is_float,
-    "float of 16 bits or more": lambda d: dtypes.is_float(d) and d.itemsize > 1,
-    "float32 or float64": lambda d: d in (dtypes.float32, dtypes.float64),
-    "inexact": dtypes.is_inexact,
-    "complex": dtypes.is_complex,
-    "integer": dtypes.is_integer,
-    "integer or bool": lambda d: dtypes.is_integer(d) or dtypes.is_bool(d),
-    "number": lambda d: dtypes.is_integer(d) or dtypes.is_inexact(d),
-    "real": lambda d: dtypes.is_integer(d) or dtypes.is_float(d),
-    "real or bool": lambda d: not dtypes.is_complex(d),
+_FLOATS, _INTEGERS = set(dtypes.FLOATS), {*dtypes.SIGNED, *dtypes.UNSIGNED}
+_COMPLEX, _EVERY = set(dtypes.COMPLEX), {*dtypes.DTYPES, dtypes.float0, *KEYS}
+
+KINDS: dict[str, Set[DType]] = {
+    "any": _EVERY,
+    "float": _FLOATS,
+    "float of 16 bits or more": {d for d in _FLOATS if d.itemsize > 1},
+    "float32 or float64": {dtypes.float32, dtypes.float64},
+    "inexact": _FLOATS | _COMPLEX,
+    "complex": _COMPLEX,
+    "integer": _INTEGERS,
+    "integer or bool": _INTEGERS | {dtypes.bool_},
+    "number": _INTEGERS | _FLOATS | _COMPLEX,
+    "real": _INTEGERS | _FLOATS,
+    "real or bool": _EVERY - _COMPLEX,
 }
+"""The dtypes that an operation accepts, by a word for messages."""
 
 
 def check_kind(name: str, accepts: str, *avals: Aval) -> None:
     """Refuses operands of dtypes that the operation isn't defined on."""
     for a in avals:
-        if not KINDS[accepts](a.dtype):
+        if a.dtype not in KINDS[accepts]:
             raise ShapeError(
                 f"{name}: expected operands of {accepts} dtype; got {', '.join(map(str, avals))}\n"
                 "  fix: convert with .astype"
@@ -47,7 +51,7 @@ def check_kind(name: str, accepts: str, *avals: Aval) -> None:
 
 def same_dtype(name: str, *avals: Aval) -> None:
     """Refuses operands of different dtypes."""
-    if any(a.dtype != avals[0].dtype for a in avals):
+    if len({a.dtype for a in avals}) > 1:
         raise ShapeError(
             f"{name}: operands must have one dtype; got {' and '.join(map(str, avals))}\n"
             f"  fix: convert with .astype, or use weft.numpy, which promotes"
@@ -89,7 +93,7 @@ def evaluate_in_wider(
     evaluate = primitive.evaluate_rule
     assert evaluate is not None
     for dtype, wider in table.items():
-        if KINDS[accepts](dtype):
+        if dtype in KINDS[accepts]:
             inner = primitive.evaluate_in.get(wider, evaluate)
             primitive.evaluate_in.setdefault(dtype, in_wider(inner, wider, out_dtype))
 
@@ -106,6 +110,16 @@ def lowering_by(operation: str) -> Rule:
         if out.dtype != operands[0].aval.dtype or "." in operation:
             return block.op(operation, *[block.widen(x, out.shape) for x in operands], out=out)
         return block.elementwise(operation, operands, out)
+
+    return lower_rule
+
+
+def by_kind(real: Rule, complex_: Rule) -> Rule:
+    """A lowering rule for real numbers, and another one for complex numbers."""
+
+    def lower_rule(block: Block, x: Operand, out: Aval) -> Operand:
+        rule = complex_ if out.dtype.kind == "c" else real
+        return rule(block, x, out=out)  # type: ignore[no-any-return]
 
     return lower_rule
 
@@ -241,7 +255,7 @@ def nary(
         check_kind(name, accepts, *avals)
         shape = broadcast_shape(name, avals)
         dtype = out_dtype(avals[0].dtype) if out_dtype else avals[0].dtype
-        weak = all(a.weak_type for a in avals) and not out_dtype
+        weak = all([a.weak_type for a in avals]) and not out_dtype
         return avals[0].update(shape=shape, dtype=dtype, weak_type=weak)
 
     primitive.type(type_rule)

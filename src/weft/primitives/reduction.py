@@ -219,7 +219,7 @@ def arg_reduction(name: str, doc: str, *, evaluate: Kernel, largest: bool) -> Pr
     primitive = Primitive(name, doc, host_limit=None)
 
     def type_rule(x: Aval, *, axis: int, dtype: DType) -> Aval:
-        if not KINDS["real or bool"](x.dtype):
+        if x.dtype not in KINDS["real or bool"]:
             raise ShapeError(f"{name}: expected an operand of real or bool dtype; got {x}")
         if not dtypes.is_integer(dtype):
             raise ShapeError(f"{name}: index_dtype must be an integer dtype; got {dtype.name}")

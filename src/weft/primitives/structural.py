@@ -38,14 +38,16 @@ from .rule_types import (
 def others(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
     """The axes of an array that aren't among `axes`."""
     taken = set(axes)
-    return tuple(i for i in range(ndim) if i not in taken)
+    return tuple([i for i in range(ndim) if i not in taken])
 
 
 def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
     """NumPy's broadcasting of shapes, with an error that names the operands."""
-    shape = avals[0].shape
-    if all(a.shape == shape for a in avals):
-        return shape
+    shapes = {a.shape for a in avals}
+    if len(shapes) > 1:
+        shapes.discard(())
+    if len(shapes) == 1:
+        return shapes.pop()
     ndim = max(a.ndim for a in avals)
     result = []
     for axis in range(-ndim, 0):
@@ -518,7 +520,7 @@ def widen(x: Any, shape: tuple[int, ...]) -> Any:
 
 def unbroadcast(ct: Value, x: Aval) -> Any:
     """The transpose of `widen`: sums what was repeated."""
-    if ct.shape == x.shape:
+    if ct.aval.shape == x.shape:
         return ct
     offset = ct.ndim - x.ndim
     axes = tuple(range(offset)) + tuple(

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from ..compiler.loaded import run_jaxpr
 from ..core.array import Array
-from ..core.aval import Aval
+from ..core.aval import Aval, aval_of
 from ..core.caching import derived
 from ..core.jaxpr import Jaxpr, Var, named_axes, run
-from ..core.masks import Mask, active, groups_of, inactive, merge_lists, scatter_list
+from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis
 from ..core.trace import current
 from ..core.value import Value
@@ -73,16 +73,11 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
 
     def forward(*args: Value) -> list[Value]:
         nonlocal linear
-
-        def body(*primals: Value) -> list[Value]:
-            full = merge_lists(primals, inactive(args, mask), mask)
-            return run(jaxpr, full, current.trace)
-
-        outs, linear = linearize(body, active(args, mask))
+        outs, linear = linearize(lambda *xs: run(jaxpr, xs, current.trace), args, mask=mask)
         return [*outs, *residuals_of(linear)]
 
     whole = stage(forward, jaxpr.in_avals, name=jaxpr.name)
-    out_mask = tuple(o is not None for o in linear.outputs)
+    out_mask = tuple([o is not None for o in linear.outputs])
     distinct, order = without_repeats(whole.outvars[n_outs:])
     whole.outvars = [*whole.outvars[:n_outs], *distinct]
 
@@ -91,7 +86,8 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
         use_residuals(linear, [residuals[i] for i in order])
         return [t for t in linear.push(tangents) if t is not None]
 
-    avals = [*[v.aval for v in distinct], *[a.strong() for a in active(jaxpr.in_avals, mask)]]
+    avals = [*map(aval_of, distinct)]
+    avals += [v.aval.strong() for v, m in zip(jaxpr.invars, mask, strict=True) if m]
     return whole, stage(push, avals, name=jaxpr.name + "_linear"), out_mask
 
 
@@ -102,9 +98,11 @@ def residuals_of(linear: LinearMap) -> list[Value]:
 
 def use_residuals(linear: LinearMap, residuals: Sequence[Value]) -> None:
     """Puts other values in the place of the residuals on the tape."""
-    groups = groups_of(residuals, *[len(node.residuals) for node in linear.tape])
-    for node, group in zip(linear.tape, groups, strict=False):
-        node.residuals = group
+    start = 0
+    for node in linear.tape:
+        end = start + len(node.residuals)
+        node.residuals = list(residuals[start:end])
+        start = end
 
 
 def transpose_jaxpr(
@@ -134,7 +132,7 @@ def _transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, known: Mask) -> tuple[Jaxpr, Ma
         cts = scatter_list(args[n_residuals:], known)
         results = backward(ordered, args[:n_residuals], cts, current.trace)
         full = scatter_list(results, linear)
-        there = tuple(r is not None for r in full)
+        there = tuple([r is not None for r in full])
         return nonzero(full)
 
     avals = [

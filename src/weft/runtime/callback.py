@@ -25,7 +25,7 @@ import numpy as np
 
 from ..dtypes import is_inexact
 from ..errors import ShapeError
-from ..stablehlo.block import CALLBACKS
+from ..stablehlo.block import CALLBACKS as CALLBACKS
 from .failures import text_of
 
 BufferSpec: TypeAlias = tuple[Sequence[int], np.dtype[Any]]
@@ -37,13 +37,6 @@ class Callback(NamedTuple):
 
     function: Callable[..., Sequence[Any]]
     outputs: Sequence[BufferSpec]
-
-
-def mentions_python(program: str | bytes) -> bool:
-    """True if a program (a text, or machine code) calls Python functions."""
-    if isinstance(program, bytes):
-        return any(name.encode() in program for name in CALLBACKS.values())
-    return any(name in program for name in CALLBACKS.values())
 
 
 class CallbackFailure(RuntimeError):

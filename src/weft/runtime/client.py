@@ -57,6 +57,7 @@ class Device:
         "client",
         "device_kind",
         "device_list",
+        "devices",
         "id",
         "lib",
         "local_hardware_id",
@@ -69,6 +70,7 @@ class Device:
 
     def __init__(self, raw: Any, client: "Client", lib: versions.Jaxlib) -> None:
         self.id: int = raw.id
+        self.devices = (self,)  # as the only one of a group
         self.platform = client.platform
         self.device_kind: str = raw.device_kind
         self.process_index: int = raw.process_index
@@ -80,11 +82,6 @@ class Device:
         self.sharding = lib.xla.GSPMDSharding(self.device_list, lib.hlo.HloSharding.replicate())
         is_here = self.process_index == client.process_index
         self.transfer = lib.xla.batched_device_put if is_here else self.refuse
-
-    @property
-    def devices(self) -> tuple["Device", ...]:
-        """The device, as the only one of a group."""
-        return (self,)
 
     def sharding_of(self, tiling: object) -> Any:
         """XLA's object for an array on this device: all of it, whatever the tiling."""

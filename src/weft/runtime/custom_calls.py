@@ -9,6 +9,9 @@ import threading
 
 from . import versions
 
+LAPACK = "lapack_"
+"""The beginning of the names of LAPACK's functions."""
+
 _registered: dict[str, object] = {}  # the user's; XLA refers to them for ever
 _lock = threading.Lock()
 

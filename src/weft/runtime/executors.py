@@ -1,6 +1,7 @@
-"""The functions that run compiled programs: `Executable.execute`, for each kind of program.
+"""The functions that run programs which call Python, or which several devices run together.
 
-Each is a closure around two C++ calls; attributes would cost 0.1 us. Knows nothing of compiling.
+Each is an `Executable.execute`, as the plain one is (`executable.py: executor`). Knows nothing of
+compiling.
 """
 
 import contextlib
@@ -27,21 +28,6 @@ RawBuffer: TypeAlias = Any
 """XLA's object for an array. Opaque: the functions of `buffer` work on it."""
 
 Execute: TypeAlias = Callable[[Sequence[RawBuffer]], list[RawBuffer]]
-
-
-def executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
-    """Runs a program on one device, without waiting for the results."""
-    state = process
-
-    def execute(buffers: Sequence[RawBuffer]) -> list[RawBuffer]:
-        if state.forked:
-            raise fork_error()
-        try:
-            return run(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
-        except RuntimeError as error:
-            raise explain(error, buffers) from None
-
-    return execute
 
 
 def waiting_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:

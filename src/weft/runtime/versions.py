@@ -30,11 +30,9 @@ class Jaxlib(NamedTuple):
     has_to_np_array: bool
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
-    def result_handler(self, aval: object, sharding: object) -> Any:
-        """The converter of one output of an execution into a buffer; reusable."""
-        if self.version_info < (0, 11):  # there the checks are Python code, which is jax's
-            return self.xla.array_result_handler(aval, sharding, True, True)
-        return self.xla.array_result_handler(aval, sharding, True)
+    handler_options: tuple[bool, ...]
+    """The last arguments of `xla.array_result_handler`: committed, and before jaxlib 0.11, where
+    the checks are Python code of jax's, no checks."""
 
     def register_handler(self, target: str, handlers: object, platform: str = "Host") -> None:
         """Makes a typed FFI handler known to XLA under the name `target`."""
@@ -69,6 +67,7 @@ def load() -> Jaxlib:
     return Jaxlib(
         version=version,
         version_info=info,
+        handler_options=(True, True) if info < (0, 11) else (True,),
         xla=xla,
         hlo=hlo,
         block_after_collectives=info < (0, 12),

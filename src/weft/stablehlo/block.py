@@ -4,6 +4,7 @@ A `Module` is a list of functions; a `Block` is the body of one, or of a region 
 operation. A lowering rule takes a block and operands, writes lines, and returns operands.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,10 +30,20 @@ class Operand:
         return f"{self.name} : {tensor(self.aval)}"
 
 
+_NOT_IN_SYMBOLS = re.compile(r"[^A-Za-z0-9_.]")
+
+
 def symbol(name: str) -> str:
     """A name that MLIR takes: other characters than letters and digits are underscores."""
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in name)
+    name = _NOT_IN_SYMBOLS.sub("_", name)
     return name if name and not name[0].isdigit() else f"f{name}"
+
+
+def marked(texts: Sequence[str], attributes: Sequence[str]) -> str:
+    """Arguments or results, separated by commas, with an attribute after each that has one."""
+    if attributes:
+        texts = [f"{t} {a}" if a else t for t, a in zip(texts, attributes, strict=True)]
+    return ", ".join(texts)
 
 
 class Module:
@@ -83,14 +94,12 @@ class Module:
         block = Block(self)
         args = [Operand(f"%a{i}", a) for i, a in enumerate(avals)]
         results = build(block, args)
-        marks = [f" {a}" if a else "" for a in argument_attributes] or [""] * len(args)
-        inputs = ", ".join(
-            f"{a.name}: {tensor(a.aval)}{m}" for a, m in zip(args, marks, strict=True)
+        types = [r.aval.text or tensor(r.aval) for r in results]
+        inputs = marked(
+            [f"{a.name}: {a.aval.text or tensor(a.aval)}" for a in args], argument_attributes
         )
-        types = [tensor(r.aval) for r in results]
-        ends = [f" {a}" if a else "" for a in result_attributes] or [""] * len(types)
-        outputs = ", ".join(t + e for t, e in zip(types, ends, strict=True))
-        names = ", ".join(r.name for r in results)
+        outputs = marked(types, result_attributes)
+        names = ", ".join([r.name for r in results])
         end = f"return {names} : {', '.join(types)}" if results else "return"
         visibility = "public" if public else "private"
         head = f"func.func {visibility} @{name}({inputs}) -> ({outputs}) {{"
@@ -315,7 +324,7 @@ class Block:
         key = (repr(value), aval)  # 0.0 and -0.0 are equal, and so are 1 and True
         known = self.constants.get(key)
         if known is None:
-            known = self.constants[key] = self.constant(stored(aval.dtype).type(value), aval)
+            known = self.constants[key] = self.constant(aval.stored.type(value), aval)
         return known
 
     def iota(self, aval: Any, axis: int) -> Operand:

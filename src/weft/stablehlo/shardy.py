@@ -7,7 +7,7 @@ name. Knows no operations.
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ..sharding import UNCONSTRAINED, Mesh
+from ..sharding import UNCONSTRAINED, Mesh, NamedSharding, Sharding
 
 
 class Meshes:
@@ -50,6 +50,13 @@ class Meshes:
                 ids = f", device_ids={[self.devices.index(d) for d in devices]}"
             lines.append(f"sdy.mesh @{name} = <[{sizes}]{ids}>\n")
         return "".join(lines)
+
+    def attribute(self, sharding: Sharding | None, ndim: int) -> str:
+        """The attribute that states how an argument or a result is divided; empty if it leaves that
+        to XLA, or is for one device."""
+        if not isinstance(sharding, NamedSharding):
+            return ""
+        return f"sdy.sharding = #sdy.sharding{self.sharding(sharding.mesh, sharding.spec, ndim)}"
 
     def sharding(
         self, mesh: Mesh, spec: Sequence[object], ndim: int, open_end: bool = False

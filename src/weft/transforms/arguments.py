@@ -13,7 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import Array, Tracer, as_value
-from ..core.aval import Aval, aval
+from ..core.aval import Aval, aval, aval_of
 from ..core.jaxpr import Jaxpr
 from ..core.masks import merge_lists, partition_list
 from ..core.source import function_line, inside_partials, located, noted
@@ -107,7 +107,7 @@ class FlatFunction:
             self.avals = tuple(argument_avals(transform, function, self.leaves, self.paths))
         else:
             self.values = self.argument_values()
-            self.avals = tuple([v.aval for v in self.values])
+            self.avals = tuple(map(aval_of, self.values))
 
     def argument_values(self) -> list[Value]:
         """The leaves as values; anything else is an error."""

@@ -18,7 +18,11 @@ from ..core.source import function_line, located
 from ..core.value import Value
 from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
-from ..interpreters.linearize import linearize as linearize_values
+from ..interpreters.linearize import (
+    float0_zeros,
+    full_tangent,
+    linearize as linearize_values,
+)
 from ..primitives.creation import iota
 from ..primitives.structural import convert_element_type
 from ..typing import PyTree
@@ -26,11 +30,8 @@ from .arguments import FlatFunction, TreeFunction, check_callable, parameters
 from .linear_maps import (
     AxisNames,
     Tangent,
-    float0_zeros,
-    full_tangent,
     names_of,
     output_path,
-    pull_back,
     reduction,
 )
 from .vmap import mapped_over_leading
@@ -179,7 +180,8 @@ def gradient(
 ) -> TreeFunction:
     """`grad` and `value_and_grad` of a function."""
     check_callable(fun, transform)
-    reduce_axes = names_of(transform, reduce_axes)
+    if reduce_axes != ():
+        reduce_axes = names_of(transform, reduce_axes)
 
     @wraps(fun)
     @located
@@ -189,8 +191,8 @@ def gradient(
         outs, linear = linearize_values(flat, flat.values, transform, fun)
         check_scalar(flat, [o.aval for o in outs[: flat.n_outs]], holomorphic)
         reduce = reduction(reduce_axes, flat.values, outs) if reduce_axes else None
-        seed = one(outs[0].aval.dtype)
-        g = flat.derivative(pull_back(linear, [seed], len(outs), flat.avals, reduce))
+        seeds = [one(outs[0].aval.dtype)]
+        g = flat.derivative(linear.pull_back(seeds, flat.avals, reduce.around if reduce else None))
         if transform == "grad":
             return (g, flat.aux(outs)) if has_aux else g
         value = flat.unflatten(outs)
@@ -263,7 +265,7 @@ def jacrev(
         check_outputs(flat, out_avals, holomorphic)
 
         def rows(*cts: Tangent) -> list[Value | np.ndarray[Any, Any]]:
-            return pull_back(linear, cts, len(outs), flat.avals)
+            return linear.pull_back(cts, flat.avals)
 
         gradients = mapped_over_basis(rows, out_avals)
         per_output = []

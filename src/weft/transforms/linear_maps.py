@@ -19,7 +19,11 @@ from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
-from ..interpreters.linearize import LinearMap, linearize as linearize_values
+from ..interpreters.linearize import (
+    LinearMap,
+    full_tangent,
+    linearize as linearize_values,
+)
 from ..interpreters.transpose import backward
 from ..primitives.reduce_axes import psum_shared, share
 from ..primitives.structural import convert_element_type, zeros
@@ -43,11 +47,6 @@ Tangent = Value | None
 """A tangent or cotangent inside weft; `None` is zero."""
 
 AxisNames = Sequence[Hashable]
-
-
-def float0_zeros(shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """The tangent or cotangent of an integer: a NumPy array that holds nothing."""
-    return np.zeros(shape, dtypes.float0)
 
 
 def is_float0(x: object) -> bool:
@@ -163,16 +162,6 @@ def full_tangents(
     """The tangents of a function's outputs, zeros written out; those of auxiliary data left out."""
     count = flat.out_tree.num_leaves
     return [full_tangent(o.aval, t) for o, t in zip(outs[:count], t_outs, strict=False)]
-
-
-def full_tangent(primal: Aval, t: Tangent) -> Value | np.ndarray[Any, Any]:
-    """A tangent, zeros written out; of a weak type where its primal is."""
-    if not primal.inexact:
-        return float0_zeros(primal.shape)
-    full: Value = zeros(primal.strong()) if t is None else t
-    if primal.weak_type:
-        full = convert_element_type(full, dtype=primal.dtype, weak_type=True)
-    return full
 
 
 @overload
@@ -324,7 +313,7 @@ class VectorJacobianProduct(LinearFunction):
     def __call__(
         self, linear: LinearMap, reduce: "Reduction | None", *cts: PyTree
     ) -> tuple[PyTree, ...]:
-        in_tree, out_tree, in_avals, out_avals, n_outs = self.key
+        in_tree, out_tree, in_avals, out_avals, _ = self.key
         if len(cts) != 1:
             raise TypeError(
                 f"vjp: the function from cotangents takes one argument, like the output of "
@@ -341,7 +330,7 @@ class VectorJacobianProduct(LinearFunction):
             for i, (a, ct) in enumerate(zip(out_avals, ct_leaves, strict=True))
         ]
         pulled_back: tuple[PyTree, ...] = in_tree.unflatten(
-            pull_back(linear, pulled, n_outs, in_avals, reduce)
+            linear.pull_back(pulled, in_avals, reduce.around if reduce else None)
         )
         return pulled_back
 
@@ -354,30 +343,6 @@ def output_path(out_tree: PyTreeDef, i: int) -> str:
     marked = out_tree.unflatten(list(range(out_tree.num_leaves)))
     path = next(p for p, leaf in tree_flatten_with_path(marked)[0] if leaf == i)
     return f"output{keystr(path)}"
-
-
-def pull_back(
-    linear: LinearMap,
-    cts: Sequence[Tangent],
-    n_outs: int,
-    in_avals: Sequence[Aval],
-    reduce: "Reduction | None" = None,
-) -> list[Value | np.ndarray[Any, Any]]:
-    """Cotangents of the arguments, zeros written out; float0 for integers, weak for weak types.
-
-    Args:
-      cts: of the first of the `n_outs` outputs; those of the others (auxiliary data) are zero.
-    """
-    full = [*cts, *[None] * (n_outs - len(cts))]
-    results = reduce.around(linear.pull, full) if reduce else linear.pull(full)
-    return [
-        float0_zeros(a.shape)
-        if not a.inexact
-        else full_tangent(a, ct)
-        if ct is None or a.weak_type
-        else ct
-        for a, ct in zip(in_avals, results, strict=True)
-    ]
 
 
 class Reduction:

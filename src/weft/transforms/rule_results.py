@@ -10,10 +10,11 @@ from ..core.aval import Aval
 from ..core.source import noted
 from ..core.value import Value
 from ..errors import ShapeError
+from ..interpreters.linearize import float0_zeros
 from ..primitives.structural import zeros
 from ..tree_util import PyTreeDef, tree_flatten
 from ..typing import PyTree
-from .linear_maps import Tangent, float0_zeros, is_float0
+from .linear_maps import Tangent, is_float0
 from .symbolic_zeros import SymbolicZero
 
 

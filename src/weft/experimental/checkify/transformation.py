@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...core.source import located
-from ...core.source_location import with_locations
-from ...core.trace import current
+from ...core.trace import current, with_locations
 from ...higher_order.call import call_jaxpr
 from ...programs.hash_consing import hash_consed
 from ...programs.transform import run_now

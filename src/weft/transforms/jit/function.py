@@ -19,12 +19,11 @@ from ...compiler.program import Program, program_of
 from ...config import thread
 from ...core.array import Array
 from ...core.aval import Aval
-from ...core.jaxpr import Jaxpr, Labels, run
+from ...core.jaxpr import Jaxpr, Labels, only_computes, run
 from ...core.messages import tell
 from ...core.placement import ArrayType, Placement, on_device
 from ...core.source import function_line, located, noted
-from ...core.source_location import locations_wanted
-from ...core.trace import Params, Trace, current, looked_at
+from ...core.trace import Params, Trace, current, locations_wanted, looked_at
 from ...core.value import Value
 from ...higher_order.call import call
 from ...primitives.placement import constrain
@@ -157,8 +156,10 @@ class JitEntry(Entry):
         self.inline, self.keep_unused = options.inline, options.keep_unused
         self.donated, self.inputs, self.outs = tuple(donated), inputs, outs
         self.warned = False  # of donated arguments that no result can use
-        target = one_group([*(inputs or ()), *(outs or ())]) or options.target()
-        self.named = one_placement(jaxpr.name, target, placement_inside(jaxpr))
+        stated = [*(inputs or ()), *(outs or ())]
+        target = (one_group(stated) if stated else None) or options.target()
+        inside = None if only_computes(jaxpr) else placement_inside(jaxpr)
+        self.named = one_placement(jaxpr.name, target, inside) if inside else target
 
     @property
     def program(self) -> Program:
