@@ -19,6 +19,8 @@ PROGRAMS = {
     "fixed_point": ({"quick": True}, lambda r: r[1] < 1e-3),
     "influence": ({"quick": True}, lambda correlation: correlation > 0.9),
     "copy_task": ({"quick": True, "attention": "transformer"}, lambda r: r[1] > 0.1),
+    "reverse_task": ({"quick": True}, lambda r: r[1] > 0.1),
+    "short_lm": ({"quick": True}, lambda r: r[0] < math.log2(97)),
     "orbit": ({"quick": True, "picture": ""}, lambda r: r[1] < r[0]),
 }
 
