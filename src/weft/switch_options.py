@@ -3,10 +3,13 @@
 A program sets the first as it sets switches. Knows names and values; knows nothing of `config.py`.
 """
 
-import difflib
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
+
+from .lazy import Deferred
+
+difflib = Deferred("difflib")  # errors need it, and importing weft does not
 
 SETTLED: dict[str, Any] = {
     "array": True,

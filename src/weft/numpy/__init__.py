@@ -16,9 +16,7 @@ if TYPE_CHECKING:
         bitwise_or,
         bitwise_right_shift,
         bitwise_xor,
-        gcd,
         invert,
-        lcm,
         left_shift,
         packbits,
         right_shift,
@@ -110,6 +108,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from .divisors import gcd, lcm
     from .editing import delete, insert
     from .einsums import einsum, einsum_path
     from .elementwise import (
@@ -875,9 +874,7 @@ __getattr__, __dir__ = exports(
             "bitwise_or",
             "bitwise_right_shift",
             "bitwise_xor",
-            "gcd",
             "invert",
-            "lcm",
             "left_shift",
             "packbits",
             "right_shift",
@@ -979,6 +976,10 @@ __getattr__, __dir__ = exports(
             "ones_like",
             "zeros",
             "zeros_like",
+        ),
+        "divisors": (
+            "gcd",
+            "lcm",
         ),
         "editing": (
             "delete",

@@ -1,4 +1,4 @@
-"""Bits of integers, greatest common divisors. Knows integers only."""
+"""Bits of integers. Knows integers only."""
 
 from typing import Any
 
@@ -9,15 +9,14 @@ from ..core.array import Array, literal
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
-from ..lax.loops import while_loop
-from ..primitives import arithmetic, bitwise, comparison, selection, structural
+from ..primitives import arithmetic, bitwise, structural
 from ..primitives.slicing import pad
 from ..typing import ArrayLike, Axis
 from .axes import one_axis
-from .creation import broadcast, from_numpy
+from .creation import from_numpy
 from .elementwise import one, two
 from .makers import binary, derived, unary
-from .promotion import cast, check_ranks, promote_values, strong, value
+from .promotion import cast, value
 from .reductions import sum, truth
 from .ufunc_attributes import of_two
 
@@ -30,9 +29,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
-    "gcd",
     "invert",
-    "lcm",
     "left_shift",
     "packbits",
     "right_shift",
@@ -88,68 +85,6 @@ def bitwise_count(x: ArrayLike, /) -> Array:
         raise ShapeError(f"bitwise_count: expected an integer operand; got {v.aval}")
     size = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
     return cast(bitwise.population_count(size), dtypes.uint8)  # type: ignore[no-any-return]
-
-
-# --- divisors ---
-
-
-def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
-    x, y = map(strong, promote_values(name, x1, x2))
-    if not dtypes.is_integer(x.dtype):
-        raise ShapeError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
-    shape = structural.broadcast_shape(name, (x.aval, y.aval))
-    return broadcast(name, x, shape), broadcast(name, y, shape)
-
-
-def _size(x: Any) -> Any:
-    return arithmetic.abs_(x) if dtypes.is_signed(x.dtype) else x
-
-
-@located
-def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Greatest common divisor, by Euclid's algorithm.
-
-    Args:
-      x1, x2: integer arrays that broadcast together.
-    Returns: array of the broadcast shape.
-    Example:
-      >>> np.gcd(np.array([12, 7]), 8)
-      Array([4, 1], dtype=int32)
-    """
-    check_ranks("gcd", x1, x2)
-    x, y = _whole_pair("gcd", x1, x2)
-    zero = literal(0, x.dtype)
-
-    def going(pair: Any) -> Any:
-        return comparison.ne(pair[1], zero).any()
-
-    def step(pair: Any) -> Any:
-        x, y = pair
-        done = comparison.eq(y, zero)
-        rest = arithmetic.rem(x, selection.select_n(done, y, literal(1, x.dtype)))
-        return selection.select_n(done, y, x), selection.select_n(done, rest, zero)
-
-    return while_loop(going, step, (_size(x), _size(y)))[0]  # type: ignore[no-any-return]
-
-
-@located
-def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Least common multiple.
-
-    Args:
-      x1, x2: integer arrays that broadcast together.
-    Returns: array of the broadcast shape.
-    Example:
-      >>> np.lcm(np.array([4, 3]), 6)
-      Array([12,  6], dtype=int32)
-    """
-    check_ranks("lcm", x1, x2)
-    x, y = _whole_pair("lcm", x1, x2)
-    x, y = _size(x), _size(y)
-    divisor = gcd(x, y)
-    none = comparison.eq(divisor, literal(0, x.dtype))
-    safe = selection.select_n(none, divisor, literal(1, x.dtype))
-    return arithmetic.mul(x, arithmetic.div(y, safe))  # type: ignore[no-any-return]
 
 
 # --- packing ---
