@@ -6,7 +6,9 @@ from typing import Any
 import numpy
 
 TITLE = "Linear algebra"
-UNIT = "µs a call, result awaited; NumPy compiles nothing, and has no gradients"
+UNIT = (
+    "µs a call, result awaited, BLAS with one thread; NumPy compiles nothing, and has no gradients"
+)
 KIND = "steady"
 CLOCKS = ("wall", "cpu")
 PEERS = ("weft", "jax", "numpy")
@@ -14,9 +16,13 @@ ALWAYS = ("numpy",)
 
 SIZES = {"64 of 64 × 64": (64, 64, 64), "1024 × 1024": (1024, 1024)}
 SMALL = ("solve", "inv", "det", "eigh")
-COMPILED = ("cholesky", "qr", "svd", "eigh", "solve", "det")
-GRADIENTS = ("cholesky", "qr", "svd", "eigh", "solve", "det")
-SLOW = ("svd", "eigh")  # of 1024 × 1024: some seconds a round
+COMPILED = ("cholesky", "lu", "qr", "svd", "eigh", "solve", "inv", "det")
+VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
+SLOW = {
+    f"{what}{operation}, 1024 × 1024"
+    for what in ("", "gradient of ")
+    for operation in ("qr", "svd", "eigh")
+}
 TARGETS = {
     "jax": {
         **{
@@ -31,10 +37,12 @@ TARGETS = {
 }
 
 
-def functions(np: Any) -> dict[str, Callable[[Any], Any]]:
+def functions(peer: Any) -> dict[str, Callable[[Any], Any]]:
     """One matrix, or a stack, to arrays."""
+    np = peer.np
     return {
         "cholesky": lambda x: np.linalg.cholesky(x),
+        "lu": lambda x: peer.package.lax.linalg.lu(x)[0],
         "qr": lambda x: np.linalg.qr(x),
         "svd": lambda x: np.linalg.svd(x, full_matrices=False),
         "eigh": lambda x: np.linalg.eigh(x),
@@ -65,9 +73,7 @@ def definite(shape: tuple[int, ...]) -> Any:
 def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """(name, what to time)."""
     jit = getattr(peer, "jit", lambda f: f)
-    all_functions = functions(peer.np)
-    if peer.name != "numpy":
-        all_functions["det"] = lambda x: peer.np.linalg.slogdet(x)
+    all_functions = functions(peer)
     small = peer.array(definite((8, 8)))
     for name in SMALL:
         f = peer.np.linalg.det if name == "det" else all_functions[name]
@@ -75,9 +81,11 @@ def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     for size, shape in SIZES.items():
         x = peer.array(definite(shape))
         for name in COMPILED:
+            if name == "lu" and peer.name == "numpy":
+                continue  # it has none
             f = jit(all_functions[name])
             yield f"{name}, {size}", lambda f=f, x=x: peer.wait(f(x))
         if hasattr(peer, "grad"):
-            for name in GRADIENTS:
+            for name in COMPILED:
                 g = jit(peer.grad(loss_of(peer.np, all_functions[name])))
                 yield f"gradient of {name}, {size}", lambda g=g, x=x: peer.wait(g(x))

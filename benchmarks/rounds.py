@@ -26,14 +26,14 @@ Rounds = dict[str, dict[str, list[Measurement]]]  # case -> peer -> one measurem
 class Worker:
     """A peer's process for a steady question."""
 
-    def __init__(self, peer: str, question: str, devices: int) -> None:
+    def __init__(self, peer: str, question: str, devices: int, more: dict[str, str]) -> None:
         self.peer = peer
         self.process = subprocess.Popen(
             [python_of(peer), WORKER, peer, question, str(SECONDS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=variables(peer, devices=devices),
+            env=variables(peer, devices=devices) | more,
         )
 
     def read(self) -> Any:
@@ -66,12 +66,18 @@ def turned(peers: list[str], i: int) -> list[str]:
 
 
 def steady(question: str, module: Any, peers: list[str], rounds: int) -> Rounds:
-    """A process a peer, warm; they are ready before the first round begins."""
-    workers = {p: Worker(p, question, devices_of(module)) for p in peers}
+    """A process a peer, warm; they are ready before the first round begins.
+
+    A question's SLOW cases are measured in every third round; its VARIABLES are set in all peers.
+    """
+    more, slow = getattr(module, "VARIABLES", {}), getattr(module, "SLOW", ())
+    workers = {p: Worker(p, question, devices_of(module), more) for p in peers}
     names = {p: worker.read() for p, worker in workers.items()}  # one after the other: set-up
     found: Rounds = {name: {p: [] for p in peers} for name in names[peers[0]]}
     for i in range(rounds):
         for name in found:
+            if name in slow and i % 3:
+                continue
             for p in turned(peers, i):
                 if name in names[p]:  # NumPy hasn't got all of them
                     found[name][p].append(workers[p].measure(names[p].index(name)))

@@ -73,8 +73,8 @@ HOLES: dict[str, dict[str, str]] = {
         "runs native code, of which nothing is known": "ffi_call",
         "its derivative is another exported program: see `Exported.vjp`": "call_exported",
         "not linear; its jvp solves for the tangent, or multiplies it": (
-            "cholesky eig eigh geqp3 geqrf hessenberg householder_product lu ormqr qr schur svd "
-            "tridiagonal"
+            "cholesky eig eigh factored_inverse geqp3 geqrf hessenberg householder_product lu "
+            "ormqr qr schur svd tridiagonal"
         ),
         "has no operand": "iota axis_index",
         "has no result": "check",

@@ -271,8 +271,8 @@ def composite(
 
     Args:
       direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
-      instead: the same, for work of which XLA would do a part. Such a kernel may raise NumPy's
-        LinAlgError: then the primitives do it after all.
+      instead: the same, for work of which XLA would do a part, or that has several outputs. Such
+        a kernel may raise NumPy's LinAlgError: then the primitives do it after all.
     """
     plans, seen = caches.add(), caches.add()
 
@@ -280,9 +280,7 @@ def composite(
     def call(*xs: Any, **options: Any) -> Any:
         if current.trace is not _base:
             return function(*xs, **options)
-        key: Any = tuple([x.aval for x in xs])
-        if options:
-            key = (tuple(options.items()), *key)
+        key = (*options.items(), *[x.aval for x in xs])
         try:
             found: Any = caches.now[plans][key]
         except KeyError:
@@ -316,26 +314,29 @@ def composite(
             if kernel is not None:
                 try:
                     result = (current.quiet or quietly())(kernel, *hosts)
-                    return Array(result, out)
                 except RuntimeError as error:
-                    return Array(interrupting(error, kernel, *hosts), out)
+                    result = interrupting(error, kernel, *hosts)
                 except np.linalg.LinAlgError:
-                    pass  # of a kernel that does all the work: see above
+                    result = None  # of a kernel that does all the work: see above
+                if result is not None:
+                    if out.__class__ is tuple:
+                        return tuple(map(Array, result, out))
+                    return Array(result, out)
             if program is not None and not thread.disable_jit:
                 outs = run_jaxpr(program, xs)  # XLA does it, as one program
             else:
                 outs = plan.run(xs, _base)
-        return outs[0] if out is not None else tuple(outs)
+        return tuple(outs) if out.__class__ is tuple else outs[0]
 
     return call
 
 
 def plan_of(
     function: Callable[..., Any], avals: Sequence[Aval], options: Mapping[str, Any]
-) -> tuple[Kernel | None, Aval | None, PreparedJaxpr]:
+) -> tuple[Kernel | None, Any, PreparedJaxpr]:
     """(kernel, aval, plan) for a function of values: the kernel is one NumPy function that returns
     the output, or `None` if there are several outputs or XLA has to do a part of it; the aval is
-    that of the output, or `None` if there are several.
+    that of the output, or a tuple of them if there are several.
     """
     one = True
 
@@ -347,7 +348,7 @@ def plan_of(
 
     plan = PreparedJaxpr(stage(listed, avals, name=function.__name__, about=function))
     if not one:
-        return None, None, plan
+        return None, tuple([v.aval for v in plan.jaxpr.outvars]), plan
     out: Aval = plan.jaxpr.outvars[0].aval
     kernels = plan.prepared()
     if kernels.steps is None or kernels.outputs[0][0]:

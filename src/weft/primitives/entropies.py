@@ -118,11 +118,13 @@ kl_div: Primitive = by_formula(
 
 
 def _logit(m: Algebra, p: Number) -> Number:
+    """Near 1/2 the quotient less 1 is (2p - 1) / (1 - p), of which 2p - 1 is exact: what rounding
+    takes from it when 1 is added, its logarithm lacks."""
     s = 2 * p - 1
-    near = m.abs(s) < 0.2
-    far = m.log(p / (1 - p))
-    s = m.where(near, s, 0.0)
-    return m.where(near, 2 * (s + s * s * s * inverse_tanh(m, s, 0.2)), far)
+    near = m.abs(s) < 0.3
+    part = m.where(near, s, p) / (1 - p)
+    quotient = m.where(near, 1 + part, part)
+    return m.log(quotient) + m.where(near, part - (quotient - 1), 0.0)
 
 
 logit: Primitive = by_formula(

@@ -77,10 +77,10 @@ MUTANTS = (
         CHANGES,
     ),
     Mutant(
-        "L11", "permutations of pivots in a batch: one doubling too few",
+        "L11", "permutations of pivots: an exchange loses a row",
         "primitives/linalg/factors.py",
-        "while reach < k:",
-        "while 2 * reach < k:",
+        "placed(found, there, here)",
+        "placed(found, there, other)",
         f"{LAX}/test_solving.py -k permutations",
     ),
     Mutant(

@@ -13,7 +13,7 @@ from weft.core.array import Array, as_value, from_host
 from weft.interpreters.stage import stage
 from weft.primitives.linalg.condensed import hessenberg, schur, tridiagonal
 from weft.primitives.linalg.definite import cholesky
-from weft.primitives.linalg.factored import factored_solve
+from weft.primitives.linalg.factored import factored_inverse, factored_solve
 from weft.primitives.linalg.factors import lu
 from weft.primitives.linalg.orthogonal import qr
 from weft.primitives.linalg.singular import svd
@@ -252,6 +252,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
             *eig(square, left=False, right=True),
             factored_solve(factors, order, square, positive, transposed=False),
             factored_solve(factors, order, square, positive, transposed=True),
+            factored_inverse(factors, order, square),
         ]
 
     program = Program(stage(everything, [x.aval for x in args]))
@@ -264,6 +265,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
         onp.asarray(Array(None, v.aval, r))
         for v, r in zip(program.stripped.outvars, results, strict=True)
     ]
+    *found, inverse = found
     q, r, s, u, vh, v, w, low, packed, _, t, z, real_t, real_z, *lines, values, right, x, y = found
     near(q @ r, a)
     near(u[..., :4] * s[:, None, :] @ vh, a)
@@ -278,3 +280,4 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
     near(square @ right - right * values[:, None, :], 0.0)
     near(square @ x, positive, 1e-10)
     near(square.swapaxes(-1, -2) @ y, positive, 1e-10)
+    near(inverse, onp.linalg.inv(square), 1e-10)

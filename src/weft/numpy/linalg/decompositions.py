@@ -71,9 +71,14 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     if mode == "raw":
         h, tau = geqrf(in_wide(x))
         return rounded(turned(h), x.dtype), rounded(tau, x.dtype)
-    q, r = lax_linalg.qr(in_wide(x), full_matrices=mode == "complete")
-    q, r = rounded(q, x.dtype), rounded(r, x.dtype)
+    q, r = _qr(x, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
+
+
+@composite
+def _qr(x: Any, *, full_matrices: bool) -> Any:
+    q, r = lax_linalg.qr(in_wide(x), full_matrices=full_matrices)
+    return rounded(q, x.dtype), rounded(r, x.dtype)
 
 
 # --- eigenvalues ---

@@ -15,7 +15,7 @@ from ...lax.control_flow import cond
 from ...primitives import arithmetic, complex_numbers, selection, structural
 from ...primitives.comparison import eq, ge, lt, ne
 from ...primitives.creation import iota
-from ...primitives.linalg.factored import factored_solve
+from ...primitives.linalg.factored import factored_inverse
 from ...primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_prod
 from ...primitives.slicing import concatenate
 from ...primitives.transcendental import log
@@ -23,7 +23,7 @@ from ...transforms.custom_derivatives import custom_jvp
 from ..products import matmul
 from ..promotion import cast
 from ..running import cumprod
-from .operands import adjoint, identities, turned
+from .operands import adjoint, turned
 
 
 def determinant(a: Any) -> Any:
@@ -83,7 +83,7 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
     regular = reduce_and(ge(least, bound) & ne(least, least * 0), axes=tuple(range(least.ndim)))
 
     def by_inverse(value: Any, a: Any, factors: Any, order: Any) -> Any:
-        inverse = factored_solve(factors, order, a, identities(a.aval, n), transposed=True)
+        inverse = turned(factored_inverse(factors, order, a))
         return inverse * structural.reshape(value, shape=(*value.shape, 1, 1))
 
     def by_singular_vectors(value: Any, a: Any, factors: Any, order: Any) -> Any:
@@ -139,8 +139,7 @@ def _logarithm_by(a: Any, factors: Any, pivots: Any, order: Any) -> Any:
 def _(primals: Any, tangents: Any) -> Any:
     a, factors, _, order = primals
     sign, logarithm = _logarithm_by(*primals)
-    one = identities(a.aval, a.shape[-1])
-    inverse = factored_solve(factors, order, a, one, transposed=True)
+    inverse = turned(factored_inverse(factors, order, a))
     change = structural.reduce_sum(inverse * tangents[0], axes=(a.ndim - 2, a.ndim - 1))
     if not dtypes.is_complex(a.dtype):
         return (sign, logarithm), (sign * 0, change)

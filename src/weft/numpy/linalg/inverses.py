@@ -8,20 +8,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
 from ...lax import linalg as lax_linalg
 from ...primitives import selection, structural
-from ...primitives.linalg.factored import factored_solve
+from ...primitives.linalg import numpy_lapack
+from ...primitives.linalg.factored import factored_inverse, factored_solve
 from ...typing import ArrayLike
 from ..axes import SEQUENCES, one_axis, whole_number
 from ..plans import composite
 from ..promotion import cast
 from .determinants import determinant, sign_and_logarithm
-from .operands import identities, in_wide, matrices, pair, rounded, wide_dtype
+from .operands import in_wide, matrices, pair, rounded, wide_dtype
 from .results import SlogdetResult
 
 __all__ = ["det", "inv", "slogdet", "solve", "tensorinv", "tensorsolve"]
@@ -83,7 +82,7 @@ def _solution(a: Any, b: Any) -> Any:
     return rounded(structural.reshape(x, shape=x.shape[:-1]) if vector else x, dtype)
 
 
-_solve = composite(_solution, instead=_by_numpy(np.linalg.solve))
+_solve = composite(_solution, instead=_by_numpy(numpy_lapack.solve))
 
 
 @located
@@ -106,13 +105,10 @@ def inv(a: ArrayLike) -> Array:
 def _inverse(a: Any) -> Any:
     wide = in_wide(a)
     factors, _, order = lax_linalg.lu(selection.stop_gradient(wide))
-    x = factored_solve(
-        factors, order, wide, identities(wide.aval, wide.shape[-1]), transposed=False
-    )
-    return rounded(x, a.dtype)
+    return rounded(factored_inverse(factors, order, wide), a.dtype)
 
 
-_inv = composite(_inverse, instead=_by_numpy(np.linalg.inv))
+_inv = composite(_inverse, instead=_by_numpy(numpy_lapack.inv))
 
 
 @located
@@ -202,7 +198,7 @@ def _determinant(a: Any) -> Any:
     return rounded(determinant(in_wide(a)), a.dtype)
 
 
-_det = composite(_determinant, instead=_by_numpy(np.linalg.det))
+_det = composite(_determinant, instead=_by_numpy(numpy_lapack.det))
 
 
 @located
@@ -226,6 +222,8 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(*_slogdet(x))
 
 
-@composite
-def _slogdet(a: Any) -> Any:
+def _sign_and_logarithm(a: Any) -> Any:
     return tuple([rounded(x, a.dtype) for x in sign_and_logarithm(in_wide(a))])
+
+
+_slogdet = composite(_sign_and_logarithm, instead=_by_numpy(numpy_lapack.slogdet))

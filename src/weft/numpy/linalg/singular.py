@@ -65,18 +65,19 @@ def svd(
     """
     x = matrices("svd", a, square=bool(hermitian))
     if hermitian and subset_by_index is None:
-        found = _of_hermitian(in_wide(x))
-        if not compute_uv:
-            return rounded(found[1], x.dtype)
-    else:
-        wide = in_wide(x)
-        if not compute_uv:
-            s = lax_linalg.svd(wide, compute_uv=False, subset_by_index=subset_by_index)
-            return rounded(s, x.dtype)
-        found = lax_linalg.svd(
-            wide, full_matrices=bool(full_matrices), subset_by_index=subset_by_index
-        )
-    return SVDResult(*[rounded(y, x.dtype) for y in found])
+        found = [rounded(y, x.dtype) for y in _of_hermitian(in_wide(x))]
+        return SVDResult(*found) if compute_uv else found[1]
+    subset = None if subset_by_index is None else tuple(subset_by_index)
+    options: dict[str, Any] = {"compute_uv": bool(compute_uv), "subset_by_index": subset}
+    if not compute_uv:
+        return _svd(x, full_matrices=False, **options)[0]
+    return SVDResult(*_svd(x, full_matrices=bool(full_matrices), **options))
+
+
+@composite
+def _svd(x: Any, **options: Any) -> Any:
+    found = lax_linalg.svd(in_wide(x), **options)
+    return tuple([rounded(y, x.dtype) for y in (found if options["compute_uv"] else [found])])
 
 
 def _of_hermitian(x: Any) -> tuple[Any, Any, Any]:

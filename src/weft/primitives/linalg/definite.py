@@ -10,6 +10,7 @@ from ..arithmetic import mul
 from ..rule_types import Batched, Host, Tangent, Values
 from ..selection import where
 from ..structural import full
+from . import numpy_lapack
 from .native import (
     check_matrices,
     cusolver,
@@ -43,11 +44,9 @@ cholesky.host_when(small)
 
 @cholesky.evaluate
 def _(x: Host) -> Host:
-    try:
-        return np.linalg.cholesky(x)
-    except np.linalg.LinAlgError:
-        aval = Aval(x.shape, x.dtype)
-        return np.tril(each(lambda a: [np.linalg.cholesky(a)], [aval], x)[0])
+    factor = each(lambda a: [numpy_lapack.cholesky(a)], [Aval(x.shape, x.dtype)], x)[0]
+    last = factor[..., -1:, -1:]
+    return factor if (last == last).all() else np.tril(factor)
 
 
 @cholesky.lower

@@ -1,8 +1,6 @@
-"""Solutions of a x = b by what `lu` made of a. Derivatives in a don't go through `lu`."""
+"""Solutions of a x = b, and inverses, by what `lu` made of a. Derivatives don't go through `lu`."""
 
 from typing import Any
-
-import numpy as np
 
 from ...core.aval import Aval
 from ...core.primitive import Primitive
@@ -10,13 +8,25 @@ from ...core.value import Value
 from ...errors import ShapeError
 from ...stablehlo import Block, Operand
 from ..arithmetic import neg
+from ..comparison import eq
+from ..creation import iota
 from ..portable.writing import write_values
 from ..rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
-from ..structural import add, reshape, transpose, with_batch_axis
-from .factors import inverse_permutation, permuted_rows, solve_with_lu
-from .native import each, work
-from .triangular import triangular_solve
+from ..structural import (
+    add,
+    broadcast_in_dim,
+    convert_element_type,
+    reshape,
+    transpose,
+    with_batch_axis,
+)
+from . import numpy_lapack
+from .factors import inverse_permutation, permuted_rows
+from .native import each, has_lapack, work
+from .triangular import triangular_solve, trsm
 from .values import product_of, turned
+
+# --- factored_solve ---
 
 factored_solve = Primitive(
     "factored_solve",
@@ -40,7 +50,7 @@ def _(avals: Avals, outs: Avals, **params: Any) -> bool:
 def _(factors: Host, order: Host, a: Host, b: Host, *, transposed: bool) -> Host:
     out = Aval(b.shape, b.dtype)
     matrix = a.swapaxes(-1, -2) if transposed else a
-    return each(lambda x, y: [np.linalg.solve(x, y)], [out], matrix, b)[0]
+    return each(lambda x, y: [numpy_lapack.solve_matrix(x, y)], [out], matrix, b)[0]
 
 
 @factored_solve.lower
@@ -55,23 +65,29 @@ def _(
 ) -> Operand:
     if out.size == 0:
         return b
-    solve = transposed_solution if transposed else solve_with_lu
-    return write_values(block, lambda *xs: [solve(*xs)], [factors, order, b])[0]
+    if not transposed:
+        (b,) = write_values(block, lambda b, order: [permuted_rows(b, order)], [b, order])
+        return by_triangles(block, factors, b, transposed)
+    b = by_triangles(block, factors, b, transposed)
+    return write_values(
+        block, lambda b, order: [permuted_rows(b, inverse_permutation(order))], [b, order]
+    )[0]
 
 
-def transposed_solution(factors: Value, order: Value, b: Value) -> Value:
-    """The solutions of aᵀ x = b, with what `lu` made of a."""
-    for lower in (False, True):
-        b = triangular_solve(
-            factors,
-            b,
-            left_side=True,
-            lower=lower,
-            unit_diagonal=lower,
-            transpose_a=True,
-            conjugate_a=False,
-        )
-    return permuted_rows(b, inverse_permutation(order))
+def by_triangles(block: Block, factors: Operand, b: Operand, transposed: bool) -> Operand:
+    """The solutions of L U x = b, or (L U)ᵀ x = b.
+
+    LAPACK makes factors column by column, and takes them so: nothing is moved but b.
+    """
+    for lower in (False, True) if transposed else (True, False):
+        if has_lapack(block):
+            b = trsm(block, factors, b, True, lower, "T" if transposed else "N", lower)
+        else:
+            b = triangular_solve.lower_rule(  # type: ignore[misc]
+                block, factors, b, out=b.aval.strong(), left_side=True, lower=lower,
+                transpose_a=transposed, conjugate_a=False, unit_diagonal=lower,
+            )  # fmt: skip
+    return b
 
 
 @factored_solve.jvp
@@ -109,3 +125,58 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
     x = factored_solve(*matrices, b, transposed=transposed)
     x = reshape(x, shape=(*front, n, size, k))
     return transpose(x, permutation=(last - 1, *range(last - 1), last))  # type: ignore[no-any-return]
+
+
+# --- factored_inverse ---
+
+factored_inverse = Primitive(
+    "factored_inverse", "The inverses of a, by factors and permutation of a from `lu`."
+)
+
+
+@factored_inverse.type
+def _(factors: Aval, order: Aval, a: Aval) -> Aval:
+    if factors.shape != a.shape:
+        raise ShapeError(f"factored_inverse: {a} doesn't fit factors {factors}")
+    return a.strong()
+
+
+@factored_inverse.host_when
+def _(avals: Avals, outs: Avals, **params: Any) -> bool:
+    return work(avals[2]) <= 100_000
+
+
+@factored_inverse.evaluate
+def _(factors: Host, order: Host, a: Host) -> Host:
+    return each(lambda x: [numpy_lapack.inv(x)], [Aval(a.shape, a.dtype)], a)[0]
+
+
+@factored_inverse.lower
+def _(block: Block, factors: Operand, order: Operand, a: Operand, out: Aval) -> Operand:
+    if out.size == 0:
+        return a
+    (b,) = write_values(block, lambda order: [permutation_matrices(order, out)], [order])
+    return by_triangles(block, factors, b, transposed=False)
+
+
+def permutation_matrices(order: Value, aval: Aval) -> Value:
+    """The identity with its rows in an order: ones at [i, order[i]]."""
+    rows = tuple(range(order.ndim))
+    wide = broadcast_in_dim(order, shape=aval.shape, dims=rows)
+    columns = iota(dtype=order.dtype, shape=aval.shape, dimension=aval.ndim - 1)
+    return convert_element_type(eq(wide, columns), dtype=aval.dtype)  # type: ignore[no-any-return]
+
+
+@factored_inverse.jvp
+def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
+    """-a⁻¹ da a⁻¹, of which the left factor is a solution."""
+    da = tangents[2]
+    if da is None:
+        return None
+    change = neg(product_of(da, out))
+    return factored_solve(*primals, change, transposed=False)  # type: ignore[no-any-return]
+
+
+@factored_inverse.batch
+def _(args: Values, batched: Batched, batch_size: int) -> Value:
+    return factored_inverse(*with_batch_axis(args, batched, batch_size))  # type: ignore[no-any-return]

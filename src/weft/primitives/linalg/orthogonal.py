@@ -22,6 +22,7 @@ from ..rule_types import Avals, Batched, Host, Tangents, Values
 from ..selection import where
 from ..slicing import concatenate
 from ..structural import add, full, with_batch_axis, zeros
+from . import numpy_lapack
 from .factors import corner, permuted_rows, rest, window
 from .native import (
     check_matrices,
@@ -235,7 +236,7 @@ def _(avals: Avals, outs: Avals, *, pivoting: bool, full_matrices: bool) -> bool
 @qr.evaluate
 def _(x: Host, *, pivoting: bool, full_matrices: bool) -> list[Host]:
     if not pivoting:
-        return list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
+        return list(numpy_lapack.qr(x, full_matrices))
     m, n = x.shape[-2:]
     k = m if full_matrices else min(m, n)
     batch = x.shape[:-2]

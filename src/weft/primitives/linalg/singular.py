@@ -15,6 +15,7 @@ from ..portable.writing import lowered_algorithm
 from ..rule_types import Avals, Batched, Host, Tangents, Values
 from ..slicing import concatenate
 from ..structural import add, full
+from . import numpy_lapack
 from .factors import corner, window
 from .native import (
     adjoint_of,
@@ -76,8 +77,8 @@ def _(avals: Avals, outs: Avals, *, algorithm: str, **params: Any) -> bool:
 def _(x: Host, *, full_matrices: bool, compute_uv: bool, algorithm: str) -> list[Host]:
     def decomposed(a: Host) -> list[Host]:
         if not compute_uv:
-            return [np.linalg.svd(a, compute_uv=False)]
-        u, s, vt = np.linalg.svd(a, full_matrices)
+            return [numpy_lapack.singular_values(a)]
+        u, s, vt = (numpy_lapack.svd_full if full_matrices else numpy_lapack.svd_reduced)(a)
         return [s, u, vt]
 
     try:

@@ -99,15 +99,9 @@ def _(
     conjugate_a = conjugate_a and dtypes.is_complex(a.aval.dtype)
     if has_lapack(block):
         # Row by row, as XLA has arrays, LAPACK sees them transposed: no element is moved.
-        options = (
-            letter("side", "R" if left_side else "L"),
-            letter("uplo", "U" if lower else "L"),
-            letter("trans_x", "C" if conjugate_a else "T" if transpose_a else "N"),
-            letter("diag", "U" if unit_diagonal else "N"),
-        )
-        pair = [adjoint_of(block, x, conjugate=False) for x in (a, b)]
-        turned_out = pair[1].aval.strong()
-        (x,) = lapack(block, "trsm", pair, [turned_out], "MM>M", ", ".join(options), {1: 0})
+        a, b = (adjoint_of(block, x, conjugate=False) for x in (a, b))
+        change = "C" if conjugate_a else "T" if transpose_a else "N"
+        x = trsm(block, a, b, not left_side, not lower, change, unit_diagonal)
         return adjoint_of(block, x, conjugate=False)
     change = "ADJOINT" if conjugate_a else "TRANSPOSE" if transpose_a else "NO_TRANSPOSE"
     words = (
@@ -118,6 +112,20 @@ def _(
     )
     found: Operand = block.op("triangular_solve", a, b, out=out, attributes=", ".join(words))
     return found
+
+
+def trsm(
+    block: Block, a: Operand, b: Operand, left_side: bool, lower: bool, change: str, unit: bool
+) -> Operand:
+    """LAPACK's solution, which wants arrays column by column. `change` of a is N, T or C."""
+    options = (
+        letter("side", "L" if left_side else "R"),
+        letter("uplo", "L" if lower else "U"),
+        letter("trans_x", change),
+        letter("diag", "U" if unit else "N"),
+    )
+    out = b.aval.strong()
+    return lapack(block, "trsm", [a, b], [out], "MM>M", ", ".join(options), {1: 0})[0]
 
 
 @triangular_solve.jvp

@@ -65,9 +65,15 @@ def _norm(x: Any) -> Any:
 def _squarings(a: Any, powers: list[Any], degree: int, theta: float) -> Any:
     """Number of times that each matrix is to be halved, as a float."""
     a, (_, _, a4, a6) = selection.stop_gradient(a), map(selection.stop_gradient, powers)
-    d6, d8, d10 = (_norm(x) ** (1 / p) for x, p in ((a6, 6), (a4 @ a4, 8), (a4 @ a6, 10)))
-    size = np.maximum(d6, d8)
-    size = np.minimum(size, np.maximum(d8, d10))
+    d4, d6 = _norm(a4) ** (1 / 4), _norm(a6) ** (1 / 6)
+    size = np.maximum(d4, d6)
+
+    def closer(size: Any) -> Any:
+        d8, d10 = _norm(a4 @ a4) ** (1 / 8), _norm(a4 @ a6) ** (1 / 10)
+        return np.minimum(size, np.minimum(np.maximum(d6, d8), np.maximum(d8, d10)))
+
+    # two products more are worth it if they may save two
+    size = cond(np.any(size > 2 * theta), closer, lambda size: size, size)
     halvings = np.maximum(np.ceil(np.log2(np.maximum(size / theta, 1.0))), 0)
     # what is left out of the series must be small for |a| too
     count = 2 * degree + 1

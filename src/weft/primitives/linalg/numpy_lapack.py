@@ -1,0 +1,99 @@
+"""NumPy's LAPACK for stacks of small matrices, without what its public functions do around it.
+
+Like those it computes in double precision, and rounds results to the operands' dtype. Half of the
+time that `numpy.linalg.solve`, `cholesky` or `eigh` take for 8 × 8 are checks that weft has made by
+then (benchmarks/README.md). The generalized universal functions that do the work are private to
+NumPy: so each is looked for by name, and where NumPy hasn't got it, the public one is taken.
+
+A matrix that has no result gives NaN, or LinAlgError where it is the public function.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ..rule_types import DType, Host
+
+_WIDE: dict[DType, DType] = {
+    dtypes.float32: np.dtype("float64"),
+    dtypes.complex64: np.dtype("complex128"),
+}
+_NARROW = {wide: narrow for narrow, wide in _WIDE.items()}
+
+Function = Callable[..., Any]
+
+
+def _ufunc(name: str) -> Function | None:
+    """NumPy's generalized universal function of a name."""
+    module: Any = getattr(np.linalg, "_umath_linalg", None)
+    found: Function | None = getattr(module, name, None)
+    return found
+
+
+def _either(name: str, public: Function) -> Function:
+    """The function of a name, computing in double precision, or else a public one."""
+    ufunc = _ufunc(name)
+    if ufunc is None:
+        return public
+
+    def call(x: Host, *rest: Host) -> Any:
+        wide = _WIDE.get(x.dtype)
+        if wide is None:
+            return ufunc(x, *rest)
+        found = ufunc(x.astype(wide), *[y.astype(wide) for y in rest])
+        if found.__class__ is tuple:
+            return [y.astype(_NARROW[y.dtype]) for y in found]
+        return found.astype(_NARROW[found.dtype])
+
+    return call
+
+
+inv = _either("inv", np.linalg.inv)
+det = _either("det", np.linalg.det)
+slogdet = _either("slogdet", np.linalg.slogdet)
+cholesky = _either("cholesky_lo", np.linalg.cholesky)
+"""The lower triangle, of the lower triangle."""
+
+singular_values = _either("svd", functools.partial(np.linalg.svd, compute_uv=False))
+svd_full = _either("svd_f", np.linalg.svd)
+svd_reduced = _either("svd_s", functools.partial(np.linalg.svd, full_matrices=False))
+
+eigh_of_lower = _either("eigh_lo", functools.partial(np.linalg.eigh, UPLO="L"))
+eigh_of_upper = _either("eigh_up", functools.partial(np.linalg.eigh, UPLO="U"))
+"""Eigenvalues, and vectors; of one triangle."""
+
+solve_vector = _either("solve1", np.linalg.solve)
+solve_matrix = _either("solve", np.linalg.solve)
+
+
+_geqrf, _reduced_q, _complete_q = map(_ufunc, ("qr_r_raw", "qr_reduced", "qr_complete"))
+
+
+def qr(x: Host, complete: bool) -> tuple[Host, Host]:
+    """Q, square if `complete`, and R."""
+    if _geqrf is None or _reduced_q is None or _complete_q is None:
+        return np.linalg.qr(x, "complete" if complete else "reduced")
+    packed = np.array(x, _WIDE.get(x.dtype, x.dtype), order="C")
+    taus = _geqrf(packed)
+    m, n = x.shape[-2:]
+    if complete and m > n:
+        q = _complete_q(packed, taus)
+    else:
+        q, packed = _reduced_q(packed, taus), packed[..., : min(m, n), :]
+    r = np.where(_upper(*packed.shape[-2:]), packed, 0)
+    return q.astype(x.dtype), r.astype(x.dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _upper(rows: int, columns: int) -> Host:
+    """True on the diagonal and above it."""
+    return np.arange(rows)[:, None] <= np.arange(columns)
+
+
+def solve(a: Host, b: Host) -> Host:
+    """The solutions of a x = b; b is one vector, or a stack of matrices."""
+    found: Host = solve_vector(a, b) if b.ndim == 1 else solve_matrix(a, b)
+    return found
