@@ -17,6 +17,11 @@ HIDDEN = 1e9
 ITSELF = 1e5
 """Subtracted where a query is its own key: it sees itself if it sees nothing else."""
 
+PAIRS_AT_ONCE = 2**15
+"""How many pairs of a query and a key attention in chunks computes at a time: few enough to stay in
+a core's cache. All pairs of 65,536 positions at once took three times as long as those of 1,024,
+for each (benchmarks/long_sequences.py)."""
+
 
 def length_normalized(x: Any, epsilon: float = 1e-6) -> Any:
     """Vectors divided by the root of the mean of their squares: √depth long.
@@ -70,7 +75,10 @@ def hash_vecs(vecs: Any, n_buckets_in: Any, n_hashes: int, rng: Any) -> tuple[An
     start, weight = 0, 1
     for factor in factors:
         part = rotated[..., start : start + factor // 2]
-        digit = jnp.argmax(jnp.concatenate([part, -part], axis=-1), axis=-1)
+        is_opposite = jnp.max(part, axis=-1) < -jnp.min(part, axis=-1)
+        digit = jnp.where(
+            is_opposite, factor // 2 + jnp.argmin(part, axis=-1), jnp.argmax(part, axis=-1)
+        )
         buckets = buckets + weight * digit.astype(jnp.int32)
         start, weight = start + factor // 2, weight * factor
     return buckets, weight
@@ -202,18 +210,39 @@ def attend(
     if kv_info is None:
         kv_info = q_info if is_shared else jnp.arange(v.shape[0])
     q_info, kv_info = q_info + 1, kv_info + 1
-    k = q if k is None else k
+    k = q if is_shared else k
+    n_keys = v.shape[0]
+    if kv_chunk_len:
+        n_keys = kv_chunk_len * (1 + n_chunks_before + n_chunks_after)
+    kept: Any = None
+    if dropout > 0.0:
+        kept = fastmath.random.bernoulli(rng, 1.0 - dropout, (q_chunk_len or q.shape[0], n_keys))
+
+    def within(arrays: Any) -> tuple[Any, Any]:
+        q, k, v, q_info, kv_info = arrays
+        k = length_normalized(k) if is_shared else k
+        dots = jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2))
+        if mask_fn is not None:
+            dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
+        weights, logsumexp = _softmax(dots)
+        if kept is not None:
+            weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))
+        return jnp.matmul(weights, v), logsumexp
+
     if q_chunk_len:
-        q, q_info = _chunks(q, q_chunk_len), _chunks(q_info, q_chunk_len)
-        k, v, kv_info = [
+        around = [
             look_adjacent(_chunks(x, kv_chunk_len), n_chunks_before, n_chunks_after)
             for x in (k, v, kv_info)
         ]
-    if is_shared:
-        k = length_normalized(k)
-    dots = jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2))
-    if mask_fn is not None:
-        dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
+        chunks = (_chunks(q, q_chunk_len), *around[:2], _chunks(q_info, q_chunk_len), around[2])
+        out, logsumexp = _by_groups(within, chunks, max(1, PAIRS_AT_ONCE // (q_chunk_len * n_keys)))
+    else:
+        out, logsumexp = within((q, k, v, q_info, kv_info))
+    return jnp.reshape(out, (-1, out.shape[-1])), jnp.reshape(logsumexp, (-1,))
+
+
+def _softmax(dots: Any) -> tuple[Any, Any]:
+    """The weights of logits along the last axis, and the logarithms of their sums."""
     logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
     weights = jnp.exp(dots - logsumexp)
     # Where a query sees itself alone, or nothing, the logits are so large that their logsumexp is
@@ -221,11 +250,23 @@ def attend(
     is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -ITSELF / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(is_hidden, weights / total, weights)
-    if dropout > 0.0:
-        kept = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape[-2:])
-        weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))
-    out = jnp.matmul(weights, v)
-    return jnp.reshape(out, (-1, out.shape[-1])), jnp.reshape(logsumexp, (-1,))
+    return weights, logsumexp
+
+
+def _by_groups(f: Callable[[Any], Any], chunks: tuple[Any, ...], size: int) -> Any:
+    """What `f` gives for chunks [n, ...], `size` of them at a time: of the others, neither pass has
+    more in memory than is given and returned."""
+    n = chunks[0].shape[0]
+    if n <= size:
+        return f(chunks)
+    first, rest = n - n % size, n % size
+    groups = [jnp.reshape(x[:first], (-1, size, *x.shape[1:])) for x in chunks]
+    made = fastmath.map(fastmath.remat(f), tuple(groups))
+    made = [jnp.reshape(x, (first, *x.shape[2:])) for x in made]
+    if rest:
+        last = f(tuple([x[first:] for x in chunks]))
+        made = [jnp.concatenate(parts, axis=0) for parts in zip(made, last, strict=True)]
+    return made
 
 
 def _checked_chunks(
