@@ -6,6 +6,7 @@ GOLDENS = "tests/layers/goldens"
 LAWS = "tests/layers/laws"
 REVERSIBLE = "tests/layers/test_reversible.py"
 LONG = f"{GOLDENS} -k efficient"
+CHUNKED = "tests/layers/research/test_chunked_attention.py"
 
 MUTANTS = (
     # --- long sequences ---
@@ -64,6 +65,24 @@ MUTANTS = (
         "W09", "rounds share buckets", "layers/research/lsh_attention.py",
         "jnp.arange(self._n_hashes, dtype=jnp.int32)[:, None] * count",
         "jnp.arange(self._n_hashes, dtype=jnp.int32)[:, None] * 0",
+        f"{GOLDENS} -k hashing",
+    ),
+    Mutant(
+        "W23", "the rest of the chunks is left out", "layers/research/chunked_attention.py",
+        "    if rest:\n", "    if False:\n", CHUNKED,
+    ),
+    Mutant(
+        "W24", "groups of chunks keep their logits", "layers/research/chunked_attention.py",
+        "fastmath.map(fastmath.remat(f), tuple(groups))", "fastmath.map(f, tuple(groups))", CHUNKED,
+    ),
+    Mutant(
+        "W25", "a vector and its opposite share buckets", "layers/research/chunked_attention.py",
+        "factor // 2 + jnp.argmin(part, axis=-1)", "jnp.argmin(part, axis=-1)", CHUNKED,
+    ),
+    Mutant(
+        "W26", "positions are sorted by bucket only", "layers/research/lsh_attention.py",
+        "jnp.sort(length * buckets + jnp.arange(length), axis=-1)",
+        "jnp.sort(length * buckets + jnp.arange(length)[::-1], axis=-1)",
         f"{GOLDENS} -k hashing",
     ),
     Mutant(
