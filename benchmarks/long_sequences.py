@@ -23,7 +23,7 @@ from weft import layers as tl
 from weft.fastmath import numpy as np
 
 KEY = numpy.array([0, 1], numpy.uint32)
-ROUNDS = 5
+ROUNDS = 7
 
 
 def measured(loss: Callable[..., Any], *args: Any) -> tuple[Callable[[], float], int]:
@@ -53,19 +53,28 @@ def of_layer(layer: tl.Layer, x: Any) -> tuple[Callable[[], float], int]:
 
 
 def attention_over_buckets() -> None:
-    print("tokens: LSH µs, bytes a token; full µs, bytes a token")
     options = {"n_heads": 2, "d_qk": 32, "d_v": 32, "causal": True, "n_parallel_heads": 1}
-    for length in (1024, 4096, 16384, 65536):
+    kinds = {
+        "LSH": lambda: tl.LSHSelfAttention(chunk_len=64, n_hashes=2, **options),
+        "full": lambda: tl.SelfAttention(**options),
+    }
+    cases = [("LSH", 4**k) for k in range(5, 9)] + [("full", 1024), ("full", 4096)]
+    measures = {}
+    for name, length in cases:
         x = numpy.random.default_rng(0).normal(size=(1, length, 64)).astype(numpy.float32)
-        layers = [tl.LSHSelfAttention(chunk_len=64, n_hashes=2, **options)]
-        if length <= 4096:
-            layers.append(tl.SelfAttention(**options))
-        cells = []
-        for layer in layers:
-            run, needed = of_layer(layer, x)
-            seconds = statistics.median(run() for _ in range(ROUNDS))
-            cells.append(f"{seconds / length * 1e6:.1f}, {needed // length}")
-        print(f"{length}: {'; '.join(cells)}", flush=True)
+        measures[name, length] = of_layer(kinds[name](), x)
+    micros: dict[Any, list[float]] = {case: [] for case in cases}
+    for _ in range(ROUNDS):  # all lengths in turn, on a machine that others may use
+        for (name, length), (run, _) in measures.items():
+            calls = max(1, 16384 // length)
+            seconds = sum(run() for _ in range(calls))
+            micros[name, length].append(seconds / calls / length * 1e6)
+    print("kind, tokens: µs, bytes a token")
+    for (name, length), (_, needed) in measures.items():
+        taken = statistics.median(micros[name, length])
+        print(f"{name}, {length}: {taken:.1f}, {needed // length}")
+    pairs = zip(micros["LSH", 65536], micros["LSH", 1024], strict=True)
+    print(f"65536 ÷ 1024: {statistics.median(long / short for long, short in pairs):.2f}")
 
 
 def attention_by_blocks() -> None:

@@ -28,12 +28,12 @@ LEARNING_RATE, EVERY = 3e-3, 50
 
 
 class Setting(NamedTuple):
-    """What is learnt, and by which attention."""
+    """A task, and the attention that learns it."""
 
     attention: str
     """"transformer" or "full" for full attention, "lsh" for attention over hash buckets."""
     word: int
-    """How many tokens w has."""
+    """The number of tokens of w."""
     hashes: int
     """Rounds of hashing."""
     chunk: int

@@ -254,8 +254,8 @@ def _softmax(dots: Any) -> tuple[Any, Any]:
 
 
 def _by_groups(f: Callable[[Any], Any], chunks: tuple[Any, ...], size: int) -> Any:
-    """What `f` gives for chunks [n, ...], `size` of them at a time: of the others, neither pass has
-    more in memory than is given and returned. Other backends than weft's own take all at once."""
+    """The results of `f` for chunks [n, ...], `size` of them at a time: of the others, neither pass
+    has more in memory than is given and returned. Backends but weft's own take all at once."""
     n = chunks[0].shape[0]
     if n <= size or not fastmath.is_backend(fastmath.Backend.JAX):
         return f(chunks)
