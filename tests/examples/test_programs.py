@@ -21,6 +21,8 @@ PROGRAMS = {
     "copy_task": ({"quick": True, "attention": "transformer"}, lambda r: r[1] > 0.1),
     "reverse_task": ({"quick": True}, lambda r: r[1] > 0.1),
     "short_lm": ({"quick": True}, lambda r: r[0] < math.log2(97)),
+    "dates": ({"quick": True}, lambda r: r[1] > 1),
+    "transformer_lm": ({"quick": True}, lambda r: r[0] < math.log2(97)),
     "orbit": ({"quick": True, "picture": ""}, lambda r: r[1] < r[0]),
 }
 
@@ -33,6 +35,17 @@ def test_it_runs_and_prints_what_it_achieved(name, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 3
     assert all(np.isfinite(result).flat if isinstance(result, tuple) else [math.isfinite(result)])
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["mlp", "wide_resnet", "encoder", "decoder", pytest.param("resnet50", marks=pytest.mark.slow)],
+)
+def test_each_classifier_begins_to_learn(model, capsys):
+    score, fell = examples_folder.load("classifiers").main(model, quick=True)
+    assert 0 < score < 1
+    assert fell > 0
+    assert "test accuracy" in capsys.readouterr().out
 
 
 @pytest.mark.devices(4)

@@ -18,7 +18,7 @@ ITSELF = 1e5
 """Subtracted where a query is its own key: it sees itself if it sees nothing else."""
 
 PAIRS_AT_ONCE = 2**15
-"""How many pairs of a query and a key attention in chunks computes at a time: few enough to stay in
+"""The pairs of a query and a key that attention in chunks computes at a time: few enough to stay in
 a core's cache. All pairs of 65,536 positions at once took three times as long as those of 1,024,
 for each (benchmarks/long_sequences.py)."""
 
