@@ -12,7 +12,6 @@ from ...core.value import Value
 from ...errors import ShapeError
 from ...stablehlo import Block, Operand
 from ..arithmetic import mul, sub
-from ..comparison import eq
 from ..creation import iota
 from ..dimension_numbers import (
     GatherDimensionNumbers,
@@ -24,15 +23,12 @@ from ..indexing import gather, scatter
 from ..portable.triangular import portable_lu
 from ..portable.writing import lowered_algorithm, repeated_while, write_values
 from ..rule_types import Argument, Avals, Batched, Host, Tangents, Values
-from ..selection import where
 from ..slicing import concatenate, slice_
 from ..sorting import take_along
 from ..structural import (
     add,
-    broadcast_in_dim,
     convert_element_type,
     full,
-    reduce_sum,
     reshape,
     transpose,
     with_batch_axis,
@@ -207,13 +203,15 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 
 
 def inverse_permutation(order: Any) -> Value:
-    """The place that each element of a permutation has."""
-    shape, n = (*order.shape, order.shape[-1]), order.ndim
-    wide = broadcast_in_dim(order, shape=shape, dims=tuple(range(n)))
-    same = eq(wide, iota(dtype=order.dtype, shape=shape, dimension=n))
-    places = iota(dtype=order.dtype, shape=shape, dimension=n - 1)
-    nothing = zeros(order.aval.update(shape=()))
-    return reduce_sum(where(same, places, nothing), axes=(n - 1,))  # type: ignore[no-any-return]
+    """The place that each element of a permutation has, of a stack of them: one scatter."""
+    if not order.size:
+        return order  # type: ignore[no-any-return]
+    shape, n = order.shape, order.shape[-1]
+    rows = iota(dtype=order.dtype, shape=(order.size // n, n), dimension=0)
+    at = add(mul(rows, full(rows.aval, n)), reshape(order, shape=rows.shape))
+    places = iota(dtype=order.dtype, shape=rows.shape, dimension=1)
+    at, places = (reshape(x, shape=(order.size,)) for x in (at, places))
+    return reshape(placed(zeros(places.aval), at, places), shape=shape)  # type: ignore[no-any-return]
 
 
 # --- lu ---
