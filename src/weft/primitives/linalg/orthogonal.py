@@ -21,7 +21,7 @@ from ..portable.writing import lowered_algorithm
 from ..rule_types import Avals, Batched, Host, Tangents, Values
 from ..selection import where
 from ..slicing import concatenate
-from ..structural import add, full, with_batch_axis, zeros
+from ..structural import full, with_batch_axis, zeros
 from . import numpy_lapack
 from .factors import corner, permuted_rows, rest, window
 from .native import (
@@ -318,9 +318,9 @@ def _(
         transpose_a=False, conjugate_a=False, unit_diagonal=False,
     )  # fmt: skip
     inner = product_of(adjoint(q_main), by_r)
-    omega = skew_part(inner)
-    dr_main = product_of(sub(inner, omega), r_main)
-    dq_main = add(sub(by_r, product_of(q_main, inner)), product_of(q_main, omega))
+    upper = sub(inner, skew_part(inner))
+    dr_main = product_of(upper, r_main)
+    dq_main = sub(by_r, product_of(q_main, upper))
     if n > m:
         beside = sub(rest(dx, 0, k), product_of(dq_main, rest(r, 0, k)))
         dr = concatenate(
