@@ -4,7 +4,7 @@ The text and the tables of character pairs and triples that it is compared with 
 `char_lm.py`; the model is `weft.models.TransformerLM`. It is trained on all characters of a piece
 at once, and writes in mode "predict", a character after the other.
 
-    python examples/transformer_lm.py [--steps 800]
+    python examples/transformer_lm.py [--steps 1500]
 """
 
 import argparse
@@ -25,7 +25,7 @@ VOCABULARY = len(char_lm.CHARACTERS) + 1  # 0 is padding, with which the model b
 
 def model_of(mode: str) -> Any:
     """The language model."""
-    return models.TransformerLM(VOCABULARY, max_len=4 * LENGTH, dropout=0.0, mode=mode, **SIZES)
+    return models.TransformerLM(VOCABULARY, max_len=LENGTH, dropout=0.0, mode=mode, **SIZES)
 
 
 def bits(model: Any, weights: Any, state: Any, tokens: Any, key: Any) -> Any:
@@ -52,13 +52,13 @@ def written(weights: Any, start: str, length: int) -> str:
     return text
 
 
-def main(steps: int = 800, quick: bool = False) -> tuple[float, float]:
+def main(steps: int = 1500, quick: bool = False) -> tuple[float, float]:
     """Learns; prints a text and bits per character; returns the model's and the table's."""
     learnt, test = char_lm.load(3 if quick else None)
     steps = 3 if quick else steps
     drawn, key, model = onp.random.RandomState(0), random.PRNGKey(0), model_of("train")
     weights, state = model.init(onp.ones((BATCH, LENGTH), "int32"), rng=key)
-    schedule = optimizers.polynomial_decay(2e-3, steps, 0)
+    schedule = optimizers.polynomial_decay(3e-3, steps, 0)
     opt_init, opt_update, get_params = optimizers.adam(schedule)
 
     @jit
@@ -87,12 +87,12 @@ def main(steps: int = 800, quick: bool = False) -> tuple[float, float]:
     print(f"text                 {len(learnt):,} characters; held out: {len(test):,}")
     print(f"training             {steps} steps of {BATCH} × {LENGTH} characters, {seconds:.1f} s")
     print(f"bits per character   {score:.3f}; tables of pairs {pairs:.3f}, triples {triples:.3f}")
-    print(written(weights, "def main(", 16 if quick else 300))
+    print(written(weights, "def main(", 16 if quick else LENGTH))
     return score, triples
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--quick", action="store_true", help="three steps on three modules")
     main(**vars(parser.parse_args()))
