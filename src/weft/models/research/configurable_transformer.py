@@ -73,11 +73,15 @@ def FeedForwardWithOptions(
     chunk_size = options.whole_number(name, "ff_chunk_size", ff_chunk_size, least=0)
     layers: list[Layer] = [tl.LayerNorm(center=center_layernorm)]
     if ff_sparsity and kind == "1inN":
-        n_units, d_lowrank, *noise = _units_of_block(name, ff_sparsity, d_ff)
         hidden = tl.SparseFF(
-            d_ff, n_units, d_lowrank, *noise, use_bfloat16=use_bfloat16, mode=mode,
-            dropout_rate=dropout, dropout_shared_axes=dropout_shared_axes, ff_chunk_size=chunk_size,
-        )  # fmt: skip
+            d_ff,
+            **_options_of_units(name, ff_sparsity, d_ff),
+            use_bfloat16=use_bfloat16,
+            mode=mode,
+            dropout_rate=dropout,
+            dropout_shared_axes=dropout_shared_axes,
+            ff_chunk_size=chunk_size,
+        )
         layers += [hidden]
     else:
         if ff_sparsity:
@@ -100,8 +104,8 @@ def FeedForwardWithOptions(
     return [_beside_recurrence(name, layers, ff_use_sru, d_model, mode)]
 
 
-def _units_of_block(name: str, ff_sparsity: Any, d_ff: int) -> list[Any]:
-    """Units of a block, rank of the controller, and if given the temperature and quant_prob."""
+def _options_of_units(name: str, ff_sparsity: Any, d_ff: int) -> dict[str, Any]:
+    """The options of `SparseFF` that ff_sparsity stands for."""
     given = ff_sparsity
     try:
         if isinstance(given, str):
@@ -112,9 +116,10 @@ def _units_of_block(name: str, ff_sparsity: Any, d_ff: int) -> list[Any]:
         if len(given) not in (2, 4):
             wanted = "a number or 2 or 4 of them, as (64, 32) or '64 32 0.1 0.3'"
             raise options.wrong_value(name, "ff_sparsity", wanted, ff_sparsity)
-        return [*given]
+        names = ("n_elements_in_block", "d_lowrank", "temperature", "quant_prob")
+        return dict(zip(names, given, strict=False))
     n_units = options.whole_number(name, "ff_sparsity", given)
-    return [n_units, max(d_ff // n_units, 1)]
+    return {"n_elements_in_block": n_units, "d_lowrank": max(d_ff // n_units, 1)}
 
 
 def _beside_recurrence(
