@@ -135,7 +135,8 @@ def test_padding_of_the_first_piece_is_not_remembered():
     layer, x = remembering([[1, 1, 1, 0, 0]]), X[:1]
     np.testing.assert_array_equal(layer(x)[:, 2:], x)
     np.testing.assert_array_equal(layer(x[:, :1])[:, :2], x[:, 1:3])
-    np.testing.assert_array_equal(layer(x[:, 1:2])[:, :2], np.stack([x[:, 2], x[:, 0]], 1))
+    np.testing.assert_array_equal(layer(x[:, 1:4])[:, :2], np.stack([x[:, 2], x[:, 0]], 1))
+    np.testing.assert_array_equal(layer(x[:, :1])[:, :2], x[:, 2:4])
     short = remembering([[1, 0, 0, 0, 0]])
     short(x)
     np.testing.assert_array_equal(short(x[:, :1])[:, :2], np.stack([0 * x[:, 0], x[:, 0]], 1))

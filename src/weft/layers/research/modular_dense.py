@@ -159,7 +159,8 @@ class RememberPad(Layer):
 
     Args:
       n_items: how many positions.
-      mode: in "predict" the state is (the last positions, a mark of whether there were pieces).
+      mode: in "predict" the state is (the last positions, a mark, which with a mask says if there
+        were pieces).
     Inputs: floats [batch, length, ...].
     Outputs: [batch, n_items + length, ...].
     """
@@ -195,7 +196,9 @@ class RememberPad(Layer):
             before = jnp.zeros((batch, self._n_items, *rest), inputs.dtype)
             return jnp.concatenate([before, inputs], axis=1)
         whole_sequence = jnp.concatenate([self.state[0], inputs], axis=1)
-        self.state = (self._end(whole_sequence), {"forward": ()})
+        # Only a mask asks for the mark. One state for all pieces: steps compile once, and can scan.
+        mark = self.state[1] if self._portal is None else {"forward": ()}
+        self.state = (self._end(whole_sequence), mark)
         return whole_sequence
 
     def _end(self, sequence: Any) -> Any:

@@ -170,7 +170,7 @@ def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
 
     Args:
       layer_a, layer_b: the layers, of as many inputs and outputs; both have their weights.
-      prob_a: the probability of the first one. With 0 or 1 nothing is drawn, and no key is used.
+      prob_a: the probability of the first one.
     Returns: the layer.
     Raises: ValueError: something is no layer, the two differ in their inputs or outputs, or the
       probability isn't between 0 and 1.
@@ -186,9 +186,7 @@ def RandomLayer(layer_a: Layer, layer_b: Layer, prob_a: float) -> Layer:
     checked_layer(name, "layer_a", layer_a)
     checked_layer(name, "layer_b", layer_b)
     number(name, "prob_a", prob_a, least=0.0, most=1.0)
-    certain = Fn("Zero", lambda: jnp.zeros((), jnp.float32))
-    draw = certain if prob_a in (0, 1) else RandomUniform()
-    condition = cb.Serial(draw, Fn("IsFirst", lambda drawn: drawn < prob_a))
+    condition = cb.Serial(RandomUniform(), Fn("IsFirst", lambda drawn: drawn < prob_a))
     return cb.Cond(condition, layer_a, layer_b, name=name)
 
 

@@ -103,16 +103,6 @@ class RecallQuantMaskInReverse(Layer):
         return x, jnp.full((x.shape[0], self._elements), -1, jnp.int32)
 
 
-class Remembering(cb.Serial):
-    """Layers of which the last one remembers: its state is handed to it before the first one runs,
-    which looks at it.
-    """
-
-    def _apply(self, xs: Any, weights: Any, state: Any) -> tuple[Any, Any]:
-        self._sublayers[-1].state = state[-1]
-        return super()._apply(xs, weights, state)
-
-
 class SparseFFController(Layer):
     """Chooses a unit in each block: (x, choices to repeat) to (choices, their probabilities).
 
@@ -363,8 +353,9 @@ def SparseFF(
         Dropout(rate=dropout_rate, shared_axes=dropout_shared_axes, mode=mode),
         cb.Select([1, 0]),
     )
+    # It gives all layers inside their states before they run: the first looks at the last one's.
     return cb.BatchLeadingAxes(
-        Remembering(
+        cb.Serial(
             RecallQuantMaskInReverse(remember_layer=remember, elements=n_blocks),
             cb.Chunk(block, chunk_size=ff_chunk_size),
             remember,
