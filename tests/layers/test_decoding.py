@@ -53,7 +53,9 @@ LAYERS = {
         attention, chunk_len=3, n_chunks_before=1, predict_drop_len=3
     ),
     "LSHSelfAttention": hashed,
-    "LSHSelfAttention in one round": functools.partial(hashed, n_hashes=1, bias=True),
+    "LSHSelfAttention in one round": functools.partial(
+        hashed, n_hashes=1, n_chunks_before=0, bias=True
+    ),
     "PureLSHSelfAttentionWrapper": wrapped,
     "PureLSHSelfAttentionWrapper, rotated": functools.partial(wrapped, rotary_position_emb=True),
     "PureLSHSelfAttentionWrapper, sparse": functools.partial(
@@ -107,6 +109,12 @@ LAYERS = {
     "Rotate": lambda mode: rotary_positional_embedding.Rotate(mode=mode),
     "language model": language_model,
 }
+SEEN_TWICE = {
+    "LSHSelfAttention",
+    "PureLSHSelfAttentionWrapper",
+    "PureLSHSelfAttentionWrapper, rotated",
+    "PureLSHSelfAttentionWrapper, sparse",
+}
 ONE_AT_A_TIME = {
     "InfinitePositionalEncoding": lambda mode: tl.InfinitePositionalEncoding(
         affine=False, transform="diag", time_bin_length=2, mode=mode
@@ -127,6 +135,15 @@ def pair(make, x):
     return whole, pieces
 
 
+def assert_equals(found, expected, name):
+    """Equality up to rounding. The first position sees itself alone, with logits of -1e5. Where it
+    does so several times, its weights are rounded by up to 0.4 % in "eval", as in Trax."""
+    if name in SEEN_TWICE:
+        np.testing.assert_allclose(found[:, :1], expected[:, :1], rtol=0.01)
+        found, expected = found[:, 1:], expected[:, 1:]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def cut(x, ends):
     return [x[:, start:end] for start, end in zip((0, *ends[:-1]), ends, strict=True)]
 
@@ -138,7 +155,7 @@ def test_pieces_give_what_the_whole_gives(name):
     expected = np.asarray(whole(x))
     ends = (1, 2, 3, 4, 5, 6) if name in ONE_AT_A_TIME else (3, 4, 6)
     found = np.concatenate([np.asarray(pieces(piece)) for piece in cut(x, ends)], axis=1)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert_equals(found, expected, name)
 
 
 @pytest.mark.parametrize("name", [*LAYERS, *ONE_AT_A_TIME])
@@ -157,7 +174,7 @@ def test_a_compiled_step_serves_every_token(name):
     for token in cut(x, (1, 2, 3, 4, 5, 6)):
         y, state = step(pieces.weights, state, token)
         found.append(np.asarray(y))
-    np.testing.assert_allclose(np.concatenate(found, 1), expected, rtol=1e-5, atol=1e-5)
+    assert_equals(np.concatenate(found, 1), expected, name)
     # A scan's state is nothing at first.
     assert traces <= (2 if name in WITHOUT_FIRST_STATE else 1)
 

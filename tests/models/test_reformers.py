@@ -18,8 +18,10 @@ RNG = np.random.default_rng(0)
 TOKENS = RNG.integers(1, V, (2, 8))
 PAIR = RNG.integers(1, V, (2, 4)), RNG.integers(1, V, (2, 6))
 
-# Each chunk holds the whole sequence: all of it is attended to, whatever the buckets.
-COVERING = {"chunk_len": 8, "n_buckets": 4, "n_hashes": 2, "n_parallel_heads": None}
+# A chunk holds the whole sequence: all of it is attended to once, whatever the buckets.
+COVERING = {
+    "chunk_len": 8, "n_chunks_before": 0, "n_buckets": 4, "n_hashes": 1, "n_parallel_heads": None,
+}  # fmt: skip
 MEMORY = {"predict_mem_len": 8, "predict_drop_len": 8}
 hashed = functools.partial(tl.LSHSelfAttention, **COVERING, **MEMORY)
 wrapped = functools.partial(
@@ -27,7 +29,9 @@ wrapped = functools.partial(
     pure_lsh_implementation=tl.PureLSHSelfAttention, **COVERING, **MEMORY,
 )  # fmt: skip
 in_buckets = functools.partial(tl.LSHSelfAttention, chunk_len=2, n_buckets=2, n_hashes=2)
-wrapped_buckets = functools.partial(wrapped, chunk_len=2, rotary_position_emb=True)
+wrapped_buckets = functools.partial(
+    wrapped, chunk_len=2, n_chunks_before=1, n_hashes=2, rotary_position_emb=True
+)
 
 ReformerLM = functools.partial(models.ReformerLM, V, **SIZES, **HEADS)
 ShortenLM = functools.partial(models.ReformerShortenLM, V, d_embedding=6, **SIZES, **HEADS)

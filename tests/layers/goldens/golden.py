@@ -27,18 +27,6 @@ DIFFERENT = {
     "rnn/GeneralGRUCell/bias",  # of HardSigmoid
 }
 
-# Items with positions that see themselves alone, whose logits of -1e5 Trax rounds by up to 0.004.
-ROUNDED = {
-    "efficient_attention/LSH_one_chunk/h3c1",
-    "efficient_attention/LSH_one_chunk/pure",
-    "efficient_attention/LSH_wrappers/mixed_lsh",
-    "efficient_attention/LSH_wrappers/wrapper2",
-    "efficient_attention/LSH_wrappers/wrapper3",
-    "hashing/LSH/evalTrue",
-    "hashing/LSH/predict",
-    "hashing/LSH/pure",
-}
-
 
 def case(group, name=None):
     """Registers a case under a group."""
@@ -205,7 +193,6 @@ def differences(group, name, tolerance=1e-5):
             continue
         got, want = env.data[key], wanted[key]
         allowed = 20 * tolerance if "bfloat16" in dtypes[key] else tolerance
-        allowed = max(allowed, 0.004) if item in ROUNDED else allowed
         if got.shape != want.shape or got.dtype.kind != want.dtype.kind:
             lines.append(f"{key}: {got.dtype}{got.shape}, expected {want.dtype}{want.shape}")
         elif not np.allclose(got, want, allowed, allowed, equal_nan=True):

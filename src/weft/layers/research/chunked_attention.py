@@ -245,9 +245,9 @@ def _softmax(dots: Any) -> tuple[Any, Any]:
     """The weights of logits along the last axis, and the logarithms of their sums."""
     logsumexp = fastmath.logsumexp(dots, axis=-1, keepdims=True)
     weights = jnp.exp(dots - logsumexp)
-    # Where a query sees itself alone, or nothing, the logits are so large that their logsumexp is
-    # rounded by some 0.004, or by more than the logarithm of the number of keys.
-    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -ITSELF / 2
+    # Where all keys are hidden, the logits are alike, and so large that the logarithm of the number
+    # of keys is nothing beside them: the weights would come to that number.
+    is_hidden = jnp.max(dots, axis=-1, keepdims=True) < -HIDDEN / 2
     total = jnp.sum(weights, axis=-1, keepdims=True)
     weights = jnp.where(is_hidden, weights / total, weights)
     return weights, logsumexp

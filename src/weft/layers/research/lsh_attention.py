@@ -13,7 +13,7 @@ from ...shapes import ShapeDtype
 from ...user_lines import noted
 from .. import options
 from .chunked_attention import (
-    ITSELF,
+    HIDDEN,
     apply_broadcasted_dropout,
     attend,
     factors_of_buckets,
@@ -184,8 +184,8 @@ class HashedAttention(EfficientAttentionBase):
             return out
         logits = jnp.reshape(permute_via_gather(logits, undo, sticker), (n_hashes, length, 1))
         weights = jnp.exp(logits - fastmath.logsumexp(logits, axis=0, keepdims=True))
-        # Beside what is subtracted of hidden keys, logarithms of weights are rounded, or nothing.
-        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -ITSELF / 2
+        # Beside what is subtracted of hidden keys, the logarithm of a number of rounds is nothing.
+        is_hidden = jnp.max(logits, axis=0, keepdims=True) < -HIDDEN / 2
         weights = jnp.where(is_hidden, 1.0 / n_hashes, weights)
         return jnp.sum(jnp.reshape(out, (n_hashes, length, -1)) * weights, axis=0)
 
