@@ -12,13 +12,7 @@ _FORWARDS = "the public function forwards to the runtime's"
 _TRACES = "the public function, and the interpretation that it is"
 SAME = {
     "block_until_ready": ({"runtime.buffer", "transforms.devices.placing"}, _FORWARDS),
-    "default_backend": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "device_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "local_device_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
     "local_devices": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "process_count": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
-    "process_index": ({"runtime.client", "transforms.devices.placing"}, _FORWARDS),
     "sequential_vmap": (
         {"higher_order.sequential", "transforms.custom_batching"},
         "the public function, and the loop that it is",

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..config import config, thread
+from ..core.source import located
 from . import plugins, versions
 from .failures import PlatformError, fork_error, text_of
 
@@ -298,14 +299,20 @@ def _client(platform: str | None) -> Client:
     )
 
 
-def devices(platform: str | None = None) -> list[Device]:
-    """All devices of a platform ('cpu', 'gpu', 'tpu', or a plugin's name), of all processes.
+@located
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of a platform, of all processes.
 
     Args:
-      platform: None means the preferred platform of this process.
-    Raises: PlatformError (a RuntimeError): there is no such platform.
+      backend: 'cpu', 'gpu' or 'tpu'; by default the preferred one, an accelerator if there is one.
+    Raises: PlatformError (a RuntimeError): there is no such platform here.
+    Example:
+      >>> import weft
+      >>> weft.devices("cpu")[0]
+      CpuDevice(id=0)
+    Source: JAX documentation, `jax.devices`.
     """
-    return list(_client(platform).devices)
+    return list(_client(backend).devices)
 
 
 def local_devices(platform: str | None = None, process_index: int | None = None) -> list[Device]:
@@ -340,29 +347,69 @@ def chosen_device() -> Device | None:
     return None if wanted is default_device() else wanted
 
 
+@located
 def default_backend() -> str:
-    """The platform that is used when none is named: 'cpu', 'gpu' or 'tpu'."""
+    """The platform that is used when none is named: 'cpu', 'gpu' or 'tpu'.
+
+    Example:
+      >>> import weft
+      >>> weft.default_backend() == weft.devices()[0].platform
+      True
+    Source: JAX documentation, `jax.default_backend`.
+    """
     return _default().platform
 
 
-def device_count(platform: str | None = None) -> int:
-    """The number of devices of a platform, in all processes."""
-    return len(_client(platform).devices)
+@located
+def device_count(backend: str | None = None) -> int:
+    """The number of devices of a platform, in all processes.
+
+    Example:
+      >>> import weft
+      >>> weft.device_count() == len(weft.devices())
+      True
+    Source: JAX documentation, `jax.device_count`.
+    """
+    return len(_client(backend).devices)
 
 
-def local_device_count(platform: str | None = None) -> int:
-    """The number of devices of a platform in this process."""
-    return len(_client(platform).local_devices)
+@located
+def local_device_count(backend: str | None = None) -> int:
+    """The number of devices of a platform in this process.
+
+    Example:
+      >>> import weft
+      >>> weft.local_device_count() == len(weft.local_devices())
+      True
+    Source: JAX documentation, `jax.local_device_count`.
+    """
+    return len(_client(backend).local_devices)
 
 
-def process_index(platform: str | None = None) -> int:
-    """The number of this process among those that compute together."""
-    return _client(platform).process_index
+@located
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together: 0 if it is the only one.
+
+    Example:
+      >>> import weft
+      >>> weft.process_index()
+      0
+    Source: JAX documentation, `jax.process_index`.
+    """
+    return _client(backend).process_index
 
 
-def process_count(platform: str | None = None) -> int:
-    """The number of processes that compute together."""
-    _client(platform)
+@located
+def process_count(backend: str | None = None) -> int:
+    """The number of processes that compute together.
+
+    Example:
+      >>> import weft
+      >>> weft.process_count()
+      1
+    Source: JAX documentation, `jax.process_count`.
+    """
+    _client(backend)
     return 1 if process.connection is None else int(process.connection.process_count)
 
 

@@ -34,7 +34,15 @@ from ...interpreters.eager_tiers import accelerated
 from ...primitives.placement import constrain
 from ...primitives.rule_types import Argument, Batched, Tangents, Values
 from ...runtime import buffer as buffers, client, transfers
-from ...runtime.client import Device
+from ...runtime.client import (
+    Device,
+    default_backend,
+    device_count,
+    devices,
+    local_device_count,
+    process_count,
+    process_index,
+)
 from ...sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 from ...stablehlo import Block, Operand
 from ...tree_util import (
@@ -62,22 +70,6 @@ __all__ = [
 ]
 
 # --- which devices there are ---
-
-
-@located
-def devices(backend: str | None = None) -> list[Device]:
-    """All devices of a platform, of all processes.
-
-    Args:
-      backend: 'cpu', 'gpu' or 'tpu'; by default the preferred one, an accelerator if there is one.
-    Raises: PlatformError (a RuntimeError): there is no such platform here.
-    Example:
-      >>> import weft
-      >>> weft.devices("cpu")[0]
-      CpuDevice(id=0)
-    Source: JAX documentation, `jax.devices`.
-    """
-    return client.devices(backend)
 
 
 @located
@@ -111,58 +103,6 @@ def local_devices(
 
 
 @located
-def device_count(backend: str | None = None) -> int:
-    """The number of devices of a platform, in all processes.
-
-    Example:
-      >>> import weft
-      >>> weft.device_count() == len(weft.devices())
-      True
-    Source: JAX documentation, `jax.device_count`.
-    """
-    return client.device_count(backend)
-
-
-@located
-def local_device_count(backend: str | None = None) -> int:
-    """The number of devices of a platform in this process.
-
-    Example:
-      >>> import weft
-      >>> weft.local_device_count() == len(weft.local_devices())
-      True
-    Source: JAX documentation, `jax.local_device_count`.
-    """
-    return client.local_device_count(backend)
-
-
-@located
-def process_index(backend: str | None = None) -> int:
-    """The number of this process among those that compute together: 0 if it is the only one.
-
-    Example:
-      >>> import weft
-      >>> weft.process_index()
-      0
-    Source: JAX documentation, `jax.process_index`.
-    """
-    return client.process_index(backend)
-
-
-@located
-def process_count(backend: str | None = None) -> int:
-    """The number of processes that compute together.
-
-    Example:
-      >>> import weft
-      >>> weft.process_count()
-      1
-    Source: JAX documentation, `jax.process_count`.
-    """
-    return client.process_count(backend)
-
-
-@located
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of the processes that compute together.
 
@@ -173,19 +113,6 @@ def process_indices(backend: str | None = None) -> list[int]:
     Source: JAX documentation, `jax.process_indices`.
     """
     return list(range(client.process_count(backend)))
-
-
-@located
-def default_backend() -> str:
-    """The platform that is used when none is named: 'cpu', 'gpu' or 'tpu'.
-
-    Example:
-      >>> import weft
-      >>> weft.default_backend() == weft.devices()[0].platform
-      True
-    Source: JAX documentation, `jax.default_backend`.
-    """
-    return client.default_backend()
 
 
 # --- moving arrays ---
