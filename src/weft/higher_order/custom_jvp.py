@@ -159,12 +159,10 @@ def _(
     return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask
 
 
-# linear in a tangent, the function's own program is what there is to transpose
-custom_jvp_call.transpose(transposed_by(lambda jaxpr, args, **_: run_here(jaxpr, args)))
-
-
-def run_here(jaxpr: Jaxpr, args: Sequence[Value]) -> list[Value]:
-    """The outputs of a program, operation by operation, under the current trace."""
+@custom_jvp_call.transpose
+@transposed_by
+def _(jaxpr: Jaxpr, args: Sequence[Value], **_: object) -> list[Value]:
+    # linear in a tangent, the function's own program is what there is to transpose
     return run(jaxpr.without_consts(), [*jaxpr.consts, *args], current.trace)
 
 
