@@ -19,8 +19,6 @@ from .buffer import (
 )
 from .callback import Callback
 from .client import (
-    Client,
-    Device,
     default_backend,
     default_device,
     device_count,
@@ -35,9 +33,7 @@ from .client import (
 from .executable import (
     Executable,
     HloComputation,
-    MemoryAnalysis,
     Output,
-    RawBuffer,
     Target,
     compile_code,
     compile_text,
@@ -52,28 +48,19 @@ from .failures import (
     XlaError,
     XlaRuntimeError,
 )
-from .group import Group, Tiling, group_of, tiling
-from .parts import joined, parts_of, put_parts
 from .portable import portable_artifact, text_of_artifact
-from .versions import Jaxlib, load
+from .versions import load
 
 __all__ = [
     "BusyDevicesError",
     "Callback",
-    "Client",
     "DeletedArrayError",
-    "Device",
     "Executable",
     "ForkError",
-    "Group",
     "HloComputation",
-    "Jaxlib",
-    "MemoryAnalysis",
     "Output",
     "PlatformError",
-    "RawBuffer",
     "Target",
-    "Tiling",
     "XlaCompileError",
     "XlaError",
     "XlaRuntimeError",
@@ -89,25 +76,20 @@ __all__ = [
     "device_of",
     "devices",
     "dlpack_capsule",
-    "group_of",
     "has_accelerator",
     "is_deleted",
     "is_loaded",
     "is_ready",
-    "joined",
     "load",
     "load_executable",
     "local_device_count",
     "local_devices",
     "on_device_size",
-    "parts_of",
     "portable_artifact",
     "process_count",
     "process_index",
     "put",
-    "put_parts",
     "text_of_artifact",
-    "tiling",
     "to_host",
     "unsafe_pointer",
 ]
