@@ -161,8 +161,8 @@ def test_a_packed_entry_cannot_grow_beyond_its_word(device, folder):
     fields = (magic, version, size - 1, packed, owner)
     body = data[disk_cache._HEADER.size :]
     digest = disk_cache.sha256(disk_cache._HEADER.pack(*fields, b"") + body).digest()
-    assert disk_cache._unpacked(data, key) == bytes(10**6)
-    assert disk_cache._unpacked(disk_cache._HEADER.pack(*fields, digest) + body, key) is None
+    assert disk_cache._unpacked_entry(data, key) == bytes(10**6)
+    assert disk_cache._unpacked_entry(disk_cache._HEADER.pack(*fields, digest) + body, key) is None
 
 
 def test_links_are_not_followed(device, folder, tmp_path):
