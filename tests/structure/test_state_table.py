@@ -9,7 +9,7 @@ from tree import ROOT, SOURCE, modules
 NO_CACHE = {
     "config.py: _switches": "declared at import",
     "config.py: callbacks": "put there at import",
-    "core/derived.py: _NOTHING": "stays empty",
+    "core/caching.py: _NOTHING": "stays empty",
     "switch_state.py: _overriding": "the values of blocks, in the row of switches",
     "switch_state.py: _threads": "the threads that the row of switches is about",
     "switch_state.py: traced_attributes": "declared at import",
