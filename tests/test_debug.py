@@ -661,3 +661,40 @@ def test_the_search_for_a_nan_does_nothing_again(capsys):
     with weft.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
         f(-1.0)
     assert capsys.readouterr().out == "x -1.0\n"
+
+
+PICTURES = {
+    "rows and columns": ((4, 4), ("x", "y"), ["┌───────┬───────┐", "│ CPU 0 │ CPU 1 │",
+        "├───────┼───────┤", "│ CPU 2 │ CPU 3 │", "└───────┴───────┘"]),
+    "rows": ((2, 3), ("x",), ["┌─────────┐", "│ CPU 0,1 │", "├─────────┤", "│ CPU 2,3 │",
+        "└─────────┘"]),
+    "columns by both": ((3, 4), (None, ("y", "x")), [
+        "┌───────┬───────┬───────┬───────┐", "│ CPU 0 │ CPU 2 │ CPU 1 │ CPU 3 │",
+        "└───────┴───────┴───────┴───────┘"]),
+    "one axis": ((4,), ("y",), ["┌─────────┬─────────┐", "│ CPU 0,2 │ CPU 1,3 │",
+        "└─────────┴─────────┘"]),
+    "repeated": ((4, 4), (), ["┌─────────────┐", "│ CPU 0,1,2,3 │", "└─────────────┘"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PICTURES)
+def test_pictures_of_shardings(case, capsys):
+    shape, spec, lines = PICTURES[case]
+    mesh = weft.make_mesh((2, 2), ("x", "y"), devices=weft.devices()[:4])
+    sharding = weft.sharding.NamedSharding(mesh, weft.sharding.PartitionSpec(*spec))
+    weft.debug.visualize_sharding(shape, sharding)
+    drawn = capsys.readouterr().out
+    assert drawn.splitlines() == lines
+    weft.debug.visualize_array_sharding(weft.device_put(np.zeros(shape), sharding))
+    assert capsys.readouterr().out == drawn
+
+
+@pytest.mark.parametrize("shape", [(), (2, 2, 2)])
+def test_other_shapes_have_no_picture(shape):
+    with pytest.raises(ValueError, match="one or two axes"):
+        weft.debug.visualize_array_sharding(np.zeros(shape))
+
+
+def test_a_traced_array_has_no_picture():
+    with pytest.raises(TypeError, match=r"on devices; got float32\[3\]"):
+        weft.jit(lambda x: weft.debug.visualize_array_sharding(x))(np.zeros(3))

@@ -1,4 +1,5 @@
-"""Tools to look at values while compiled programs run: print, callback, breakpoint.
+"""Tools to look at values while compiled programs run: print, callback, breakpoint; and at where
+arrays are: visualize_array_sharding.
 
 All calls are made in program order: under `vmap` once for each element if a value depends on the
 mapped axis, and under derivatives once, in the forward pass.
@@ -7,18 +8,21 @@ mapped axis, and under derivatives once, in the forward pass.
 import bdb
 import string
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
+from .core.array import Array
 from .core.source import located, user_frame
 from .core.trace import current
 from .core.value import Value
+from .errors import ShapeError
 from .programs.hash_consing import is_eager
+from .sharding import Sharding
 from .transforms.callbacks import tap
 from .tree_util import tree_leaves
 
-__all__ = ["breakpoint", "callback", "print"]
+__all__ = ["breakpoint", "callback", "print", "visualize_array_sharding", "visualize_sharding"]
 
 
 @located
@@ -187,3 +191,68 @@ class Stop:
         """Code that does nothing, and looks to the debugger as if it were at the line."""
         code = compile("\n" * (self.line - 1) + "pass", self.code.co_filename, "exec")
         return code.replace(co_name=self.code.co_name, co_qualname=self.code.co_qualname)
+
+
+@located
+def visualize_sharding(shape: Sequence[int], sharding: Sharding) -> None:
+    """Prints a picture of how an array would be divided: the devices that have each part.
+
+    Args:
+      shape: of one axis, drawn from left to right, or of two, drawn as a matrix.
+      sharding: the division.
+    Raises: ValueError: there are more axes, or the sharding doesn't divide the shape evenly.
+    Example:
+      >>> import weft
+      >>> weft.debug.visualize_sharding((4, 2), weft.numpy.ones(()).sharding)
+      ┌───────┐
+      │ CPU 0 │
+      └───────┘
+    Source: JAX documentation, `jax.debug.visualize_sharding`.
+    """
+    if not 1 <= len(shape) <= 2:
+        raise ShapeError(
+            f"visualize_sharding: expected a shape of one or two axes; got {tuple(shape)}\n"
+            "  fix: x.sharding.devices_indices_map(x.shape) names the part of each device"
+        )
+    cells: dict[tuple[int, ...], list[Any]] = {}
+    for device, index in sharding.devices_indices_map(tuple(shape)).items():
+        corner = tuple(part.start or 0 for part in index)
+        cells.setdefault((0,) * (2 - len(corner)) + corner, []).append(device)
+    labels = {
+        corner: f" {devices[0].platform.upper()} {','.join(str(d.id) for d in devices)} "
+        for corner, devices in cells.items()
+    }
+    rows, columns = (sorted({corner[axis] for corner in labels}) for axis in (0, 1))
+    width = max(map(len, labels.values()))
+    line = ["─" * width] * len(columns)
+    lines = [
+        "│" + "│".join(labels[row, column].center(width) for column in columns) + "│"
+        for row in rows
+    ]
+    between = f"\n├{'┼'.join(line)}┤\n"
+    sys.stdout.write(f"┌{'┬'.join(line)}┐\n{between.join(lines)}\n└{'┴'.join(line)}┘\n")
+
+
+@located
+def visualize_array_sharding(arr: Array) -> None:
+    """Prints a picture of how an array is divided: the devices that have each part.
+
+    Args:
+      arr: an array of one or two axes, whose elements are known.
+    Raises: TypeError: it is being traced: where it will be isn't known. ValueError: it has more
+      axes.
+    Example:
+      >>> import weft, weft.numpy as np
+      >>> weft.debug.visualize_array_sharding(np.ones(8))
+      ┌───────┐
+      │ CPU 0 │
+      └───────┘
+    Source: JAX documentation, `jax.debug.visualize_array_sharding`.
+    """
+    if not isinstance(arr, Array):
+        raise TypeError(
+            "visualize_array_sharding: expected an array that is on devices; got "
+            f"{getattr(arr, 'aval', type(arr).__name__)}\n"
+            "  fix: call it on a result, outside of transformed functions"
+        )
+    visualize_sharding(arr.shape, arr.sharding)

@@ -45,8 +45,7 @@ NOT_YET = {
         custom_vjp_call_p
     """,
     "weft.debug": """
-        DebugEffect OrderedDebugEffect inspect_array_sharding log visualize_array_sharding
-        visualize_sharding
+        DebugEffect OrderedDebugEffect inspect_array_sharding log
     """,
     "weft.errors": """
         InconclusiveDimensionOperation JAXIndexError JAXTypeError JaxRuntimeError JaxprTypeError
@@ -110,9 +109,14 @@ PRIMITIVE = "weft's primitives have other parameters than JAX's: see weft.extend
 NO_SHARDED_TYPES = "shardings are no part of weft's types; jit and shard_map take them as arguments"
 
 NO_SYMBOLS = "lengths are numbers in weft's programs: export a function once for each shape"
+IMMUTABLE = "arrays are immutable: y = x.at[i].set(v) is a new one, and a loop's state is its carry"
 NO_EFFECTS = "effects are no part of weft's types"
 
 LEFT_OUT = {
+    **{
+        f"weft.{name}": IMMUTABLE
+        for name in ("Ref", "ds", "empty_ref", "free_ref", "freeze", "new_ref", "ref")
+    },
     "weft.ad": "weft's programs have no cells that are written to",
     "weft.auto_pcast": "weft finds out by itself which values vary: leave it out",
     "weft.memory": "weft's arrays are in one kind of memory of a device",

@@ -104,6 +104,13 @@ HOLES: dict[str, dict[str, str]] = {
     "keep_uniform": {
         "its rules replace it before anything is compiled": "custom_pullback",
     },
+    "keep_live": {
+        "its derivative or batching rule is about the whole function": (
+            "custom_jvp_call custom_vjp_call custom_vmap_call"
+        ),
+        "solves for all its unknowns together": "linear_solve",
+        "its rules replace it before anything is compiled": "custom_pullback",
+    },
     "resolve": {
         "is written out if anything asks inside": "call",
         "reduce_axes can't ask inside: which values vary there isn't followed": (

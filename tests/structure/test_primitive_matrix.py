@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.util
 import pkgutil
 import re
 import sys
@@ -15,18 +16,26 @@ from weft.core.primitive import RULES, HigherOrder, Primitive, registry
 
 # Higher-order primitives have other rules in the places of `evaluate` and `jvp`, and rules by which
 # passes over programs go through them.
-PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "resolve")
+PASSES = ("depends", "unfold", "partial_eval", "vary", "keep_uniform", "keep_live", "resolve")
 HIGHER_ORDER_RULES = (
     "type", "execute", "lower", "linearize", "pushforward", "transpose", "batch", *PASSES
 )  # fmt: skip
 NEVER_MISSING = ("type", "lower", "execute", "linearize", "pushforward")
 
 
+def lacks_tensorflow(name: str) -> bool:
+    """True for a module of fastmath's backend, where TensorFlow isn't installed."""
+    return (
+        name.startswith(("weft.fastmath.tf", "weft.fastmath.tensorflow"))
+        and importlib.util.find_spec("tensorflow") is None
+    )
+
+
 @pytest.fixture(scope="module")
 def primitives() -> dict[str, Primitive]:
     """All of weft's primitives, by name; tests and examples may have made others here."""
     for module in pkgutil.walk_packages(weft.__path__, "weft."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and not lacks_tensorflow(module.name):
             importlib.import_module(module.name)
     own = {
         id(value)

@@ -1,11 +1,15 @@
-"""Removes what nothing needs, and computes once what a program computes twice. Knows jaxprs; runs
-nothing."""
+"""Removes what nothing needs, in the programs inside equations too, and computes once what a
+program computes twice. Knows jaxprs; runs nothing.
+
+Knows the `keep_live` rule of higher-order primitives; knows none of them.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var, subjaxprs
+from ..core.masks import Mask, active
 
 
 def live_equations(
@@ -13,7 +17,8 @@ def live_equations(
 ) -> list[Equation]:
     """The equations that the wanted variables depend on; `wanted` grows by what those need.
 
-    Equations of a primitive with `effects` (callbacks, debug prints) are kept.
+    Equations of a primitive with `effects` (callbacks, debug prints) are kept. One with programs
+    inside may come without the results that nothing wants, and what only those need.
     """
     kept = []
     for equation in reversed(equations):
@@ -23,12 +28,51 @@ def live_equations(
         else:
             if not (equation.primitive.may_act and effects and has_effects(equation)):
                 continue
+        if equation.primitive.keep_live_rule is not None:
+            equation = equation.primitive.keep_live_rule(
+                equation, tuple([v in wanted for v in equation.outvars])
+            )
         kept.append(equation)
         for v in equation.inputs:
             if v.__class__ is Var:
                 wanted.add(v)
     kept.reverse()
     return kept
+
+
+@derived
+def live_inputs(jaxpr: Jaxpr, wanted: Mask) -> Mask:
+    """The inputs that the wanted outputs and effects of a program need, as a mask."""
+    needed = {v for v in active(jaxpr.outvars, wanted) if type(v) is Var}
+    live_equations(jaxpr.equations, needed)
+    return tuple([v in needed for v in jaxpr.invars])
+
+
+@derived
+def live_part(jaxpr: Jaxpr, used: Mask, wanted: Mask) -> Jaxpr:
+    """The program of the inputs in `used` to the wanted outputs, which need no other inputs; itself
+    if there is nothing to leave out.
+
+    Args:
+      jaxpr: without constants.
+    """
+    outvars = active(jaxpr.outvars, wanted)
+    needed = {v for v in outvars if type(v) is Var}
+    equations = live_equations(jaxpr.equations, needed)
+    same = all(used) and all(wanted) and len(equations) == len(jaxpr.equations)
+    if same and all([a is b for a, b in zip(equations, jaxpr.equations, strict=True)]):
+        return jaxpr
+    return Jaxpr([], [], active(jaxpr.invars, used), equations, outvars, jaxpr.name)
+
+
+def live_call(e: Equation, wanted: Mask) -> Equation:
+    """The `keep_live` rule of primitives that apply `jaxpr`."""
+    jaxpr: Jaxpr = dict(e.params)["jaxpr"]
+    used = live_inputs(jaxpr, wanted)
+    inner = live_part(jaxpr, used, wanted)
+    if inner is jaxpr:
+        return e
+    return e.changed(active(e.inputs, used), active(e.outvars, wanted), jaxpr=inner)
 
 
 def has_effects(equation: Equation) -> bool:

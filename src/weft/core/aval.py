@@ -123,6 +123,13 @@ def aval(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> Aval:
     return _intern(shape, dtype, weak_type) if found is None else found
 
 
+def _forget_dead() -> None:
+    while _dead:
+        entry = _dead.popleft()
+        if _interned.get(entry.parts) is entry:
+            del _interned[entry.parts]
+
+
 def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     shape = tuple(int(n) for n in shape)
     parts = shape, dtype if is_extended(dtype) else np.dtype(dtype), bool(weak_type)
@@ -134,10 +141,7 @@ def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> Aval:
     reference = _Reference(made, _dead.append)
     reference.parts = parts
     with _lock:
-        while _dead:
-            entry = _dead.popleft()
-            if _interned.get(entry.parts) is entry:
-                del _interned[entry.parts]
+        _forget_dead()
         there = _interned.get(parts)
         found = None if there is None else there()
         if found is None:

@@ -122,6 +122,7 @@ class Primitive:
     partial_eval_rule: Rule | None = None
     vary_rule: Rule | None = None
     keep_uniform_rule: Rule | None = None
+    keep_live_rule: Rule | None = None
     stage_custom_rule: Rule | None = None
 
     effects = False  # does something besides computing values (a callback)
@@ -280,6 +281,9 @@ class HigherOrder(Primitive):
         keep_uniform  (e, ins, context)                        an equation that does the same, in
                                                                which devices that communicate don't
                                                                take different ways
+        keep_live     (e, wanted)                              an equation of the wanted results
+                                                               alone, and of the operands that
+                                                               these need; `e` if they need all
         resolve       (args, varies, axis, **params)           the outputs, where the jaxpr no more
                                                                asks what varies along the axis
         stage_custom  (trace, function, rules, args)           outputs of a function with derivative
@@ -289,7 +293,8 @@ class HigherOrder(Primitive):
     the jaxpr refers to the axis by name. The first parameter is a jaxpr (or a tuple of them), on
     which everything derived is kept, so that it dies with it. `partial_eval` is for
     `programs/partial_eval.py`, `vary` and `keep_uniform` are for `programs/uniformity.py` (their
-    `context` is a `Divergence`), `resolve` is for `programs/replication.py`.
+    `context` is a `Divergence`), `keep_live` is for `compiler/simplify.py`, `resolve` is for
+    `programs/replication.py`.
     """
 
     may_act = True
@@ -324,6 +329,9 @@ class HigherOrder(Primitive):
 
     def keep_uniform(self, rule: R) -> R:
         return self._define("keep_uniform", rule)
+
+    def keep_live(self, rule: R) -> R:
+        return self._define("keep_live", rule)
 
     def stage_custom(self, rule: R) -> R:
         return self._define("stage_custom", rule)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_call
+from ..compiler.simplify import live_call
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Equation, Jaxpr, Var
@@ -85,6 +86,18 @@ def as_call(e: Equation, function: Callable[..., Sequence[Value]]) -> Equation:
     """A call of `function` in the place of an equation."""
     jaxpr = stage(function, [v.aval for v in e.inputs], name=e.primitive.name)
     return Equation(call, e.inputs, (("jaxpr", jaxpr),), e.outvars, e.source)
+
+
+@call.keep_live
+def _(e: Equation, wanted: Mask) -> Equation:
+    """A call stays as it is where only first-order operations are dead inside: XLA, which writes
+    it out, removes those, and calls that are equal stay one function."""
+    lean = live_call(e, wanted)
+    if lean is e or len(lean.inputs) < len(e.inputs):
+        return lean
+    before = set(map(id, dict(e.params)["jaxpr"].equations))
+    after: Jaxpr = dict(lean.params)["jaxpr"]
+    return e if all(id(inner) in before for inner in after.equations) else lean
 
 
 @call.execute

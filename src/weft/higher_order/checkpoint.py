@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..compiler.lower import lower_call, lower_isolated
+from ..compiler.simplify import live_call
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
@@ -30,6 +31,7 @@ checkpoint_call = HigherOrder(
 )
 applies_jaxpr(checkpoint_call)
 checkpoint_call.partial_eval(partial_eval_call)
+checkpoint_call.keep_live(live_call)
 
 
 def apply_checkpoint(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from ..compiler.lower import lower_jaxpr
 from ..compiler.placing import platform_of_types
-from ..compiler.simplify import jaxpr_calls_host
+from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, as_value
 from ..core.aval import Aval
 from ..core.caching import derived
@@ -186,38 +186,60 @@ class Slots:
     """The residuals of all branches: each has its own, in slots shared where types are equal.
 
     Only one branch runs, so a slot holds a residual of that branch, or zeros. A residual that is an
-    operand is not kept again.
+    operand is not kept again. Those for the same outputs share a slot before others do: so slots
+    for outputs that nothing wants are empty, whatever branch runs.
     """
 
     def __init__(self) -> None:
         self.operands: list[int] = []
         self.avals: list[Aval] = []
+        self.reached: list[int] = []
 
-    def sources(self, branch: Jaxpr, atoms: Sequence[Atom]) -> list[Source | Array]:
-        """The source of each residual of a branch; a literal stands for itself."""
+    def sources(
+        self, branch: Jaxpr, atoms: Sequence[Atom], reached: Sequence[int] | None = None
+    ) -> list[Source | Array]:
+        """The source of each residual of a branch; a literal stands for itself.
+
+        Args:
+          reached: the outputs that each is for, as the bits of a number.
+        """
         inputs: dict[Atom, int] = {v: i for i, v in enumerate(branch.invars)}
-        free = list(range(len(self.avals)))
+        reached = reached or [0] * len(atoms)
+        new = [i for i, v in enumerate(atoms) if isinstance(v, Var) and v not in inputs]
+        numbers = self.numbers([(atoms[i].aval.strong(), reached[i]) for i in new])
+        slots = dict(zip(new, numbers, strict=True))
         found: list[Source | Array] = []
-        for atom in atoms:
+        for i, atom in enumerate(atoms):
             if not isinstance(atom, Var):
                 found.append(atom)
-            elif atom in inputs:
-                i = inputs[atom]
-                if i not in self.operands:
-                    self.operands.append(i)
-                found.append(Source(True, self.operands.index(i)))
+            elif i in slots:
+                found.append(Source(False, slots[i]))
             else:
-                found.append(Source(False, self.slot(atom.aval.strong(), free)))
+                operand = inputs[atom]
+                if operand not in self.operands:
+                    self.operands.append(operand)
+                found.append(Source(True, self.operands.index(operand)))
         return found
 
-    def slot(self, aval: Aval, free: list[int]) -> int:
-        """A slot of this type, which is taken out of the free ones; or a new one."""
-        for number in free:
-            if self.avals[number] is aval:
-                free.remove(number)
-                return number
-        self.avals.append(aval)
-        return len(self.avals) - 1
+    def numbers(self, wanted: Sequence[tuple[Aval, int]]) -> list[int]:
+        """A slot for each type and outputs reached, which may be a new one."""
+        free = list(range(len(self.avals)))
+        found: list[int | None] = [None] * len(wanted)
+        for exact in (True, False):
+            for i, (aval, reached) in enumerate(wanted):
+                if found[i] is not None:
+                    continue
+                for n in free:
+                    if self.avals[n] is aval and (not exact or self.reached[n] == reached):
+                        found[i] = n
+                        free.remove(n)
+                        break
+        for i, (aval, reached) in enumerate(wanted):
+            if found[i] is None:
+                found[i] = len(self.avals)
+                self.avals.append(aval)
+                self.reached.append(reached)
+        return [n for n in found if n is not None]
 
     def filling(
         self, forward: Jaxpr, avals: Sequence[Aval], n_outs: int, sources: Sequence[Source | Array]
@@ -252,6 +274,27 @@ class Slots:
         return stage(branch, avals, name=linear.name)
 
 
+def outputs_reached(linear: Jaxpr, there: Mask) -> list[int]:
+    """The outputs that each input of a linear branch is for, as the bits of a number.
+
+    Args:
+      there: which of the outputs of all branches it has.
+    """
+    reached: dict[Var, int] = {}
+    numbers = [i for i, t in enumerate(there) if t]
+    for v, i in zip(linear.outvars, numbers, strict=True):
+        if isinstance(v, Var):
+            reached[v] = reached.get(v, 0) | 1 << i
+    for e in reversed(linear.equations):
+        through = 0
+        for v in e.outvars:
+            through |= reached.get(v, 0)
+        for a in e.inputs:
+            if isinstance(a, Var):
+                reached[a] = reached.get(a, 0) | through
+    return [reached.get(v, 0) for v in linear.invars]
+
+
 def all_branches(branches: Sequence[Jaxpr], index: Value, operands: Sequence[Value]) -> list[Value]:
     """The results of the branch that `index` names, where all are computed.
 
@@ -274,7 +317,10 @@ def _(
         return None
     n_outs = len(out_mask)
     slots = Slots()
-    sources = [slots.sources(forward, forward.outvars[n_outs:]) for forward, _, _ in parts]
+    sources = [
+        slots.sources(forward, forward.outvars[n_outs:], outputs_reached(linear, there))
+        for forward, linear, there in parts
+    ]
     forwards = [
         slots.filling(forward, avals[1:], n_outs, where)
         for (forward, _, _), where in zip(parts, sources, strict=True)
@@ -383,6 +429,17 @@ def remat_branch(
         return run(parts.remat, inputs, current.trace)
 
     return stage(branch, [*in_avals, *slots], name=parts.remat.name)
+
+
+@cond.keep_live
+def _(e: Equation, wanted: Mask) -> Equation:
+    branches: tuple[Jaxpr, ...] = dict(e.params)["branches"]
+    used = union(live_inputs(b, wanted) for b in branches)
+    inner = tuple(live_part(b, used, wanted) for b in branches)
+    if all(a is b for a, b in zip(inner, branches, strict=True)):
+        return e
+    inputs = [e.inputs[0], *active(e.inputs[1:], used)]
+    return e.changed(inputs, active(e.outvars, wanted), branches=inner)
 
 
 @cond.vary

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.loaded import run_program
 from ..compiler.program import Program
+from ..compiler.simplify import live_inputs, live_part
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.caching import derived
@@ -26,6 +27,7 @@ from ..primitives.structural import add, move_axis, zeros
 from ..programs.loop_bodies import (
     ResidualHoisting,
     interleave_tangents,
+    live_carry,
     partition_carry,
     reached_back,
     without_copies,
@@ -169,6 +171,28 @@ def _(mask: Mask, inexact: bool, **named: Any) -> Mask:
     mask = carry_fixpoint(mask, nc, nk, lambda m: depends(jaxpr, m, inexact))
     outs = depends(jaxpr, mask, inexact)
     return (*mask[nc : nc + nk], *outs[nk:])
+
+
+@scan.keep_live
+def _(e: Equation, wanted: Mask) -> Equation:
+    """A carry is kept if its end is wanted, or if what is kept of the next step needs it."""
+    params = ScanParams(**dict(e.params))
+    jaxpr, nc, nk = params.jaxpr, params.num_consts, params.num_carry
+    kept = live_carry(jaxpr, nc, nk, wanted)
+    used = live_inputs(jaxpr, kept)
+    consts, _, xs = params.groups(used)
+    carry, _ = groups_of(kept, nk)
+    used = (*consts, *carry, *xs)
+    body = live_part(jaxpr, used, kept)
+    if body is jaxpr:
+        return e
+    return e.changed(
+        active(e.inputs, used),
+        active(e.outvars, kept),
+        jaxpr=body,
+        num_consts=sum(consts),
+        num_carry=sum(carry),
+    )
 
 
 # --- devices that take different ways ---

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compiler.loaded import run_jaxpr
 from ..compiler.lower import lower_jaxpr, with_token
-from ..compiler.simplify import jaxpr_calls_host
+from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.caching import derived
@@ -260,6 +260,23 @@ def body_builder(jaxpr: Jaxpr, numbered: bool) -> Callable[[Block, Any], list[Op
         return outs
 
     return build
+
+
+@shard_map.keep_live
+def _(e: Equation, wanted: Mask) -> Equation:
+    params = dict(e.params)
+    jaxpr: Jaxpr = params["jaxpr"]
+    used = live_inputs(jaxpr, wanted)
+    inner = live_part(jaxpr, used, wanted)
+    if inner is jaxpr:
+        return e
+    return e.changed(
+        active(e.inputs, used),
+        active(e.outvars, wanted),
+        jaxpr=inner,
+        in_specs=tuple(active(params["in_specs"], used)),
+        out_specs=tuple(active(params["out_specs"], wanted)),
+    )
 
 
 # --- devices that take different ways ---

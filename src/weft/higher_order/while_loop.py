@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..compiler.loaded import run_program
 from ..compiler.lower import lower_jaxpr, with_token
 from ..compiler.program import Program
-from ..compiler.simplify import jaxpr_calls_host, without_effects
+from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part, without_effects
 from ..core.array import Array
 from ..core.aval import Aval, aval
 from ..core.caching import derived
@@ -27,11 +27,12 @@ from ..primitives.callbacks import token_of
 from ..primitives.collectives import pmax
 from ..primitives.selection import select_n
 from ..primitives.structural import broadcast_in_dim, convert_element_type, reduce_sum
-from ..programs.loop_bodies import interleave_tangents
+from ..programs.loop_bodies import interleave_tangents, live_carry
 from ..programs.transform import (
     batch_partly,
     carry_fixpoint,
     depends,
+    either,
     jvp_jaxpr,
     nonzero,
     transformed_at_fixpoint,
@@ -144,6 +145,29 @@ def _(block: Block, *operands: Operand, out: Any, **named: Any) -> list[Operand]
     if asks or calls:
         block.token = state.pop()
     return state[1:] if asks else state
+
+
+@while_loop.keep_live
+def _(e: Equation, wanted: Mask) -> Equation:
+    """As of a scan; and what the condition needs is kept."""
+    params = WhileParams(**dict(e.params))
+    body, condition, n_cond, n_body = params
+    asked = live_inputs(condition, (True,))
+    kept = live_carry(body, n_body, len(wanted), either(wanted, asked[n_cond:]))
+    consts = live_inputs(body, kept)[:n_body]
+    used = (*asked[:n_cond], *consts, *kept)
+    step = live_part(body, (*consts, *kept), kept)
+    test = live_part(condition, (*asked[:n_cond], *kept), (True,))
+    if step is body and test is condition:
+        return e
+    return e.changed(
+        active(e.inputs, used),
+        active(e.outvars, kept),
+        body_jaxpr=step,
+        cond_jaxpr=test,
+        cond_nconsts=sum(asked[:n_cond]),
+        body_nconsts=sum(consts),
+    )
 
 
 @while_loop.depends

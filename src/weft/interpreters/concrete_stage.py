@@ -37,7 +37,8 @@ class ConcreteStageTrace(StageTrace):
         for stand_in, x in self.captured.values():
             if stand_in._var not in known:
                 known[stand_in._var] = x.concrete()
-        todo = [e for e in self.equations if known.keys().isdisjoint(e.outvars)]
+        # of an equation with programs inside, some results may be known and others not
+        todo = [e for e in self.equations if any(v not in known for v in e.outvars)]
         todo = live_equations(todo, wanted, effects=False)
         if any(v in known and known[v] is None for v in wanted):
             return None

@@ -6,14 +6,14 @@ Knows jaxprs; knows no primitive that loops.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..compiler.simplify import has_effects, live_equations
+from ..compiler.simplify import has_effects, live_equations, live_inputs
 from ..core.caching import derived
 from ..core.jaxpr import Atom, Jaxpr, Var, run
 from ..core.masks import Mask, active, groups_of, inactive, scatter_list
 from ..core.trace import current
 from ..core.value import Value
 from ..interpreters.dependence import dependents, partition_by_linearity
-from .transform import nonzero
+from .transform import either, nonzero
 
 
 class LeanBody(NamedTuple):
@@ -44,6 +44,17 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
     outvars = [*inactive(outs, steady), *computed]
     body = Jaxpr([], [], invars, jaxpr.equations, outvars, jaxpr.name)
     return LeanBody(body, steady, passed)
+
+
+def live_carry(jaxpr: Jaxpr, nc: int, nk: int, wanted: Mask) -> Mask:
+    """The outputs of a body that are needed so that the wanted ones of the last step are right: a
+    carry too that any of them needs in the step after."""
+    while True:
+        needed = live_inputs(jaxpr, wanted)[nc : nc + nk]
+        wider = (*either(wanted[:nk], needed), *wanted[nk:])
+        if wider == wanted:
+            return wanted
+        wanted = wider
 
 
 def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: int) -> Jaxpr:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..compiler.loaded import run_jaxpr
+from ..compiler.simplify import live_equations, without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval, aval_of
 from ..core.caching import derived
@@ -61,7 +62,7 @@ def _jvp_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Mask]:
 def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, Mask]:
     """Two programs: inputs -> (outputs, residuals), and (residuals, tangents) -> output tangents.
 
-    No residual comes twice.
+    No residual comes twice, and none that the second doesn't need.
     """
     return _linearize_jaxpr(jaxpr, tuple(mask))
 
@@ -88,7 +89,17 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
 
     avals = [*map(aval_of, distinct)]
     avals += [v.aval.strong() for v, m in zip(jaxpr.invars, mask, strict=True) if m]
-    return whole, stage(push, avals, name=jaxpr.name + "_linear"), out_mask
+    linear_jaxpr = stage(push, avals, name=jaxpr.name + "_linear")
+    invars, needed = linear_jaxpr.invars, {v for v in linear_jaxpr.outvars if type(v) is Var}
+    equations = live_equations(linear_jaxpr.equations, needed)
+    dead = [v not in needed for v in invars[: len(distinct)]]
+    if True in dead:  # tangents that no output depends on leave nothing behind
+        whole.outvars = [*whole.outvars[:n_outs], *inactive(distinct, dead)]
+        whole = without_dead_code(whole)[0]
+        invars = [*inactive(invars[: len(distinct)], dead), *invars[len(distinct) :]]
+        linear_jaxpr = linear_jaxpr.with_equations(equations)
+        linear_jaxpr.invars = invars
+    return whole, linear_jaxpr, out_mask
 
 
 def residuals_of(linear: LinearMap) -> list[Value]:

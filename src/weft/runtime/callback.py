@@ -152,7 +152,7 @@ def _keep(error: BaseException) -> int:
     number = next(_failure_numbers)
     with _failures_lock:
         _failures[number] = error
-        while len(_failures) > _KEPT:
+        if len(_failures) > _KEPT:
             _failures.popitem(last=False)
     return number
 

@@ -97,12 +97,16 @@ def _at_exit() -> None:
 def _leave() -> None:
     """Has the process end soon and quietly, though XLA may still compile."""
     try:
-        deadline = time.monotonic() + PATIENCE
-        while _under_way and not versions.load().compiling_raises and time.monotonic() < deadline:
-            time.sleep(0.01)
+        _wait()
     finally:
         if _under_way:
             _skip_destructors()
+
+
+def _wait() -> None:
+    deadline = time.monotonic() + PATIENCE
+    while _under_way and not versions.load().compiling_raises and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def _skip_destructors() -> None:
