@@ -180,8 +180,8 @@ MUTANTS = (
     # --- plans, tiers, ufuncs ---
     Mutant(
         "L27", "plans: options by name only", "numpy/plans.py",
-        "key = (tuple(options.items()), *key)",
-        "key = (tuple(options), *key)",
+        "key = (*options.items(), *[x.aval for x in xs])",
+        "key = (*options, *[x.aval for x in xs])",
         f"{NUMPY}/test_agreement_with_numpy.py -k at_once",
     ),
     Mutant(

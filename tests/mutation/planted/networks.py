@@ -94,8 +94,8 @@ MUTANTS = (
     ),
     Mutant(
         "W11", "decoding: a full memory forgets nothing", "layers/research/heads.py",
-        "old = jnp.where(is_full, later, old)",
-        "old = jnp.where(is_full, old, old)",
+        "old = fastmath.dynamic_slice_in_dim(old, dropped, mem_len, 1)",
+        "old = old[:, :mem_len]",
         LONG,
     ),
     Mutant(
