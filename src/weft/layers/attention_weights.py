@@ -48,9 +48,14 @@ def weighted_means(
     return widened(jnp.matmul(weights, values)), widened(weights)
 
 
+def wide_dtype(x: Any) -> Any:
+    """float64 for an array or a signature of float64, float32 for others, on every backend."""
+    return jnp.float64 if "float64" in str(x.dtype) else jnp.float32
+
+
 def widened(x: Any) -> Any:
     """The array as float32, or as float64 if it is."""
-    return x if "float64" in str(x.dtype) else x.astype(jnp.float32)
+    return x.astype(wide_dtype(x))
 
 
 def masked(scores: Any, mask: Any) -> Any:

@@ -16,6 +16,7 @@ from ..fastmath import numpy as jnp
 from ..user_lines import noted
 from . import combinators as cb
 from .activation_fns import Sigmoid, Tanh
+from .attention_weights import wide_dtype
 from .base import Fn, Layer
 from .checked_options import checked_mode, checked_rate
 from .convolution import Conv
@@ -394,7 +395,7 @@ def _zero_state(x: Any, features: int) -> Any:
         raise ShapeError(
             f"expected a sequence [batch, length, features]; got shape {tuple(x.shape)}"
         )
-    return jnp.zeros((x.shape[0], features), "float64" if "float64" in str(x.dtype) else "float32")
+    return jnp.zeros((x.shape[0], features), wide_dtype(x))
 
 
 def _check_state(cell: str, state: Any, features: int) -> None:

@@ -15,7 +15,7 @@ from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from .. import options
 from ..attention import ConfigurableAttention
-from ..attention_weights import widened
+from ..attention_weights import wide_dtype, widened
 from ..base import Layer
 from ..checked_options import checked_mode, checked_rate, divided
 from ..core import Dense
@@ -323,8 +323,7 @@ class CausalFavorAttention(Layer):
 
 
 def _no_sums(keys: Any, values: Any) -> Any:
-    dtype = jnp.float64 if "float64" in str(keys.dtype) else jnp.float32
-    return jnp.zeros((keys.shape[0], keys.shape[-1], values.shape[-1] + 1), dtype)
+    return jnp.zeros((keys.shape[0], keys.shape[-1], values.shape[-1] + 1), wide_dtype(keys))
 
 
 def causal_sums(queries: Any, keys: Any, values: Any, before: Any) -> tuple[Any, Any]:
