@@ -11,6 +11,7 @@ import numpy as np
 
 from ..config import thread
 from ..core.aval import Aval
+from ..core.host_threads import LEAST, in_parts
 from ..core.primitive import Primitive
 from ..core.quiet import unbuffered
 from ..core.trace import Params
@@ -43,6 +44,9 @@ takes twice as long for them."""
 
 _ARITHMETIC = (np.add, np.subtract, np.multiply, np.divide)
 """The functions that are as fast with a number for an operand as with an array."""
+
+_COSTLY = (np.exp, np.log, np.tanh, np.sqrt, np.sin, np.cos, np.tan, np.fmod)
+"""The functions that take several times as long as reading the operands does."""
 
 _ROW, _BUFFER = 512, 8192
 """The lengths of rows, from and below, for which NumPy's buffers cost more than they save."""
@@ -142,6 +146,8 @@ def host_kernel(
         rule = primitive.evaluate_in.get(avals[0].dtype, rule)
     if params:
         return functools.partial(rule, **dict(params))
+    if rule in _COSTLY and outs[0].size >= LEAST:
+        return in_parts(rule, outs[0].shape, outs[0].dtype)
     if rule in _ARITHMETIC and outs[0].size >= _MANY and several_shapes(avals):
         return unbuffered(rule) if _ROW <= row_length(avals) < _BUFFER else rule
     return rule

@@ -5,11 +5,11 @@ waited for, and copies what NumPy made. Knows NumPy's tables; knows no primitive
 """
 
 import functools
-import os
 from typing import Any
 
 import numpy as np
 
+from ..core.host_threads import usable_cores
 from ..core.primitive import Rule
 from .rule_types import Avals
 
@@ -45,8 +45,7 @@ def host_when_fast(limit: int, function: Any = None) -> Rule:
 @functools.cache
 def few_threads() -> bool:
     """True if XLA has few threads: as many as this process may use cores."""
-    usable = getattr(os, "sched_getaffinity", None)  # not on every system
-    return (len(usable(0)) if usable else os.cpu_count() or 1) <= _FEW
+    return usable_cores() <= _FEW
 
 
 @functools.cache
