@@ -6,6 +6,7 @@ from agreement import agree, assert_close, assert_gradient
 
 import weft
 import weft.numpy as np
+from weft import lax
 
 RNG = onp.random.default_rng(1)
 X = RNG.standard_normal((2, 3, 4)).astype(onp.float32)
@@ -214,3 +215,49 @@ def test_variances_of_a_complex_dtype(name):
         found = getattr(np, name)(x, dtype="complex64")
         assert found.dtype == onp.complex64
         onp.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+ROWS = onp.where(RNG.random((6, 5, 40)) < 0.02, onp.nan, RNG.integers(-2, 3, (6, 5, 40)))
+LAYOUTS = {
+    "rows": lambda x: x,
+    "every other row": lambda x: x[::2],
+    "backwards": lambda x: x[..., ::-1],
+    "columns": lambda x: x.transpose(1, 2, 0),
+    "part of a row": lambda x: x[..., 3:20],
+}
+
+
+ROW_CASES = [
+    (name, dtype)
+    for name, dtypes in [
+        ("max", "float32 int16 uint8 float16"),
+        ("min", "float32 int8"),
+        ("prod", "float32 int8 uint8 complex64"),
+        ("and", "bool int32"),
+        ("or", "bool uint8"),
+    ]
+    for dtype in dtypes.split()
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("axes", [(2,), (2, 1), (1, 0), (1,)], ids=str)
+@pytest.mark.parametrize(("name", "dtype"), ROW_CASES)
+def test_rows_of_every_layout_are_reduced(layout, axes, name, dtype):
+    x = ROWS if dtype in ("float32", "float16", "complex64") else onp.nan_to_num(ROWS)
+    x = (abs(x) if dtype == "uint8" else x).astype(dtype)
+    with weft.config.temporarily(eager_tier="host"):
+        got = getattr(lax, f"reduce_{name}")(layout(np.array(x)), axes)
+    ufunc = {
+        "max": onp.maximum, "min": onp.minimum, "prod": onp.multiply,
+        "and": onp.bitwise_and, "or": onp.bitwise_or,
+    }[name]  # fmt: skip
+    expected = ufunc.reduce(layout(x), axis=axes, dtype=None if dtype == "bool" else dtype)
+    assert onp.asarray(got).dtype == dtype
+    onp.testing.assert_allclose(onp.asarray(got), expected, rtol=1e-6)
+
+
+def test_zeros_in_rows_keep_their_signs():
+    x = np.array([[-0.0, 0.0], [-0.0, -0.0], [0.0, 0.0], [-1.0, -0.0], [1.0, 0.0]])
+    assert onp.signbit(np.max(x[:4], axis=1)).tolist() == [False, True, False, True]
+    assert onp.signbit(np.min(x[1:], axis=1)).tolist() == [True, False, True, False]

@@ -3,6 +3,8 @@
 The sum is in `structural`. Knows identities and derivatives; knows nothing of promotion.
 """
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -36,6 +38,7 @@ from .structural import (
     broadcast_in_dim,
     check_axes,
     convert_element_type,
+    first_or_last,
     full,
     others,
     reduce_sum,
@@ -66,13 +69,34 @@ def monoid_reduction(
         if wide is not None:
             x = x.astype(wide)
         if x.size:
-            result = ufunc.reduce(x, axis=axes, dtype=x.dtype)
+            result = with_signs(x, axes, ufunc.reduce(x, axis=axes, dtype=x.dtype))
         else:
             shape = tuple(x.shape[a] for a in others(axes, x.ndim))
             return np.full(shape, identity(dtype), dtype)
-        if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
-            result = signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
         return result if wide is None else result.astype(dtype)
+
+    def with_signs(x: Host, axes: tuple[int, ...], result: Host) -> Host:
+        if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
+            return signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
+        return result
+
+    def kernel_rule(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
+        general = functools.partial(evaluate_rule, axes=axes)
+        shape = tuple(x.shape[a] for a in others(axes, x.ndim))
+        rows = math.prod(shape)
+        last = x.size and first_or_last(axes, x.ndim) == "last"
+        if not last or rows == 1 or x.dtype in WIDE:
+            return general
+        count = x.size // rows
+
+        def by_rows(host: Host) -> Host:  # 1000 x 1000 in 70 µs, and not 105; 10,000 x 100 in 200
+            if not host.flags.c_contiguous:
+                return general(host)
+            starts = np.arange(0, host.size, count)
+            result = ufunc.reduceat(host.reshape(-1), starts, dtype=host.dtype)
+            return with_signs(host, axes, result.reshape(shape))
+
+        return by_rows
 
     def lower_rule(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
         start = block.constant(identity(out.dtype), out.update(shape=(), weak_type=False))
@@ -92,6 +116,7 @@ def monoid_reduction(
 
     primitive.type(type_rule)
     primitive.evaluate(evaluate_rule)
+    primitive.kernel(kernel_rule)
     primitive.lower(lower_rule)
     primitive.batch(batch_in_front(primitive, "axes"))
     if monoid in (MAXIMUM, MINIMUM):
