@@ -30,6 +30,7 @@ from .rule_types import (
     Integers,
     Kernel,
     Tangent,
+    Ufunc,
     Values,
 )
 from .slicing import concatenate, slice_
@@ -69,34 +70,14 @@ def monoid_reduction(
         if wide is not None:
             x = x.astype(wide)
         if x.size:
-            result = with_signs(x, axes, ufunc.reduce(x, axis=axes, dtype=x.dtype))
+            result = with_signs(ufunc, x, axes, ufunc.reduce(x, axis=axes, dtype=x.dtype))
         else:
             shape = tuple(x.shape[a] for a in others(axes, x.ndim))
             return np.full(shape, identity(dtype), dtype)
         return result if wide is None else result.astype(dtype)
 
-    def with_signs(x: Host, axes: tuple[int, ...], result: Host) -> Host:
-        if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
-            return signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
-        return result
-
     def kernel_rule(x: Aval, *, axes: tuple[int, ...]) -> Kernel:
-        general = functools.partial(evaluate_rule, axes=axes)
-        shape = tuple(x.shape[a] for a in others(axes, x.ndim))
-        rows = math.prod(shape)
-        last = x.size and first_or_last(axes, x.ndim) == "last"
-        if not last or rows == 1 or x.dtype in WIDE:
-            return general
-        count = x.size // rows
-
-        def by_rows(host: Host) -> Host:  # 1000 x 1000 in 70 µs, and not 105; 10,000 x 100 in 200
-            if not host.flags.c_contiguous:
-                return general(host)
-            starts = np.arange(0, host.size, count)
-            result = ufunc.reduceat(host.reshape(-1), starts, dtype=host.dtype)
-            return with_signs(host, axes, result.reshape(shape))
-
-        return by_rows
+        return reduced_rows(ufunc, functools.partial(evaluate_rule, axes=axes), x, axes)
 
     def lower_rule(block: Block, x: Operand, out: Aval, axes: Integers) -> Operand:
         start = block.constant(identity(out.dtype), out.update(shape=(), weak_type=False))
@@ -122,6 +103,36 @@ def monoid_reduction(
     if monoid in (MAXIMUM, MINIMUM):
         primitive.host_when(host_when_rule)
     return primitive
+
+
+def with_signs(ufunc: Ufunc, x: Host, axes: tuple[int, ...], result: Host) -> Host:
+    """The result of a reduction, with XLA's sign where it is an extreme that is zero."""
+    if ufunc in (np.maximum, np.minimum) and np.count_nonzero(result) != result.size:
+        return signed_zeros(ufunc, np.logical_or.reduce, x, axes, result)
+    return result
+
+
+def reduced_rows(ufunc: Ufunc, general: Kernel, x: Aval, axes: tuple[int, ...]) -> Kernel:
+    """The kernel of a reduction: of several rows as parts of one vector, else the `general` one.
+
+    NumPy begins with a part of a vector sooner than with a row of an array: 1000 rows of 1000 take
+    70 µs, and not 105, and 10,000 of 100 take 0.2 ms, and not 0.53.
+    """
+    shape = tuple(x.shape[a] for a in others(axes, x.ndim))
+    rows = math.prod(shape)
+    last = x.size and first_or_last(axes, x.ndim) != "first"
+    if not last or rows == 1 or x.dtype in WIDE:
+        return general
+    count = x.size // rows
+
+    def kernel(host: Host) -> Host:
+        if not host.flags.c_contiguous:
+            return general(host)
+        starts = np.arange(0, host.size, count)
+        result = ufunc.reduceat(host.reshape(-1), starts, dtype=host.dtype)
+        return with_signs(ufunc, host, axes, result.reshape(shape))
+
+    return kernel
 
 
 def of_long_rows(x: Aval, axes: Integers) -> bool:
