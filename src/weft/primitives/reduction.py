@@ -120,7 +120,7 @@ def reduced_rows(ufunc: Ufunc, general: Kernel, x: Aval, axes: tuple[int, ...]) 
     """
     shape = tuple(x.shape[a] for a in others(axes, x.ndim))
     rows = math.prod(shape)
-    last = x.size and first_or_last(axes, x.ndim) != "first"
+    last = x.size and first_or_last(axes, x.ndim) == "last"
     if not last or rows == 1 or x.dtype in WIDE:
         return general
     count = x.size // rows
