@@ -14,7 +14,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import eq, ge
-from .complex_lowering import complex_rule, sqrt_in_parts
+from .complex_lowering import complex_rule, reciprocal_in_parts, sign_in_parts, sqrt_in_parts
 from .complex_numbers import conj, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
 from .processor import host_when_fast
@@ -103,7 +103,7 @@ div: Primitive = nary(
     "div", "Quotient of two arrays; of integers, towards zero.", evaluate=np.divide,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo=_lower_division("divide"),
-    jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(mul(div(dy, y), out))),
+    jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(div(mul(dy, out), y))),
     transpose=(lambda ct, x, y: div(ct, y), None), accepts="number", host_limit=_FAST,
 )  # fmt: skip
 
@@ -151,38 +151,16 @@ def _direction(x: Host) -> Host:
     return out
 
 
-def _lower_sign(block: Block, x: Operand, out: Aval) -> Operand:
-    flags = out.update(dtype=dtypes.bool_, weak_type=False)
-    if dtypes.is_unsigned(out.dtype):
-        nonzero = block.compare("NE", x, block.full(0, out), flags)
-        return block.convert(nonzero, out.dtype)
-    if not dtypes.is_complex(out.dtype):
+def _lower_real_sign(block: Block, x: Operand, out: Aval) -> Operand:
+    if not dtypes.is_unsigned(out.dtype):
         return block.elementwise("sign", (x,), out)
-    real_aval = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
-    zero = block.full(0, real_aval)
-    limit = block.full(np.inf, real_aval)
-    parts = [block.op(part, x, out=real_aval) for part in ("real", "imag")]
-    far = [
-        block.compare("EQ", block.op("abs", part, out=real_aval), limit, flags) for part in parts
-    ]
-    units = [block.elementwise("sign", (part,), real_aval) for part in parts]
-    # beside an infinite part the other one doesn't count, unless it is infinite or NaN
-    nan = block.full(np.nan, real_aval)
-    beside = [block.select(block.compare("EQ", part, part, flags), zero, nan) for part in parts]
-    both = block.elementwise("and", tuple(far), flags)
-    either = block.elementwise("or", tuple(far), flags)
-    moved = [
-        block.select(either, block.select(far[i], units[i], beside[i]), parts[i]) for i in (0, 1)
-    ]
-    moved[0] = block.select(both, nan, moved[0])
-    near = block.op("complex", *moved, out=out)
-    nothing = block.compare("EQ", x, block.full(0, out), flags)
-    return block.select(nothing, block.full(0, out), block.elementwise("sign", (near,), out))
+    flags = out.update(dtype=dtypes.bool_, weak_type=False)
+    return block.convert(block.compare("NE", x, block.full(0, out), flags), out.dtype)
 
 
 sign: Primitive = unary(
     "sign", "-1, 0 or 1; of a complex number, x / |x|; of an infinite one, its direction.",
-    evaluate=_sign, stablehlo=_lower_sign,
+    evaluate=_sign, stablehlo=complex_rule(_lower_real_sign, sign_in_parts, "kept"),
     jvp=zero, accepts="number", host_limit=20_000,
 )  # fmt: skip
 
@@ -350,35 +328,14 @@ def _integer_pow(x: Host, *, y: int) -> Host:
     return power if y > 0 else np.divide(one, power)
 
 
-def _lower_complex_reciprocal(block: Block, x: Operand, out: Aval) -> Operand:
-    """By R. L. Smith's quotients (“Algorithm 116: Complex division”, CACM 5, 1962), as NumPy's:
-    XLA's quotient has other values at infinite numbers."""
-    aval = out.update(dtype=dtypes.real_of(out.dtype), weak_type=False)
-    a, b = (block.op(part, x, out=aval) for part in ("real", "imag"))
-
-    def of(operation: str, *operands: Operand) -> Operand:
-        return block.elementwise(operation, operands, aval)
-
-    flags = aval.update(dtype=dtypes.bool_)
-    wide = block.compare("LE", of("abs", b), of("abs", a), flags)
-    large, small = block.select(wide, a, b), block.select(wide, b, a)
-    one = block.full(1, aval)
-    ratio = of("divide", small, large)
-    whole = of("add", large, of("multiply", small, ratio))
-    unit, rest = of("divide", one, whole), of("divide", ratio, whole)
-    return block.op(
-        "complex",
-        block.select(wide, unit, rest),
-        of("negate", block.select(wide, rest, unit)),
-        out=out,
-    )
+_lower_reciprocal = complex_rule(lowering_by("divide"), reciprocal_in_parts, "kept")
 
 
 def _lower_integer_pow(block: Block, x: Operand, out: Aval, y: int) -> Operand:
     if y == 0:
         return block.full(1, out)
     if y == -1 and dtypes.is_complex(out.dtype):
-        return _lower_complex_reciprocal(block, x, out)
+        return _lower_reciprocal(block, x, out=out)
     small = dtypes.is_float(out.dtype) and out.dtype.itemsize < 4  # round once, at the end
     wide = out.update(dtype=dtypes.float32, weak_type=False) if small else out
     x = block.convert(x, wide.dtype)

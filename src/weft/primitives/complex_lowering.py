@@ -101,6 +101,35 @@ def with_parts_swapped(in_parts: InParts) -> InParts:
     return apply
 
 
+# --- quotients: what two of them share ends in a selection, else XLA makes several loops ---
+
+
+def reciprocal_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """1 / z, with signs; 0 if one part is infinite, NaN if both are. In the unit nothing
+    overflows."""
+    unit, most = m.unit(x, y), float(dtypes.finfo(m.aval.dtype).max)
+    a, b = (m.maximum(m.minimum(part, most), -most) * unit for part in (x, y))
+    sizes = m.abs(x), m.abs(y)
+    square = m.where(m.maximum(*sizes) == math.inf, math.inf - m.minimum(*sizes), a * a + b * b)
+    return a / square * unit, -(b / square * unit)
+
+
+def sign_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
+    """z / |z|, with signs; 0 at 0. Beside an infinite part the other one doesn't count, unless it
+    is infinite or NaN."""
+    unit = m.unit(x, y)
+    a, b = x * unit, y * unit
+    square = a * a + b * b
+    nothing = square == 0
+    size = m.where(nothing, 1.0, m.sqrt(square))
+
+    def of(part: Term, scaled: Term, other: Term) -> Term:
+        far = m.where(part < 0, -1.0, 1.0) + (other - other)
+        return m.where(nothing, 0.0, m.where(m.abs(part) == math.inf, far, scaled / size))
+
+    return of(x, a, y), of(y, b, x)
+
+
 # --- exponentials and logarithms ---
 
 

@@ -9,7 +9,7 @@ from ..core.primitive import Primitive
 from ..core.value import Value
 from .arithmetic import add, div, like, mul, neg, sub
 from .comparison import eq
-from .formulas import Algebra, Number, inverse_tanh
+from .formulas import WITHIN_TWO, Algebra, Number, inverse_tanh, log_of_2
 from .selection import where
 from .special import by_formula
 from .transcendental import FALSE, exp, log, log1p
@@ -54,21 +54,22 @@ entr: Primitive = by_formula(
 
 
 def _reduced(m: Algebra, p: Number, q: Number) -> tuple[Number, Number, Number]:
-    """(k, s, t) with log(p / q) = k log(2) + 2 (s + s³ t), for positive and finite p and q. Where
-    p / q is from 1/2 to 2, k is 0 and s (p - q) / (p + q); elsewhere s has the sign of k."""
-    (a, i), (b, j) = m.split(p), m.split(q)
-    k = i - j
-    down, up = (k > 0) & (a < b), (k < 0) & (a > b)
-    b = m.where(down, 0.5 * b, m.where(up, 2 * b, b))
+    """(k, s, t) with log(p / q) = k log(2) + 2 (s + s³ t), for positive and finite p and q. Where k
+    is 0, s is (p - q) / (p + q); elsewhere s has its own sign."""
+    k, a, b = m.quotient(p, q)
     s = (a - b) / (a + b)
-    return k + m.where(down, -1.0, m.where(up, 1.0, 0.0)), s, inverse_tanh(m, s, 1 / 3)
+    return k, s, inverse_tanh(m, s, WITHIN_TWO)
+
+
+def _sum_of_logs(m: Algebra, k: Number, s: Number, t: Number) -> Number:
+    """k log(2) + 2 (s + s³ t)."""
+    high, low = log_of_2(m)
+    return k * high + (2 * s + (2 * (s * s * s) * t + k * low))
 
 
 def log_of_quotient(m: Algebra, p: Number, q: Number) -> Number:
     """log(p / q) for p, q > 0, exact near p = q too."""
-    k, s, t = _reduced(m, p, q)
-    out = k * math.log(2) + 2 * (s + s * s * s * t)
-    return m.where(m.maximum(p, q) == math.inf, p - q, out)
+    return m.where(m.maximum(p, q) == math.inf, p - q, _sum_of_logs(m, *_reduced(m, p, q)))
 
 
 def _inside(m: Algebra, p: Number, q: Number, inside: Number, at_zero: Number | float) -> Number:
@@ -84,7 +85,7 @@ def _rel_entr(m: Algebra, p: Number, q: Number) -> Number:
 def kl_div_formula(m: Algebra, p: Number, q: Number) -> Number:
     """p log(p / q) - p + q for p, q > 0."""
     k, s, t = _reduced(m, p, q)
-    far = p * (k * math.log(2) + 2 * (s + s * s * s * t)) - p + q
+    far = p * _sum_of_logs(m, k, s, t) - p + q
     near = 2 * q * (s * s) * (1 + (1 + s) * s * t) / (1 - s)  # where those cancel
     out = m.where(k == 0, near, far)
     return m.where(m.maximum(p, q) == math.inf, p * (p - q) - p + q, out)
@@ -118,13 +119,14 @@ kl_div: Primitive = by_formula(
 
 
 def _logit(m: Algebra, p: Number) -> Number:
-    """Near 1/2 the quotient less 1 is (2p - 1) / (1 - p), of which 2p - 1 is exact: what rounding
-    takes from it when 1 is added, its logarithm lacks."""
-    s = 2 * p - 1
-    near = m.abs(s) < 0.3
-    part = m.where(near, s, p) / (1 - p)
-    quotient = m.where(near, 1 + part, part)
-    return m.log(quotient) + m.where(near, part - (quotient - 1), 0.0)
+    """log(p / q) with q = 1 - p. Where p / q isn't divided by a power of 2, (p - q) / (p + q) is
+    2p - 1, which is exact."""
+    q = 1 - p
+    k, a, b = m.quotient(p, q)
+    s = m.where(k == 0, 2 * p - 1, (a - b) / (a + b))
+    inside = p * q
+    edge = m.where(inside == 0, (p - 0.5) * math.inf, math.nan)
+    return m.where(inside > 0, _sum_of_logs(m, k, s, inverse_tanh(m, s, WITHIN_TWO)), edge)
 
 
 logit: Primitive = by_formula(

@@ -18,13 +18,15 @@ def _ndtr(m: Algebra, x: Number) -> Number:
 
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
-    size = m.abs(x)
-    scaled = 0.5 * erfcx_positive(m, size * math.sqrt(0.5))
+    """By one logarithm: right of 0 that of 1 - tail, and what this difference lost."""
+    scaled = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
     tail = with_exp_of_square(m, scaled, x, -0.5)
-    below = x < -1
-    logarithm = m.log(m.where(below, scaled, tail))
-    far = m.where(below, logarithm - 0.5 * size * size, logarithm)
-    return m.where(x > 0, m.log1p(-tail), far)
+    below, right = x < -1, x > 0
+    rest = 1 - tail
+    # the minimum keeps XLA from simplifying 1 - (1 - tail)
+    lost = ((1 - m.minimum(rest, 2.0)) - tail) / rest
+    logarithm = m.log(m.where(right, rest, m.where(below, scaled, tail)))
+    return logarithm + m.where(right, lost, m.where(below, -0.5 * (x * x), 0.0))
 
 
 def _inverse_mills(m: Algebra, x: Number) -> Number:

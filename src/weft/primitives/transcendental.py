@@ -163,15 +163,7 @@ def _complex_log1p(z: Host) -> Host:
     return _of_parts(np.where(near, small, out.real), np.arctan2(y, 1 + x), z.dtype)
 
 
-_log1p_by_logarithm = lowered(lambda m, x: m.log1p(x))
-
-
-def _lower_log1p(block: Block, x: Operand, out: Aval) -> Operand:
-    if out.dtype == dtypes.float64:  # XLA's own loses digits
-        return _log1p_by_logarithm(block, x, out=out)  # type: ignore[no-any-return]
-    return block.elementwise("log_plus_one", (x,), out)
-
-
+_lower_log1p = lowered(lambda m, x: m.log1p(x))
 log1p: Primitive = unary(
     "log1p", "log(1 + x), exact near 0.", evaluate=np.log1p, host_limit=_LARGE,
     evaluate_in=dict.fromkeys(dtypes.COMPLEX, _complex_log1p),
