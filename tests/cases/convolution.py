@@ -170,6 +170,13 @@ CASES = [
         batch=2,
         outs=4,
     ),
+    # more gaps in the array than strides: the kernel's gradient has the array as its kernel
+    convolution((4,), (2,), (2,), ((1, 2),), (3,), (2,)),
+    convolution((3,), (2,), padding=((-1, 2),), dilation=(2,), feature_groups=2, outs=4),
+    convolution((3,), (3,), padding=((2, 1),), dilation=(2,), batch_groups=2, batch=4, outs=4),
+    convolution(
+        (3, 2), (2, 3), (1, 2), ((1, 2), (2, 1)), (3, 1), (1, 2), ODD, feature_groups=2, outs=4
+    ),
     convolution((2, 3, 2), (2, 2, 1)),
     of(lax.conv, f32(2, 3, 5, 4), f32(2, 3, 3, 2), window_strides=(2, 1), padding="SAME"),
     of(

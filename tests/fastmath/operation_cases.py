@@ -203,6 +203,14 @@ def convolved(x, kernel, strides, pads, dilation):
     return out
 
 
+def with_gaps(x, rows, columns):
+    """Zeros between the rows and the columns of [n, h, w, c]."""
+    n, h, w, c = x.shape
+    spread = onp.zeros((n, (h - 1) * rows + 1, (w - 1) * columns + 1, c), x.dtype)
+    spread[:, ::rows, ::columns] = x
+    return spread
+
+
 def pooled(x, reduce, size, stride, pads):
     """A reduction of the elements of each window that are inside [n, length, c]."""
     length = x.shape[1]
@@ -288,6 +296,13 @@ OPERATIONS = [
         lambda np, fm, x, k: fm.conv(x, k, (2, 1), [(2, 1), (0, 3)], NHWC, (2, 3)),
         KERNEL,
         lambda x, k: convolved(x, k, (2, 1), [(2, 1), (0, 3)], (2, 3)),
+    ),
+    Case(
+        "conv-of-input-with-gaps",
+        lambda np, fm, x, k: fm.conv(x, k, (1, 2), [(2, 1), (0, 3)], NHWC, (2, 1), (3, 2)),
+        KERNEL,
+        lambda x, k: convolved(with_gaps(x, 3, 2), k, (1, 2), [(2, 1), (0, 3)], (2, 1)),
+        NUMBERS,
     ),
     Case(
         "conv-channels-first",

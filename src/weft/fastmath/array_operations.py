@@ -99,6 +99,7 @@ def conv(
     padding: str | Sequence[tuple[int, int]],
     dimension_numbers: tuple[str, str, str],
     filter_dilation: Sizes | None = None,
+    input_dilation: Sizes | None = None,
 ) -> Any:
     """A convolution as neural networks mean it: the kernel is not reversed.
 
@@ -110,6 +111,8 @@ def conv(
       dimension_numbers: the meaning of the axes of input, kernel and output, as
         ("NHWC", "HWIO", "NHWC").
       filter_dilation: the distance between the kernel's elements for each spatial axis.
+      input_dilation: the distance between the input's elements, with zeros between them, for each
+        spatial axis: a transposed convolution. The padding is then given as pairs.
     Example:
       >>> from weft import fastmath
       >>> from weft.fastmath import numpy as np
@@ -119,7 +122,7 @@ def conv(
     Source: Trax documentation, `fastmath.ops.conv`.
     """
     return current.operations.conv(
-        inp, fltr, window_strides, padding, dimension_numbers, filter_dilation
+        inp, fltr, window_strides, padding, dimension_numbers, filter_dilation, input_dilation
     )
 
 

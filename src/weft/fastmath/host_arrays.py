@@ -7,7 +7,7 @@ import numpy as onp
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ..user_lines import noted
-from .window_geometry import check_channels, conv_axes, pads_of, positive
+from .window_geometry import check_channels, conv_axes, dilated, gaps_of, pads_of, positive
 
 Array = onp.ndarray[Any, Any]
 
@@ -36,6 +36,7 @@ def conv(
     padding: Any,
     dimension_numbers: Sequence[str],
     filter_dilation: Sequence[int] | None = None,
+    input_dilation: Sequence[int] | None = None,
 ) -> Any:
     """A convolution: one product of the matrix of all windows with the kernel."""
     inp, fltr = onp.asarray(inp), onp.asarray(fltr)
@@ -45,6 +46,7 @@ def conv(
     strides = positive("conv", "window_strides", window_strides, axes.spatial)
     dilation = positive("conv", "filter_dilation", filter_dilation, axes.spatial)
     sizes = [(k - 1) * d + 1 for k, d in zip(kernel.shape, dilation, strict=False)]
+    x = _with_gaps(x, gaps_of(input_dilation, padding, axes.spatial))
     pads = pads_of("conv", padding, x.shape[1:-1], sizes, strides)
     windows = _windows(_padded(x, pads, 0), sizes, strides)  # [batch, out..., channels, window...]
     places: tuple[Any, ...] = (..., *(slice(None, None, d) for d in dilation))
@@ -53,6 +55,16 @@ def conv(
     contracted = [n + 1, *range(n + 2, 2 * n + 2)], [n, *range(n)]
     out = onp.tensordot(windows, kernel, contracted)
     return out.transpose(axes.outputs)
+
+
+def _with_gaps(x: Array, gaps: Sequence[int]) -> Array:
+    """An array [batch, ..., channels] with elements `gaps` from each other, and zeros between."""
+    if all(gap == 1 for gap in gaps):
+        return x
+    lengths = [dilated(n, gap) for n, gap in zip(x.shape[1:-1], gaps, strict=True)]
+    spread = onp.zeros((x.shape[0], *lengths, x.shape[-1]), x.dtype)
+    spread[(slice(None), *(slice(None, None, gap) for gap in gaps))] = x
+    return spread
 
 
 def _padded(x: Array, pads: Sequence[tuple[int, int]], value: Any) -> Array:

@@ -28,6 +28,7 @@ def jax_conv(
     padding: Any,
     dimension_numbers: Any,
     filter_dilation: Any = None,
+    input_dilation: Any = None,
 ) -> Any:
     """A convolution, see `weft.fastmath.conv`."""
     return lax.conv_general_dilated(
@@ -35,6 +36,7 @@ def jax_conv(
         fltr,
         window_strides,
         padding,
+        lhs_dilation=input_dilation,
         rhs_dilation=filter_dilation,
         dimension_numbers=dimension_numbers,
     )

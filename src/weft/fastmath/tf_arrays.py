@@ -9,7 +9,7 @@ from ..user_lines import noted
 from .host_arrays import along, window_counts
 from .tensorflow_module import tensor, tf, tnp
 from .tf_numpy import TF_NUMPY
-from .window_geometry import check_channels, conv_axes, pads_of, positive
+from .window_geometry import check_channels, conv_axes, dilated, gaps_of, pads_of, positive
 
 
 def floating(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,6 +32,7 @@ def conv(
     padding: Any,
     dimension_numbers: Sequence[str],
     filter_dilation: Sequence[int] | None = None,
+    input_dilation: Sequence[int] | None = None,
 ) -> Any:
     """A convolution. TensorFlow's on the CPU is for channels that come last, and for strides or
     dilation: the operands are transposed, and with both, steps are taken out of the result."""
@@ -45,6 +46,8 @@ def conv(
     strides = positive("conv", "window_strides", window_strides, axes.spatial)
     dilation = positive("conv", "filter_dilation", filter_dilation, axes.spatial)
     sizes = [(k - 1) * d + 1 for k, d in zip(kernel.shape, dilation, strict=False)]
+    for axis, gap in enumerate(gaps_of(input_dilation, padding, axes.spatial), 1):
+        x = x if gap == 1 else _with_gaps(x, axis, gap)
     pads = pads_of("conv", padding, list(x.shape[1:-1]), sizes, strides)
     x = tf.pad(x, [(0, 0), *pads, (0, 0)])
     both = max(strides) > 1 and max(dilation) > 1
@@ -53,6 +56,16 @@ def conv(
     if both:
         out = out[(slice(None), *(slice(None, None, s) for s in strides))]
     return tf.cast(tf.transpose(out, axes.outputs), dtype)
+
+
+def _with_gaps(x: Any, axis: int, gap: int) -> Any:
+    """A tensor whose elements along an axis are `gap` from each other, with zeros between."""
+    shape = list(x.shape)
+    pads = [(0, 0)] * (len(shape) + 1)
+    pads[axis + 1] = (0, gap - 1)
+    spread = tf.pad(tf.expand_dims(x, axis + 1), pads)
+    spread = tf.reshape(spread, (*shape[:axis], shape[axis] * gap, *shape[axis + 1 :]))
+    return tf.gather(spread, tf.range(dilated(shape[axis], gap)), axis=axis)
 
 
 def _pool(kind: str, name: str, x: Any, sizes: Any, strides: Any, padding: Any) -> Any:

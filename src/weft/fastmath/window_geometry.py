@@ -60,6 +60,27 @@ def positive(operation: str, name: str, values: Sequence[int] | None, count: int
     return found
 
 
+def dilated(n: int, gap: int) -> int:
+    """The length of an axis of `n` elements that are `gap` from each other."""
+    return (n - 1) * gap + 1 if n else 0
+
+
+def gaps_of(dilation: Sequence[int] | None, padding: Any, count: int) -> list[int]:
+    """The distances between an input's elements.
+
+    Raises: ValueError: they aren't `count` positive ints, or come with padding by name.
+    """
+    gaps = positive("conv", "input_dilation", dilation, count)
+    if isinstance(padding, str) and max(gaps, default=1) > 1:
+        raise noted(
+            ValueError(
+                f"conv: padding by name, {padding!r}, has no meaning with input_dilation "
+                f"{tuple(gaps)}\n  fix: give pairs of ints"
+            )
+        )
+    return gaps
+
+
 class ConvAxes(NamedTuple):
     """The order of axes of a convolution.
 
