@@ -308,3 +308,92 @@ def test_hashed_attention_remembers_the_buckets_of_what_it_did_not_forget():
     layer.state = empty
     the_last = [np.asarray(layer(piece)) for piece in cut(x[:, 4:], range(1, 13))]
     np.testing.assert_allclose(all_of_it[-1], the_last[-1], rtol=1e-5, atol=1e-6)
+
+
+SEQUENCE = np.random.default_rng(5).standard_normal((2, 12, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "ends", [(12,), (7, 12), (5, 6, 12), (2, 9, 12), (3, 4, 8, 11, 12)], ids=str
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunk_len": 3},
+        {"chunk_len": 3, "n_chunks_before": 2, "bias": True},
+        {"chunk_len": 4, "n_chunks_before": 1, "share_qk": True},
+        {"chunk_len": 2, "n_chunks_before": 1, "predict_mem_len": 7, "predict_drop_len": 5},
+        {"chunk_len": 4, "n_chunks_before": 1, "predict_mem_len": 1, "predict_drop_len": 1},
+        {"chunk_len": 3, "n_chunks_before": 1, "n_parallel_heads": 1},
+    ],
+    ids=str,
+)
+def test_pieces_across_chunks_give_what_the_whole_gives(options, ends):
+    options = {"n_heads": 2, "d_qk": 4, "d_v": 4, "causal": True, **options}
+    whole, pieces = pair(lambda mode: tl.SelfAttention(mode=mode, **options), SEQUENCE)
+    found = np.concatenate([np.asarray(pieces(piece)) for piece in cut(SEQUENCE, ends)], axis=1)
+    np.testing.assert_allclose(found, whole(SEQUENCE), rtol=1e-5, atol=1e-5)
+    assert pieces.state[1][0].shape[1] < 12
+
+
+@pytest.mark.parametrize("chunk_len", [3, 4, 12])
+def test_gradients_of_a_piece_across_chunks_are_those_of_its_places_in_the_whole(chunk_len):
+    options = {"n_heads": 2, "d_qk": 4, "d_v": 4, "causal": True, "chunk_len": chunk_len}
+    whole, pieces = pair(lambda mode: tl.SelfAttention(mode=mode, **options), SEQUENCE)
+    first, second = cut(SEQUENCE, (5, 12))
+    pieces(first)
+    state = pieces.state
+
+    def of_piece(x, weights):
+        return (pieces.pure_fn(x, weights, state, KEY)[0] ** 2).sum()
+
+    def of_whole(x, weights):
+        x = weft.numpy.concatenate([weft.lax.stop_gradient(first), x], axis=1)
+        return (whole.pure_fn(x, weights, whole.state, KEY)[0][:, 5:] ** 2).sum()
+
+    found = weft.grad(of_piece)(second, whole.weights)
+    np.testing.assert_allclose(found, weft.grad(of_whole)(second, whole.weights), atol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"masked": False}, {"n_parallel_heads": 1}], ids=str)
+def test_the_keys_of_an_encoder_are_computed_at_the_first_call(options):
+    rng = np.random.default_rng(6)
+    source = rng.standard_normal((2, 5, 6)).astype(np.float32)
+    mask = (np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool),)
+    others = (source,) if "masked" in options else (source, *mask)
+    options = {"n_heads": 2, "d_qk": 4, "d_v": 3, **options}
+    whole, pieces = pair(lambda mode: tl.EncDecAttention(mode=mode, **options), (SEQUENCE, *others))
+    expected = np.asarray(whole((SEQUENCE, *others)))
+    empty = pieces.state
+    for start, end in ((0, 3), (3, 4), (4, 12)):
+        found = pieces((SEQUENCE[:, start:end], *others))
+        np.testing.assert_allclose(found, expected[:, start:end], rtol=1e-5, atol=1e-6)
+        others = (0 * source, *others[1:])  # the later ones aren't looked at
+    assert [x.shape for x in pieces.state] == [(4, 5, 4), (4, 5, 3)]
+    with pytest.raises(tl.LayerError, match=r"first call's.*\[2, 5\]; got \[2, 4\]\n  fix: give"):
+        pieces((SEQUENCE, source[:, :4], *others[1:]))
+    pieces.state = empty
+    other = (2 * source, *others[1:])
+    np.testing.assert_allclose(
+        pieces((SEQUENCE, *other)), whole((SEQUENCE, *other)), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_gradients_of_attention_to_an_encoder_in_pieces_are_those_of_the_whole():
+    source = np.random.default_rng(7).standard_normal((2, 5, 6)).astype(np.float32)
+    inputs = (SEQUENCE, source, np.ones((2, 5), bool))
+    options = {"n_heads": 2, "d_qk": 4, "d_v": 3}
+    whole, pieces = pair(lambda mode: tl.EncDecAttention(mode=mode, **options), inputs)
+    pieces(inputs)
+
+    def loss(layer):
+        def of(weights, source):
+            y, _ = layer.pure_fn((SEQUENCE, source, inputs[2]), weights, layer.state, KEY)
+            return (y**2).sum()
+
+        return weft.grad(of, argnums=(0, 1))(whole.weights, source)
+
+    found, expected = (weft.tree_util.tree_leaves(loss(layer)) for layer in (pieces, whole))
+    assert len(found) == 5
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -284,6 +284,12 @@ DECODERS = {
     "ReformerLM with a recurrent half": lambda mode: ReformerLM(
         n_layers=1, ff_use_sru=2, pos_type="sin-cos", ff_chunk_size=2, mode=mode
     ),
+    "ReformerLM in bins of time": lambda mode: ReformerLM(
+        n_layers=1,
+        attention_type=functools.partial(tl.SelfAttention, chunk_len=2, n_chunks_before=1),
+        pos_type="time-bin",
+        mode=mode,
+    ),
     "ReformerLM on a grid": lambda mode: ReformerLM(
         n_layers=1, pos_type="axial", pos_axial_shape=(2, 3), pos_d_axial_embs=(2, 2), mode=mode
     ),
@@ -364,7 +370,8 @@ WRONG = {
     "ReformerLM: attention_type": lambda: ReformerLM(attention_type=[]),
     "must make a layer of 1 inputs": lambda: ReformerLM(attention_type=tl.Attention),
     "buckets of the whole batch": lambda: ReformerLM(attention_type=LSH, attention_chunk_size=1),
-    "PositionalEncoder: pos_type": lambda: ReformerLM(pos_type="time-bin"),
+    "PositionalEncoder: pos_type": lambda: models.ReformerShortenLM(V, pos_type="time-bin"),
+    "ReformerLM: pos_type='time-bin' takes the length": lambda: ReformerLM(pos_type="time-bin"),
     "PositionalEncoder: pos_d_axial_embs": lambda: ReformerLM(pos_type="axial"),
     "FeedForwardWithOptions: ff_use_sru": lambda: ReformerLM(ff_use_sru=(1, 2, 3)),
     "Reformer: mode": lambda: Reformer(mode="viz"),
@@ -396,6 +403,14 @@ WRONG = {
 def test_bad_options_are_named(message):
     with pytest.raises((TypeError, ValueError, tl.LayerError), match=message):
         WRONG[message]()
+
+
+def test_bins_of_time_are_the_chunks_of_the_first_attention():
+    kinds = [functools.partial(tl.SelfAttention, chunk_len=n) for n in (3, 5)]
+    model = ReformerLM(attention_type=kinds, pos_type="time-bin", mode="eval")
+    layer = next(x for x in model.sublayers if isinstance(x, tl.TimeBinPositionalEncoding))
+    features = np.asarray(layer(np.zeros((1, 7, 3), np.float32)))[0]
+    np.testing.assert_allclose(features[:, 1], [0, 1 / 3, 2 / 3] * 2 + [0], rtol=1e-6)
 
 
 def test_positions_of_each_type_and_a_block_of_several_halves():

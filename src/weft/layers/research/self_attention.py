@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from ... import fastmath
+from ...errors import ShapeError
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
 from .. import options
@@ -82,8 +83,8 @@ class SelfAttention(EfficientAttentionBase):
       n_chunks_after: how many later ones. The first chunk comes after the last.
       bias: whether queries, keys and values have a bias.
       mode: 'train', 'eval' or 'predict': the last goes on where the last call ended.
-      predict_mem_len: how many positions 'predict' remembers; by default, what a chunk sees.
-      predict_drop_len: how many are forgotten at once; by default, a chunk.
+      predict_mem_len: how many positions 'predict' remembers; with chunks at least what one sees.
+      predict_drop_len: how many are forgotten at once; with chunks, as few whole ones as must be.
       attention_dropout: probability with which a weight of attention becomes zero in training.
       output_dropout: probability with which a feature of a head's output does.
       n_parallel_heads: see `EfficientAttentionBase`.
@@ -137,7 +138,8 @@ class SelfAttention(EfficientAttentionBase):
                     ValueError(f"{name}: mode='predict' needs causal=True: later is not yet there")
                 )
             if chunk_len is not None:
-                predict_mem_len = predict_mem_len or chunk_len * (1 + n_chunks_before)
+                sees = chunk_len * (1 + n_chunks_before)
+                predict_mem_len = max(predict_mem_len or 0, sees)
                 predict_drop_len = predict_drop_len or chunk_len
         super().__init__(
             n_heads=n_heads,
@@ -231,35 +233,77 @@ class SelfAttention(EfficientAttentionBase):
             y = jnp.matmul(x, kernels[name])
             return y + biases[name] if self._bias else y
 
-        queries = projected("q", fastmath.dynamic_slice_in_dim(x, q_start, q_len, 0))
         keys = length_normalized(projected("q", x)) if self._share_qk else projected("k", x)
-        mask = functools.partial(
-            mask_self_attention, causal=True, exclude_self=self._share_qk, masked=False
-        )
         chunks: dict[str, Any] = {}
         if self._chunk_len is not None and q_len > self._chunk_len:
-            if q_len % self._chunk_len or x.shape[0] != q_len:
-                raise noted(
-                    ValueError(
-                        f"{self._name}: a prefix longer than a chunk is a multiple of chunk_len="
-                        f"{self._chunk_len}; got {q_len} positions"
-                    )
-                )
+            queries = projected("q", x)
             chunks = {
                 "q_chunk_len": self._chunk_len,
                 "kv_chunk_len": self._chunk_len,
                 **self._around,
             }
+        else:
+            queries = projected("q", fastmath.dynamic_slice_in_dim(x, q_start, q_len, 0))
         out, _ = attend(
             queries,
             keys,
             projected("v", x),
-            mask_fn=mask,
-            q_info=q_start + jnp.arange(q_len),
+            mask_fn=self._hide_unseen,
+            q_info=(0 if chunks else q_start) + jnp.arange(queries.shape[0]),
             kv_info=jnp.arange(x.shape[0]),
             **chunks,
         )
+        if chunks:
+            out = fastmath.dynamic_slice_in_dim(out, q_start, q_len, 0)
         return jnp.matmul(out, w_o), state
+
+    def _hide_unseen(self, dots: Any, q_info: Any, kv_info: Any) -> Any:
+        """Logits in decoding, of later positions and of chunks too far away hidden."""
+        dots = mask_self_attention(
+            dots, q_info, kv_info, causal=True, exclude_self=self._share_qk, masked=False
+        )
+        if self._chunk_len is None:
+            return dots
+        distance = (q_info - 1) // self._chunk_len - (kv_info - 1) // self._chunk_len
+        return jnp.where(distance > self._around["n_chunks_before"], dots - HIDDEN, dots)
+
+    def _remembered(
+        self, inputs: tuple[Any, ...], state: Any, update_state: bool
+    ) -> tuple[tuple[Any, ...], Any, Any, Any]:
+        """In chunks, what is remembered and the call's own positions, so that each of these finds
+        what its chunk sees. It begins with a chunk, of which as few are forgotten as must be; the
+        state is always the one before the call."""
+        chunk_len = self._chunk_len
+        if chunk_len is None:
+            return super()._remembered(inputs, state, update_state)
+        end, (old,), heads = state
+        (x,), mem_len = inputs, self._mem_len
+        n = x.shape[1]
+        room = -(-(mem_len + n) // chunk_len) * chunk_len + chunk_len
+        empty = jnp.zeros((old.shape[0], room - mem_len, *old.shape[2:]), old.dtype)
+        x = fastmath.dynamic_update_slice_in_dim(
+            jnp.concatenate([old, empty], axis=1), x.astype(old.dtype), end, 1
+        )
+        too_many = jnp.maximum(end + n - mem_len, 0)
+        forgotten = (too_many + chunk_len - 1) // chunk_len * chunk_len
+        kept = fastmath.dynamic_slice_in_dim(x, forgotten, mem_len, 1)
+        return (x,), (end + n - forgotten, (kept,)), heads, end
+
+    def backward(
+        self,
+        inputs: Any,
+        output: Any,
+        grad: Any,
+        weights: Any,
+        state: Any,
+        new_state: Any,
+        rng: Any = None,
+        **kwargs: Any,
+    ) -> tuple[Any, Any]:
+        """The gradients; what was remembered in chunks counts as it was before the call."""
+        if self._incremental and self._chunk_len is not None:
+            new_state = state
+        return super().backward(inputs, output, grad, weights, state, new_state, rng, **kwargs)
 
 
 class EncDecAttention(EfficientAttentionBase):
@@ -270,7 +314,8 @@ class EncDecAttention(EfficientAttentionBase):
       d_qk: depth of queries and keys, for each head.
       d_v: depth of values, for each head.
       masked: whether there is a third input, a bool array [batch, other length], False at padding.
-      mode: 'train', 'eval' or 'predict'.
+      mode: 'train', 'eval' or 'predict': the last keeps the keys and values of the first call,
+        since a sequence is decoded with one other sequence.
       attention_dropout: probability with which a weight of attention becomes zero in training.
       output_dropout: probability with which a feature of a head's output does.
       n_parallel_heads: see `EfficientAttentionBase`.
@@ -279,7 +324,10 @@ class EncDecAttention(EfficientAttentionBase):
 
     Inputs are the sequence that asks [batch, length, depth], the one that is attended to
     [batch, other length, other depth], and the mask; the output has the shape of the first. Weights
-    are (w_q, w_k, w_v, w_o), each with a first axis of heads.
+    are (w_q, w_k, w_v, w_o), each with a first axis of heads. The state is `()`, and in 'predict'
+    after the first call (keys, values), each [batch * n_heads, other length, d].
+
+    Raises: ShapeError (when called): in 'predict', the other sequence isn't the first call's.
 
     Example:
       >>> from weft import layers as tl
@@ -316,7 +364,7 @@ class EncDecAttention(EfficientAttentionBase):
         )
         self._d_qk = options.whole_number(name, "d_qk", d_qk)
         self._d_v = options.whole_number(name, "d_v", d_v)
-        self._masked = masked
+        self._masked, self._mode = masked, mode
 
     def create_weights_unbatched(self, input_signature: Any, rng: Any) -> Any:
         """(w_q, w_k, w_v, w_o) of one head."""
@@ -339,21 +387,64 @@ class EncDecAttention(EfficientAttentionBase):
         rng: Any,
         update_state: bool,
     ) -> tuple[Any, Any]:
-        """(output, new state) of one head of one example."""
-        keys = fastmath.random.split(rng)  # of attention, of the output
+        """(output, new state) of one head of one example, whose state is its keys and values, or
+        `()`."""
+        rngs = fastmath.random.split(rng)  # of attention, of the output
         w_q, w_k, w_v, w_o = weights
+        keys, values = state or (jnp.matmul(kv_antecedent, w) for w in (w_k, w_v))
         kv_info = None if mask is None else jnp.asarray(mask).astype(jnp.int32)
         out, _ = attend(
             jnp.matmul(q_antecedent, w_q),
-            jnp.matmul(kv_antecedent, w_k),
-            jnp.matmul(kv_antecedent, w_v),
+            keys,
+            values,
             mask_fn=_hidden_where_zero if self._masked else None,
             kv_info=kv_info,
             dropout=self._dropouts[0],
-            rng=keys[0],
+            rng=rngs[0],
         )
         out = jnp.matmul(out, w_o)
-        return apply_broadcasted_dropout(out, self._dropouts[1], keys[1]), state
+        return apply_broadcasted_dropout(out, self._dropouts[1], rngs[1]), state
+
+    def forward(self, inputs: Any) -> Any:
+        """The output; in decoding the state is the keys and values of the first call."""
+        if self._mode != "predict":
+            return super().forward(inputs)
+        if not self.state:
+            self.state = self._keys_and_values(inputs[1])
+        self._check_same(inputs[1], self.state[0])
+        return self.forward_and_or_backward(
+            inputs, self.weights, self.state, self.rng, update_state=False
+        )[0]
+
+    def backward(
+        self,
+        inputs: Any,
+        output: Any,
+        grad: Any,
+        weights: Any,
+        state: Any,
+        new_state: Any,
+        rng: Any = None,
+        **kwargs: Any,
+    ) -> tuple[Any, Any]:
+        """The gradients, of keys and values too, which are computed again."""
+        return super().backward(inputs, output, grad, weights, (), (), rng, **kwargs)
+
+    def _keys_and_values(self, kv_antecedent: Any) -> tuple[Any, Any]:
+        """Those of all heads of all examples, [batch * n_heads, length, d]."""
+        _, w_k, w_v, _ = self.weights
+        made = [jnp.matmul(kv_antecedent[:, None], w) for w in (w_k, w_v)]
+        return tuple([jnp.reshape(x, (-1, *x.shape[2:])) for x in made])  # type: ignore[return-value]
+
+    def _check_same(self, kv_antecedent: Any, keys: Any) -> None:
+        """Raises ShapeError if a sequence has another shape than that of the kept keys."""
+        kept = (keys.shape[0] // self._n_heads, keys.shape[1])
+        if tuple(kv_antecedent.shape[:2]) != kept:
+            raise ShapeError(
+                f"{self._name}: mode='predict' keeps the keys of the first call's sequence, "
+                f"[batch, length] = {list(kept)}; got {list(kv_antecedent.shape[:2])}\n"
+                "  fix: give the layer its first state before another sequence"
+            )
 
 
 def _hidden_where_zero(dots: Any, q_info: Any, kv_info: Any) -> Any:

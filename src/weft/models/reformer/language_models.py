@@ -67,7 +67,9 @@ def ReformerLM(
         `CausalAttention`, or a `functools.partial` of one; or a list of them, which the blocks take
         in turn, whose length divides n_layers.
       pos_type, pos_axial_shape, pos_d_axial_embs, pos_start_from_zero_prob, pos_max_offset_to_add:
-        how positions are encoded; as for `PositionalEncoder`.
+        how positions are encoded; as for `PositionalEncoder`, or "time-bin": the last three
+        features say which bin a position is in and where, and a bin is a chunk of the first block's
+        attention. In mode "predict" a call then takes one token.
       ff_activation, ff_use_sru, ff_chunk_size, ff_sparsity: as for `FeedForwardWithOptions`.
       loss_sparsity_type, loss_sparsity, loss_d_lowrank, loss_sparsity_prob: sparsity_type,
         sparsity, d_lowrank and prob_sparse of the last layer, a `SparseDenseWithOptions`; `Dense`
@@ -98,10 +100,13 @@ def ReformerLM(
         ff_chunk_size=ff_chunk_size, ff_sparsity=ff_sparsity,
         attention_chunk_size=attention_chunk_size, mode=mode,
     )  # fmt: skip
-    positions = PositionalEncoder(
-        mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
-        pos_start_from_zero_prob, pos_max_offset_to_add,
-    )  # fmt: skip
+    if pos_type == "time-bin":
+        positions: Layer = tl.TimeBinPositionalEncoding(_chunk_len(name, kinds[0]), mode=mode)
+    else:
+        positions = PositionalEncoder(
+            mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
+            pos_start_from_zero_prob, pos_max_offset_to_add,
+        )  # fmt: skip
     return tl.Serial(
         _embedded(vocab_size, d_model, dropout, mode, positions),
         tl.Dup(),
@@ -241,6 +246,20 @@ def _in_turn(name: str, attention_type: Any, n_layers: int) -> list[Callable[...
     return [*attention_type] * divided(
         name, "n_layers", n_layers, "the length of attention_type", len(attention_type)
     )
+
+
+def _chunk_len(name: str, attention_type: Callable[..., Layer]) -> int:
+    """The length of the chunks of a kind of attention, which the bins of positions are to have."""
+    option = inspect.signature(attention_type).parameters.get("chunk_len")
+    if option is None or not isinstance(option.default, int):
+        raise noted(
+            ValueError(
+                f"{name}: pos_type='time-bin' takes the length of bins from the chunk_len of the "
+                "first block's attention, which has none\n  fix: "
+                "attention_type=functools.partial(SelfAttention, chunk_len=64)"
+            )
+        )
+    return option.default
 
 
 def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
