@@ -15,8 +15,8 @@ from textwrap import dedent
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft"
 NAMESPACES = (
     "image",
-    "layers",
     "layers/research",
+    "layers",  # after that of its subpackage, whose names it has
     "lax",
     "lax/linalg",
     "nn",
@@ -41,6 +41,9 @@ NAMESPACES = (
     "scipy/special",
     "scipy/stats",
 )
+RE_EXPORTED = {"layers": {"research": ("DotProductAttention",)}}
+"""Subpackages whose names are names of the package too, and those that aren't: of `layers`, the
+layer of that name is in `attention`, and research has a function."""
 WIDTH = 100
 NOTHING = "__all__: list[str] = []"
 
@@ -107,9 +110,14 @@ def written(package: str) -> str:
         for path in sorted(folder.glob("*.py"))
         if path.stem not in ("__init__", *inner) and (names := public_names(path))
     }
+    for subpackage, left_out in RE_EXPORTED.get(package, {}).items():
+        own = {*left_out, *(path.stem for path in (folder / subpackage).glob("*.py"))}
+        found = public_names(folder / subpackage / "__init__.py")
+        modules[subpackage] = [name for name in found if name not in own]
+    modules = {stem: modules[stem] for stem in sorted(modules)}
     # A module with the name of its function is loaded at once: loading it binds the name to it.
     at_once = {stem: modules.pop(stem) for stem in [*modules] if stem in modules[stem]}
-    inner += modules if given.get("with_modules") else []
+    inner += [stem for stem in modules if given.get("with_modules") and stem not in inner]
     held_names = [n for found in [*modules.values(), *at_once.values()] for n in found]
     names = sorted([*inner, *held_names], key=by_kind)
     twice = sorted({n for n in names if names.count(n) > 1})

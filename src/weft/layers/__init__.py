@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         normalization,
         pooling,
         research,
-        research_layers,
         reversible,
         rnn,
         summaries,
@@ -187,7 +186,7 @@ if TYPE_CHECKING:
     )
     from .normalization import BatchNorm, FilterResponseNorm, LayerNorm
     from .pooling import AvgPool, MaxPool, SumPool
-    from .research_layers import (
+    from .research import (
         LSHFF,
         AttentionResampling,
         AveragePooling,
@@ -524,7 +523,6 @@ __all__ = [
     "permute_via_sort",
     "pooling",
     "research",
-    "research_layers",
     "reshape_by_device",
     "reversible",
     "rnn",
@@ -717,7 +715,7 @@ __getattr__, __dir__ = exports(
             "MaxPool",
             "SumPool",
         ),
-        "research_layers": (
+        "research": (
             "LSHFF",
             "AttentionResampling",
             "AveragePooling",
