@@ -100,13 +100,10 @@ def ReformerLM(
         ff_chunk_size=ff_chunk_size, ff_sparsity=ff_sparsity,
         attention_chunk_size=attention_chunk_size, mode=mode,
     )  # fmt: skip
-    if pos_type == "time-bin":
-        positions: Layer = tl.TimeBinPositionalEncoding(_chunk_len(name, kinds[0]), mode=mode)
-    else:
-        positions = PositionalEncoder(
-            mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
-            pos_start_from_zero_prob, pos_max_offset_to_add,
-        )  # fmt: skip
+    positions = _positions(pos_type, kinds[0])(
+        mode, dropout, max_len, pos_type, pos_axial_shape, pos_d_axial_embs,
+        pos_start_from_zero_prob, pos_max_offset_to_add,
+    )  # fmt: skip
     return tl.Serial(
         _embedded(vocab_size, d_model, dropout, mode, positions),
         tl.Dup(),
@@ -248,18 +245,23 @@ def _in_turn(name: str, attention_type: Any, n_layers: int) -> list[Callable[...
     )
 
 
-def _chunk_len(name: str, attention_type: Callable[..., Layer]) -> int:
-    """The length of the chunks of a kind of attention, which the bins of positions are to have."""
+def _positions(pos_type: str | None, first: Callable[..., Layer]) -> Callable[..., Layer]:
+    """The function that makes the layer of positions in front of a first kind of attention."""
+    return partial(_bins_of_time, first) if pos_type == "time-bin" else PositionalEncoder
+
+
+def _bins_of_time(attention_type: Callable[..., Layer], mode: str, *rest: Any) -> Layer:
+    """A layer of positions in bins, which are the chunks of a kind of attention."""
     option = inspect.signature(attention_type).parameters.get("chunk_len")
     if option is None or not isinstance(option.default, int):
         raise noted(
             ValueError(
-                f"{name}: pos_type='time-bin' takes the length of bins from the chunk_len of the "
-                "first block's attention, which has none\n  fix: "
+                "ReformerLM: pos_type='time-bin' takes the length of bins from the chunk_len of "
+                "the first block's attention, which has none\n  fix: "
                 "attention_type=functools.partial(SelfAttention, chunk_len=64)"
             )
         )
-    return option.default
+    return tl.TimeBinPositionalEncoding(option.default, mode=mode)
 
 
 def _remembering(attention_type: Callable[..., Layer], max_len: int) -> Callable[..., Layer]:
