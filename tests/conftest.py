@@ -1,11 +1,14 @@
 """What all tests share: eight devices, the executables of one run, quick compilation, samples,
 repeatable hypothesis runs, and the markers `gpu`, `devices` and `combinations`."""
 
+import contextlib
 import gc
 import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -16,9 +19,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (SOURCE, os.environ.get(
 
 # Read when weft is imported. The processes of one run share the executables that they compile, in a
 # folder that goes when the run ends: no test passes because an earlier run left an executable.
-EXECUTABLES = None
+FOLDER_OF_RUN = None
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    EXECUTABLES = os.environ["WEFT_CACHE_DIR"] = tempfile.mkdtemp(prefix="weft-tests-")
+    FOLDER_OF_RUN = tempfile.mkdtemp(prefix="weft-tests-")
+    os.environ["WEFT_CACHE_DIR"] = os.path.join(FOLDER_OF_RUN, "executables")
 
 # The CPU acts as eight devices, unless the environment says otherwise. Processes that tests start
 # get as many; those that need another number say so themselves.
@@ -45,12 +49,18 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 LEAST_EFFORT = (
     "core",
-    "docs/test_docstrings.py",
+    "distributed",
+    "docs",
     "errors",
-    "examples/test_programs.py",
+    "examples",
     "experimental",
+    "export",
+    "extend",
+    "fastmath",
     "generated",
     "higher_order",
+    "image",
+    "interop",
     "interpreters",
     "laws/test_derivatives.py",
     "laws/test_values.py",
@@ -58,18 +68,20 @@ LEAST_EFFORT = (
     "layers",
     "lax",
     "models",
+    "nn/test_activations.py",
+    "nn/test_attention.py",
+    "nn/test_initializers.py",
+    "nn/test_normalization.py",
     "numpy",
     "programs",
     "random",
-    "scipy/test_linalg.py",
-    "scipy/optimize",
-    "scipy/sparse",
-    "scipy/stats",
+    "scipy",
     "seeds",
+    "test_debug.py",
+    "test_ops.py",
+    "test_test_util.py",
     "threads",
-    "transforms/devices",
-    "transforms/jit",
-    "transforms/test_nesting.py",
+    "transforms",
 )
 """The tests whose programs XLA compiles with the least effort: they are about what weft makes of
 functions, which is the text. The others compile as for users."""
@@ -93,8 +105,8 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure():
-    if EXECUTABLES:
-        shutil.rmtree(EXECUTABLES, ignore_errors=True)
+    if FOLDER_OF_RUN:
+        shutil.rmtree(FOLDER_OF_RUN, ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -144,6 +156,27 @@ def what_was_there_uncounted():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def shared_bytecode():
+    """Where Python writes no bytecode beside the sources, the processes that tests start share it
+    in the folder of the run: without it each compiles weft anew, half of what a start takes."""
+    if not sys.dont_write_bytecode:
+        return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    folder = Path(os.environ["WEFT_CACHE_DIR"]).parent / "bytecode"
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir()  # by the first process of the run, which fills it
+        subprocess.run([sys.executable, "-c", USUAL], check=True)
+
+
+USUAL = """
+import weft.layers, weft.numpy as np
+weft.jit(weft.grad(lambda x: np.sum(np.sin(x))))(np.ones(3))
+weft.distributed.initialize
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
 def all_digits_of_products():
     """On an accelerator products of float32 round to TF32 or bfloat16 unless all digits are asked
     for; tests compare values with NumPy's."""
@@ -165,6 +198,7 @@ def least_effort():
         "xla_backend_optimization_level": 0,
         "xla_llvm_disable_expensive_passes": True,
         "xla_cpu_use_fusion_emitters": False,  # the emitters build much before they begin
+        "xla_cpu_parallel_codegen_split_count": 1,  # of 32 parts each would begin anew
     }
     while options:
         try:
@@ -178,16 +212,22 @@ def least_effort():
 
 @pytest.fixture(scope="module", autouse=True)
 def effort_of_compilation(request):
-    """Has XLA compile with the least effort, but where its effort is what tests are about."""
+    """Has XLA compile with the least effort, in processes that tests start too, but where its
+    effort is what tests are about."""
     path = request.path.relative_to(Path(__file__).parent).as_posix()
     if sampling.whole or not path.startswith(LEAST_EFFORT):
         yield
         return
     from weft.compiler import program
 
+    options = request.getfixturevalue("least_effort")
     before = program.OPTIONS["cpu"]
-    program.OPTIONS["cpu"] = before | request.getfixturevalue("least_effort")
-    yield
+    program.OPTIONS["cpu"] = before | options
+    with pytest.MonkeyPatch.context() as patch:
+        # for the processes that tests start; XLA in this one has read it long ago
+        flags = " ".join(f"--{name}={value}".lower() for name, value in options.items())
+        patch.setenv("XLA_FLAGS", f"{os.environ.get('XLA_FLAGS', '')} {flags}".lstrip())
+        yield
     program.OPTIONS["cpu"] = before
 
 

@@ -20,11 +20,13 @@ TESTS = [str(HERE), str(HERE.parent / "layers" / "test_backends.py")]
 )
 @pytest.mark.timeout(580)
 def test_all_of_it_on_tensorflow():
-    environment = os.environ | {
+    # TensorFlow has an XLA of its own, and bytecode beside its many sources
+    others = ("PYTEST_XDIST", "PYTHONPYCACHEPREFIX", "XLA_FLAGS")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(others)} | {
         "FASTMATH_BACKENDS": "tensorflow-numpy",
+        "PYTHONDONTWRITEBYTECODE": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
-    environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_XDIST")}
     options = ["-q", "--no-header", "--tb=short", "-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-W", "ignore::DeprecationWarning", *TESTS],

@@ -1,6 +1,7 @@
 """The imports are a ladder: none goes up or hides in a function; `runtime` alone has XLA."""
 
 import ast
+import functools
 import os
 import re
 import subprocess
@@ -19,7 +20,12 @@ from tree import (
     unit,
 )
 
-ALL = [i for path in modules() for i in imports(path)]
+
+@functools.cache
+def all_imports():
+    """The imports of all modules; read when first needed, as each process collects the tests."""
+    return [i for path in modules() for i in imports(path)]
+
 
 # (module, package that it imports inside a function): why.
 LAZY = {
@@ -46,19 +52,19 @@ def test_every_module_stands_on_a_rung():
 
 
 def test_no_import_goes_up_or_to_a_neighbour():
-    assert [str(i) for i in ALL if breaks_ladder(i)] == []
+    assert [str(i) for i in all_imports() if breaks_ladder(i)] == []
 
 
 def test_there_is_no_cycle():
     graph: dict[str, set[str]] = {}
-    for i in ALL:
+    for i in all_imports():
         if i.inner and i.source and not i.lazy:
             graph.setdefault(i.source, set()).add(i.inner)
     assert cycle(graph) == []
 
 
 def test_no_import_inside_a_function():
-    lazy = [i for i in ALL if i.lazy]
+    lazy = [i for i in all_imports() if i.lazy]
     pairs = {(i.source, i.target.split(".")[0]) for i in lazy}
     unlisted = [str(i) for i in lazy if (i.source, i.target.split(".")[0]) not in LAZY]
     assert unlisted == []
@@ -66,21 +72,21 @@ def test_no_import_inside_a_function():
 
 
 def test_only_runtime_knows_jaxlib():
-    users = {unit(i.source) for i in ALL if i.target.split(".")[0] == "jaxlib"}
+    users = {unit(i.source) for i in all_imports() if i.target.split(".")[0] == "jaxlib"}
     assert users == {"runtime"}
 
 
 def test_jax_is_imported_nowhere():
-    assert [str(i) for i in ALL if i.target.split(".")[0] == "jax"] == []
+    assert [str(i) for i in all_imports() if i.target.split(".")[0] == "jax"] == []
 
 
 def test_only_one_module_knows_tensorflow_and_no_other_backend_loads_it():
     """`fastmath` calls it by name there, when it is chosen; the backend's own modules import it."""
-    assert [str(i) for i in ALL if i.target.split(".")[0] == "tensorflow"] == []
-    loaders = {i.source for i in ALL if i.inner == "fastmath.tensorflow_module"}
+    assert [str(i) for i in all_imports() if i.target.split(".")[0] == "tensorflow"] == []
+    loaders = {i.source for i in all_imports() if i.inner == "fastmath.tensorflow_module"}
     assert loaders
     assert all(re.match(r"fastmath\.tf(_|$)", name) for name in loaders)
-    importers = {i.source for i in ALL if re.match(r"fastmath\.tf(_|$)", i.inner)}
+    importers = {i.source for i in all_imports() if re.match(r"fastmath\.tf(_|$)", i.inner)}
     assert all(re.match(r"fastmath\.tf(_|$)", name) for name in importers)
 
 

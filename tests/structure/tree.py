@@ -81,6 +81,8 @@ def is_module(parts: list[str]) -> bool:
 def imports(path: Path) -> list[Import]:
     """All imports of a file but those for type checkers only; `import_module("…")` is one too."""
     package = list(path.relative_to(SOURCE).parts[:-1])
+    text = path.read_text()
+    in_expressions = "import_module" in text or "__import__" in text
     source = name_of(path)
     found: list[Import] = []
 
@@ -110,9 +112,10 @@ def imports(path: Path) -> list[Import]:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 lazy = True
         for child in ast.iter_child_nodes(node):
-            visit(child, lazy)
+            if in_expressions or not isinstance(child, ast.expr):
+                visit(child, lazy)
 
-    visit(ast.parse(path.read_text()), False)
+    visit(ast.parse(text), False)
     return found
 
 
