@@ -332,6 +332,29 @@ def test_a_check_that_is_compiled_unchecked_is_an_error():
     assert "test_checkify.py" in str(caught.value)
 
 
+COMPILED = {
+    "jit": weft.jit,
+    "nested jit": lambda f: weft.jit(weft.jit(f)),
+    "vmap": lambda f: weft.jit(weft.vmap(f)),
+    "scan": lambda f: lambda x: lax.scan(lambda _, c: (0, f(c)), 0, x),
+    "map": lambda f: lambda x: lax.map(f, x),
+    "cond": lambda f: lambda x: lax.cond(x[0] > 0, f, f, x),
+    "checkpoint": weft.checkpoint,
+    "pmap": lambda f: lambda x: weft.pmap(f)(x[None]),
+}
+
+
+@pytest.mark.parametrize("transform", COMPILED.values(), ids=COMPILED)
+@pytest.mark.parametrize("result", [lambda x: x, lambda x: x * 2, lambda x: None])
+def test_a_check_isnt_lost_where_nothing_else_is_computed(transform, result):
+    def f(x):
+        checkify.check(np.all(x > 0), "not positive")
+        return result(x)
+
+    with pytest.raises(ValueError, match=r"a compiled program can't raise"):
+        transform(f)(np.ones(2))
+
+
 def test_debug_checks_do_nothing_unless_checkified():
     def f(x):
         checkify.debug_check(np.all(x > 0), "not positive")

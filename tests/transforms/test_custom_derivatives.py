@@ -8,6 +8,7 @@ import pytest
 
 import weft
 import weft.numpy as wnp
+from weft import lax
 from weft.primitives.structural import reduce_sum
 from weft.primitives.transcendental import cos, exp, sin
 
@@ -147,6 +148,45 @@ def test_forward_mode_of_custom_vjp_is_refused():
         weft.jvp(weft.vmap(f), (xs, xs), (xs, xs))
     with pytest.raises(TypeError, match="forward-mode"):
         weft.linearize(f, X, Y)[1](1.0, 1.0)
+
+
+def pushed(f):
+    """A custom_jvp function whose rule pushes tangents through `f`, a custom_vjp function."""
+    g = weft.custom_jvp(lambda x: f(x, Y) * x)
+    g.defjvp(lambda primals, tangents: weft.jvp(lambda x: f(x, Y) * x, primals, tangents))
+    return g
+
+
+PUSHED = {
+    "grad": weft.grad,
+    "jit of grad": lambda g: weft.jit(weft.grad(g)),
+    "grad of jit": lambda g: weft.grad(weft.jit(g)),
+    "vmap of grad": lambda g: lambda x: weft.vmap(weft.grad(g))(f32([x, x]))[0],
+    "grad of vmap": lambda g: (
+        lambda x: weft.grad(lambda xs: weft.vmap(g)(xs).sum())(f32([x, x]))[1]
+    ),
+    "jacrev": weft.jacrev,
+    "checkpoint": lambda g: weft.grad(weft.checkpoint(g)),
+    "scan": lambda g: weft.grad(
+        lambda x: lax.scan(lambda c, _: (g(x), None), 0.0, None, length=2)[0]
+    ),
+    "cond": lambda g: weft.grad(lambda x: lax.cond(x > 0, g, lambda x: x, x)),
+}
+
+
+@pytest.mark.parametrize("transform", PUSHED.values(), ids=PUSHED)
+def test_tangents_pushed_through_a_custom_vjp_are_transposed_by_its_rule(transform):
+    g = transform(pushed(tripled_vjp()))
+    same(g(X), 3 * np.cos(X) * Y * X + np.sin(X) * Y)
+
+
+def test_tangents_pushed_through_a_custom_vjp_that_nothing_needs_are_left_out():
+    f = tripled_vjp()
+    same(weft.jit(lambda x: weft.jvp(f, (x, Y), (1.0, 0.0))[0])(X), np.sin(X) * Y)
+    transposed = weft.linear_transpose(lambda t: weft.jvp(f, (X, Y), (t, 0.0))[1], 1.0)
+    same(transposed(2.0)[0], 6 * np.cos(X) * Y)
+    # the rules are differentiated: of the forward one comes a cosine, not tripled
+    same(weft.grad(weft.grad(pushed(f)))(X), (4 * np.cos(X) - 3 * np.sin(X) * X) * Y)
 
 
 def test_the_function_itself_runs_where_nothing_is_differentiated():

@@ -119,6 +119,8 @@ class Loaded:
     def results(self, inputs: Sequence[RawBuffer]) -> list[Array]:
         """The results of XLA for these buffers, as arrays."""
         if not self.program.result_types:
+            if self.program.stripped.equations:  # an effect that XLA has no words for: it says so
+                self.load()
             return []
         made = self.executable.execute(inputs)
         types = self.types  # a token, which ends the results, has none
@@ -377,7 +379,7 @@ class Several(Loaded):
     def run(self, args: Sequence[Array]) -> list[Array]:
         program, name = self.program, self.program.name
         results: list[Array] = []
-        if program.result_types:
+        if program.result_types or program.stripped.equations:
             there = [on_group(name, i, args[i], self.group, self.inputs[i]) for i in program.live]
             results = self.results([live_buffer(x) for x in there] + self.constants())
         outs = []

@@ -39,6 +39,25 @@ def located(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorates what stands for a user's function: it gets its name, docstring and attributes.
+
+    The attributes that weft gave to `function` stay behind: they say what `function` does, such as
+    `lower` of a jitted function, and nothing of what is made of it. They are those that its
+    attribute `weft_made` names.
+    """
+    attributes: dict[str, Any] = getattr(function, "__dict__", {})
+    own = (*getattr(function, "weft_made", ()), "weft_made")
+
+    def decorate(wrapper: F) -> F:
+        functools.update_wrapper(wrapper, function, updated=())
+        wrapper.__dict__.update({k: v for k, v in attributes.items() if k not in own})
+        wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
 _MOST_WRAPPERS = 64
 
 

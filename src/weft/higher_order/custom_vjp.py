@@ -12,10 +12,11 @@ from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.source_location import in_backward_pass
+from ..core.trace import Trace, current
 from ..core.value import Value
 from ..errors import DerivativeError
 from ..interpreters.batch import repeated
-from ..interpreters.derivative import Derivative
+from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
 from ..programs.hash_consing import ProgramOwner
@@ -68,6 +69,10 @@ class CustomVjp(ProgramOwner):
     def functions(self) -> tuple[Any, ...]:
         """The functions that the rules consist of."""
         return (self.forward, self.backward)
+
+    def forward_mode(self) -> TypeError:
+        """The error for pushing tangents through the function."""
+        return forward_mode(self.name)
 
     def batched(self, batched: Sequence[bool], over: Mapper) -> "CustomVjp":
         """The rules for batched arguments.
@@ -142,14 +147,24 @@ def _(
 
 
 @custom_vjp_call.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, rules: CustomVjp, **params: object) -> NoReturn:
-    raise forward_mode(rules.name)
+def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> tuple[Jaxpr, Mask]:
+    # what pushes the tangents is refused where it is computed; transposed, it is the user's rule
+    derivative = linearized(mask, avals, **params)
+
+    def pushed(*args: Value) -> list[Value]:
+        trace, n = current.trace, derivative.outs
+        results = derivative.forward.run(args[: len(mask)], trace)
+        return [*results[:n], *derivative.push(results[n:], args[len(mask) :], trace)]
+
+    tangents = [a.strong() for a in active(avals, mask)]
+    return stage(pushed, [*avals, *tangents], name="vjp_pushed"), derivative.out_mask
 
 
 @custom_vjp_call.linearize
-def _(
+def linearized(
     mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomVjp, consts: int
 ) -> Derivative:
+    """The outputs and residuals of the forward rule, and the map that has the backward rule."""
     refuse_closure(rules.name, "custom_vjp", mask[:consts])
     n_outs = 0
     tree: Any = None
@@ -229,8 +244,22 @@ def _(
 
 
 @custom_pullback.linearize
-def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: object) -> NoReturn:
-    raise forward_mode(name)
+def _(
+    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, outs: Avals, name: str
+) -> Derivative | None:
+    n_known = len(jaxpr.invars) - len(outs)
+    if any(mask[:n_known]):
+        raise forward_mode(name)
+
+    def pushed(
+        trace: Trace, args: Sequence[Value], tangents: Sequence[Value | None]
+    ) -> tuple[list[Value], list[Value]]:
+        given = zip(tangents[n_known:], avals[n_known:], strict=True)
+        full = [instantiate(t, a) for t, a in given]
+        params = {"jaxpr": jaxpr, "outs": outs, "name": name}
+        return custom_pullback(*args, **params), custom_pullback(*args[:n_known], *full, **params)
+
+    return split_jvp(pushed, avals, mask, True, name)  # type: ignore[no-any-return]
 
 
 @custom_pullback.pushforward
@@ -242,9 +271,12 @@ def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: object) -> NoRe
 def _(
     cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, outs: Avals, name: str
 ) -> list[Value | None]:
-    linear = [type(a) is Aval for a in args]
+    n_known = len(jaxpr.invars) - len(outs)
     full = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
-    return scatter_list(call_jaxpr(jaxpr, [*not_linear(args), *full]), linear)
+    results: list[Any] = call_jaxpr(jaxpr, [*not_linear(args[:n_known]), *full])
+    # among the tangents may be known ones: zeros
+    given = zip(results, args[n_known:], strict=True)
+    return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in given]]
 
 
 @custom_pullback.batch

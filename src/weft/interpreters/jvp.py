@@ -13,7 +13,6 @@ from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
-from ..errors import DerivativeError
 from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative, owner_of
 from .stage import leaked
@@ -114,11 +113,10 @@ class JvpTrace(Trace):
         if not tangents:
             return self.outside.bind_custom(primitive, function, rules, primals)
         if rules.jvp is None:
-            raise DerivativeError(
-                f"{rules.name}: forward-mode differentiation (jvp, jacfwd, linearize) of a "
-                "custom_vjp function: only its reverse-mode rule is known\n"
-                "  fix: use custom_jvp, which serves both modes"
-            )
+            if self.outside.computes:
+                raise rules.forward_mode()
+            assert primitive.stage_custom_rule is not None
+            return primitive.stage_custom_rule(self, function, rules, args)
         outs, t_outs = under(self.outside, rules.jvp, primals, scatter_list(tangents, mask))
         return [
             o if t is None else JvpTracer(self, o, t) for o, t in zip(outs, t_outs, strict=True)

@@ -1,6 +1,5 @@
 """Functions applied along axes, differences, integrals and one-dimensional convolutions."""
 
-import functools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -8,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.source import function_line, located
+from ..core.source import function_line, located, wrapping
 from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..lax.convolution import conv_general_dilated
@@ -132,7 +131,7 @@ def vectorize(
     if signature is not None and not _SIGNATURE.match(signature):
         raise ValueError(f"vectorize: signature must be as in '(n,m),(m)->(n)'; got {signature!r}")
 
-    @functools.wraps(pyfunc)
+    @wrapping(pyfunc)
     @located
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         fixed = {k: v for k, v in kwargs.items() if k in left_out}

@@ -15,7 +15,7 @@ from ..core.aval import Aval
 from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Primitive
-from ..core.source import located
+from ..core.source import located, wrapping
 from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.call import call
@@ -115,7 +115,7 @@ class Checkpointed:
     def dispatcher(self) -> TreeFunction:
         """The function that the user calls."""
 
-        @functools.wraps(self.function)
+        @wrapping(self.function)
         @located
         def checkpointed(*args: PyTree, **kwargs: PyTree) -> PyTree:
             if self.concrete and current.trace is current.base:

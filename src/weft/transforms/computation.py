@@ -3,7 +3,6 @@
 Knows tracing and lowering; compiles nothing.
 """
 
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from ..compiler.lower import lower
 from ..compiler.simplify import without_dead_code
 from ..core.array import Array
 from ..core.aval import Aval
-from ..core.source import function_line, located
+from ..core.source import function_line, located, wrapping
 from ..interpreters.stage import check_open, leaked
 from ..runtime import HloComputation, client
 from ..tree_util import PyTreeDef, flatten_axes, tree_map
@@ -75,7 +74,7 @@ def xla_computation(
             "  fix: a static argument has no memory to donate"
         )
 
-    @functools.wraps(fun)
+    @wrapping(fun)
     @located
     def computation_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         found = traced("xla_computation", fun, nums, args, kwargs, axes)

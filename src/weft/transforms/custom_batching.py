@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.caching import remember
-from ..core.source import function_line, located
+from ..core.source import function_line, located, wrapping
 from ..core.trace import current
 from ..core.value import Value
 from ..higher_order.custom_vmap import CustomVmap, custom_vmap_call
@@ -50,12 +50,14 @@ class custom_vmap:
     Source: JAX documentation, `jax.custom_batching.custom_vmap`.
     """
 
+    weft_made = "fun", "vmap_rule", "signatures"
+
     def __init__(self, fun: TreeFunction) -> None:
         check_callable(fun, "custom_vmap")
+        wrapping(fun)(self)
         self.fun = fun
         self.vmap_rule: TreeFunction | None = None
         self.signatures: dict[Any, BatchingSignature] = {}
-        functools.update_wrapper(self, fun)
 
     def def_vmap(self, vmap_rule: TreeFunction) -> TreeFunction:
         """Defines the rule: `vmap_rule(axis_size, in_batched, *args) -> (out, out_batched)`.

@@ -16,7 +16,7 @@ from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, run
 from ..core.masks import merge_lists
 from ..core.primitive import Primitive
-from ..core.source import function_line, located, noted
+from ..core.source import function_line, located, noted, wrapping
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
@@ -142,13 +142,16 @@ class _Custom(Generic[P, R]):
 
     kind = "custom"
     symbolic_zeros = False
+    weft_made = "fun", "nondiff_argnums", "signatures", "symbolic_zeros", "rule", "fwd", "bwd"
 
     def __init__(self, fun: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()) -> None:
         check_callable(fun, self.kind)
+        wrapping(fun)(self)
+        for name in self.weft_made:  # the user's function may have attributes of these names
+            self.__dict__.pop(name, None)
         self.fun = fun
         self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
         self.signatures: dict[Any, Signature] = {}
-        functools.update_wrapper(self, fun)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError

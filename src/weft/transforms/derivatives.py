@@ -5,7 +5,6 @@ Knows trees; everything is built on `linear_maps.py` and `vmap.py`.
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from .. import dtypes
 from ..core.array import one
 from ..core.aval import Aval
 from ..core.masks import scatter_list
-from ..core.source import function_line, located
+from ..core.source import function_line, located, wrapping
 from ..core.value import Value
 from ..errors import ShapeError
 from ..interpreters import jvp as jvp_interpreter
@@ -183,7 +182,7 @@ def gradient(
     if reduce_axes != ():
         reduce_axes = names_of(transform, reduce_axes)
 
-    @wraps(fun)
+    @wrapping(fun)
     @located
     def differentiated(*args: PyTree, **kwargs: PyTree) -> PyTree:
         flat = Differentiated(transform, fun, argnums, args, kwargs, has_aux)
@@ -255,7 +254,7 @@ def jacrev(
     """
     check_callable(fun, "jacrev")
 
-    @wraps(fun)
+    @wrapping(fun)
     @located
     def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
         flat = Differentiated("jacrev", fun, argnums, args, kwargs, has_aux)
@@ -315,7 +314,7 @@ def jacfwd(
     """
     check_callable(fun, "jacfwd")
 
-    @wraps(fun)
+    @wrapping(fun)
     @located
     def jacobian(*args: PyTree, **kwargs: PyTree) -> PyTree:
         flat = Differentiated("jacfwd", fun, argnums, args, kwargs, has_aux)

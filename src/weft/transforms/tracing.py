@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 from ..core.aval import aval
 from ..core.jaxpr import Jaxpr, Var
 from ..core.primitive import Axis
-from ..core.source import located
+from ..core.source import located, wrapping
 from ..core.trace import Trace, current
 from ..errors import ShapeError
 from ..higher_order.naming import named_block, recording_trace, under_name
@@ -147,7 +147,7 @@ def make_jaxpr(
     axes = axes_of("make_jaxpr", axis_env)
     nums, _ = static_arguments(fun, static_argnums, (), "make_jaxpr")
 
-    @functools.wraps(fun)
+    @wrapping(fun)
     @located
     def jaxpr_maker(*args: PyTree, **kwargs: PyTree) -> PyTree:
         found = traced("make_jaxpr", fun, nums, args, kwargs, axes)
@@ -247,7 +247,7 @@ def named_call(fun: F, *, name: str | None = None) -> F:
     check_callable(fun, "named_call")
     label = name_of(fun) if name is None else checked_name("named_call", name)
 
-    @functools.wraps(fun)
+    @wrapping(fun)
     @located
     def named(*args: PyTree, **kwargs: PyTree) -> PyTree:
         return under_name(label, fun, *args, **kwargs)

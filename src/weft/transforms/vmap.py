@@ -3,14 +3,13 @@
 Knows trees and axes; the batch itself is carried along axis 0 by `interpreters/batch.py`.
 """
 
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from ..core.array import as_value
 from ..core.masks import active, scatter_list
 from ..core.primitive import Axis
-from ..core.source import function_line, located, noted
+from ..core.source import function_line, located, noted, wrapping
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
 from ..interpreters.batch import batch, repeated
@@ -66,7 +65,7 @@ def vmap(
         check_axis_name("vmap", name)
     mesh_axes = spmd_axis_name if isinstance(spmd_axis_name, tuple) else (spmd_axis_name,)
 
-    @functools.wraps(fun)
+    @wrapping(fun)
     @located
     def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
         check_entries("vmap", fun, in_axes, len(args))

@@ -1,10 +1,9 @@
 """checkify: a function whose checks are a result of it."""
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.source import located
+from ...core.source import located, wrapping
 from ...core.trace import current, with_locations
 from ...higher_order.call import call_jaxpr
 from ...programs.hash_consing import hash_consed
@@ -53,7 +52,7 @@ def checkify(
     check_callable(f, "checkify")
     kinds = checked_kinds(errors)
 
-    @functools.wraps(f)
+    @wrapping(f)
     @located
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat = FlatFunction("checkify", f, args, kwargs)

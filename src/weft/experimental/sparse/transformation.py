@@ -2,11 +2,11 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Any, SupportsIndex
 
 from ... import numpy as np
-from ...core.source import located
+from ...core.source import located, wrapping
 from ...core.trace import under
 from ...transforms import derivatives
 from ...transforms.arguments import check_callable
@@ -73,7 +73,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     """
     check_callable(f, "sparsify")
 
-    @wraps(f)
+    @wrapping(f)
     @located
     def sparsified(*args: PyTree, **kwargs: PyTree) -> PyTree:
         leaves, tree = tree_flatten((args, kwargs), is_leaf=is_sparse)
@@ -136,7 +136,7 @@ def differentiated(
     single = isinstance(argnums, SupportsIndex)
     numbers = [operator.index(argnums)] if isinstance(argnums, SupportsIndex) else list(argnums)
 
-    @wraps(fun)
+    @wrapping(fun)
     @located
     def derivative(*args: PyTree, **kwargs: PyTree) -> PyTree:
         chosen = [n % len(args) if -len(args) <= n < len(args) else n for n in numbers]

@@ -122,6 +122,7 @@ class MappedFunction:
             options.fun, self.programs.hot, located(self.general), lambda error, *_: error
         )
         call.lower, call.clear_cache = located(self.lower), self.clear_cache
+        call.weft_made = "lower", "clear_cache"
         self.call: TreeFunction = call
 
     def entry(self, call: Call) -> "PmapEntry":

@@ -12,7 +12,7 @@ from typing import cast
 from ...core.aval import Aval
 from ...core.jaxpr import Jaxpr
 from ...core.primitive import Axis
-from ...core.source import function_line, located, noted
+from ...core.source import function_line, located, noted, wrapping
 from ...core.trace import current
 from ...core.value import Value
 from ...errors import ShapeError
@@ -133,9 +133,9 @@ class ShardMap:
         specs = key_of((self.in_specs, self.out_specs), is_spec)
         options = MapOptions(self.mesh, specs, self.axis_names, self.check_vma)
         programs = programs_of(function, options).entries
-        compiled = programs.setdefault("compiled", jit(functools.wraps(function)(self)))
+        compiled = programs.setdefault("compiled", jit(wrapping(function)(self)))
 
-        @functools.wraps(function)
+        @wrapping(function)
         @located
         def mapped(*args: PyTree, **kwargs: PyTree) -> PyTree:
             if kwargs:

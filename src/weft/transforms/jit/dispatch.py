@@ -8,7 +8,6 @@ own call takes 3.5 µs, this 0.6; a second dict look-up, loop or Python frame co
 arrays on 8 devices (benchmarks/parallel_dispatch.py): XLA's call 150 µs, this 35.
 """
 
-import functools
 import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +21,7 @@ from ...config import thread
 from ...core.array import Array, as_value, is_kept
 from ...core.aval import aval
 from ...core.placement import ArrayType
+from ...core.source import wrapping
 from ...core.trace import current
 from ...dtypes import canonicalize_dtype
 from ...runtime.executable import RawBuffer
@@ -119,7 +119,7 @@ def dispatcher(
     """
     flat = cache.flat
 
-    @functools.wraps(function)
+    @wrapping(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
         try:
             if kwargs or current.trace is not _base:

@@ -239,6 +239,7 @@ class JittedFunction:
         call: Any = dispatcher(self.function, hot, general, self.explained)
         call.trace, call.lower = located(self.trace), located(self.lower)
         call.eval_shape, call.clear_cache = self.eval_shape, self.clear_cache
+        call.weft_made = "trace", "lower", "eval_shape", "clear_cache"
         return call
 
     # --- tracing ---
