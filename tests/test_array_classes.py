@@ -55,3 +55,28 @@ def test_unions_have_classes():
     assert {weft.Array, onp.ndarray, bool, int, float, complex} <= set(parts)
     assert isinstance(np.ones(1), weft.typing.ArrayLike)
     assert not isinstance("text", weft.typing.ArrayLike)
+
+
+TAKEN = {
+    "array": np.array,
+    "asarray": np.asarray,
+    "nested": lambda m: np.array([m, m]),
+    "function": np.sin,
+    "operator": lambda m: np.ones(2) + m,
+    "operator of NumPy's": lambda m: m + np.ones(2),
+    "comparison": lambda m: np.ones(2) == m,
+    "jit": weft.jit(lambda x: x),
+    "closure": lambda m: weft.jit(lambda x: x + m)(np.ones(2)),
+    "grad": weft.grad(np.sum),
+    "vmap": weft.vmap(lambda x: x),
+    "scan": lambda m: weft.lax.scan(lambda c, x: (c, x), 0.0, m),
+    "device_put": weft.device_put,
+    "update": lambda m: np.ones(2).at[:].set(m),
+}
+
+
+@pytest.mark.parametrize("take", TAKEN.values(), ids=TAKEN)
+def test_masked_arrays_are_refused_since_their_masks_would_be_lost(take):
+    with pytest.raises(TypeError, match=r"(?i)masked.?array"):
+        take(onp.ma.array([1.0, 2.0], mask=[False, True]))
+    assert take(onp.ma.array([1.0, 2.0]).filled(0.0)) is not None

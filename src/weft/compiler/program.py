@@ -25,7 +25,7 @@ from ..stablehlo import Module
 from ..stablehlo.shardy import Meshes
 from .lower import lower
 from .outline import FEWEST_EQUATIONS, outlined
-from .placing import duplicate
+from .placing import duplicate, live_buffer
 from .simplify import jaxpr_calls_host, without_dead_code
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
@@ -52,7 +52,10 @@ class PassedInput:
 
     def take(self, args: Sequence[Array], results: Sequence[Array]) -> Array:
         """The output, of a call's arguments and XLA's results."""
-        return own(args[self.index])  # type: ignore[no-any-return]
+        x = args[self.index]
+        if x._host is None:
+            live_buffer(x)  # refuses one that was deleted
+        return own(x)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,6 +369,15 @@ def one(dtype: np.dtype[Any]) -> Array:
     return array
 
 
+def refuse_masked(x: object) -> None:
+    """Refuses a masked array of NumPy's, of which `numpy.asarray` takes the data alone."""
+    if isinstance(x, np.ndarray) and hasattr(x, "filled"):
+        raise TypeError(
+            f"a masked array ({x.dtype}, shape {x.shape}) isn't taken: its mask would be lost\n"
+            "  fix: x.filled(value); or x.data with the mask in numpy.where"
+        )
+
+
 def from_host(x: object, copy: bool = True) -> Array:
     """An `Array` with a copy of a NumPy array, NumPy scalar, or what `numpy.asarray` takes."""
     if isinstance(x, Aval):
@@ -386,6 +395,8 @@ def from_host(x: object, copy: bool = True) -> Array:
             )
         )
     host = x if isinstance(x, np.generic) else np.asarray(x)
+    if host is not x:
+        refuse_masked(x)
     dtype = dtypes.canonicalize_dtype(host.dtype)
     if host.dtype != dtype:
         host = quietly_cast(np.asarray(host), dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..compiler.placing import with_default_device
 from ..config import caches, thread
-from ..core.array import Array, as_value, from_host, own
+from ..core.array import Array, as_value, from_host, own, refuse_masked
 from ..core.aval import aval as aval_of
 from ..core.caching import remember_under
 from ..core.number_ranges import not_fitting
@@ -268,6 +268,10 @@ def _from_other(x: Any, dtype: Any, copy: bool) -> Any:
         raise _no_array("None" if x is None else type(x).__name__)
     if hasattr(x, "__jax_array__"):
         return array(x.__jax_array__(), dtype, copy)
+    try:
+        refuse_masked(x)
+    except TypeError as error:
+        raise noted(TypeError(f"array: {error}")) from None
     host = np.asarray(x)
     if host.dtype == object:
         raise _no_array(type(x).__name__)

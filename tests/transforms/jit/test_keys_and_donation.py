@@ -153,3 +153,22 @@ def test_what_a_function_closes_over_is_freed_with_it(transform):
         assert called()() is None
     finally:
         gc.enable()
+
+
+PASSED = {
+    "alone": lambda x: x,
+    "in a tuple": lambda x: (x, 1),
+    "beside a result": lambda x: (x, np.ones(2) * 2),
+    "twice": lambda x: [x, x],
+}
+
+
+@pytest.mark.parametrize("f", PASSED.values(), ids=PASSED)
+@pytest.mark.parametrize(
+    "free", [lambda x: x.delete(), weft.jit(lambda x: x + 1, donate_argnums=0)]
+)
+def test_a_deleted_argument_that_is_only_passed_through_is_refused(free, f):
+    x = np.ones(3) + 1
+    free(x)
+    with pytest.raises(weft.errors.DeletedArrayError, match="deleted"):
+        weft.jit(f)(x)
