@@ -292,3 +292,20 @@ def test_scalar_types():
     assert np.issubdtype(np.bfloat16, np.floating)
     assert isinstance(np.float32(1), np.float32)
     assert {np.float32: 1}[np.float32] == 1
+
+
+@pytest.mark.parametrize("name", ["bool_", "int32", "float64", "bfloat16", "complex128", "int4"])
+def test_what_scalar_types_are_equal_to(name):
+    """Themselves, and NumPy's type and dtype of that name: nothing whose hash is another."""
+    found, dtype = getattr(np, name), onp.dtype(getattr(np, name))
+    equal = [found, dtype, dtype.type]
+    others = [None, name, dtype.name, "none", bool, int, float, complex, 64, (), onp.ones(2)]
+    others += [np.float32, onp.dtype("float32"), onp.float32, onp.floating, object]
+    for other in equal:
+        assert found == other
+        assert other == found
+        assert (found != other) is False
+    assert hash(found) == hash(dtype.type)
+    for other in others:
+        assert found != other
+        assert (found == other) is False

@@ -107,12 +107,9 @@ class ScalarType(type):
         return hash(cls.dtype.type)
 
     def __eq__(cls, other: object) -> bool:
-        if isinstance(other, ScalarType):
-            return cls is other
-        try:
-            return bool(cls.dtype == other)
-        except TypeError:
-            return False
+        if isinstance(other, np.dtype):
+            return cls.dtype == other
+        return cls is other or cls.dtype.type is other
 
     def __repr__(cls) -> str:
         return f"weft.numpy.{cls.__name__}"

@@ -166,7 +166,16 @@ sign: Primitive = unary(
 
 
 def _lower_abs(block: Block, x: Operand, out: Aval) -> Operand:
-    return x if dtypes.is_unsigned(out.dtype) else block.op("abs", x, out=out)
+    if dtypes.is_unsigned(out.dtype):
+        return x
+    size = block.op("abs", x, out=out)
+    if not dtypes.is_complex(x.aval.dtype):
+        return size
+    # XLA's is NaN where one part is infinite and the other one NaN
+    flags, limit = out.update(dtype=dtypes.bool_, weak_type=False), block.full(np.inf, out)
+    sizes = [block.op("abs", block.op(part, x, out=out), out=out) for part in ("real", "imag")]
+    far = [block.compare("EQ", part, limit, flags) for part in sizes]
+    return block.select(block.elementwise("or", far, flags), limit, size)
 
 
 def _abs_jvp(dx: Value, out: Value, x: Value) -> Value:
