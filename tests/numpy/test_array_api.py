@@ -391,6 +391,32 @@ def test_unique_functions_agree():
     assert len(np.unique_values(np.asarray([nan, nan]))) == 2  # NaNs are distinct
 
 
+SETS = {  # the places in [3, 1, 2, 2, 1, 4] of the elements that each gives, with [4, 2, 9]
+    "unique": (lambda x, y: np.unique(x), [1, 2, 0, 5]),
+    "unique_values": (lambda x, y: np.unique_values(x), [1, 2, 0, 5]),
+    "unique_all": (lambda x, y: np.unique_all(x).values, [1, 2, 0, 5]),
+    "intersect1d": (np.intersect1d, [2, 5]),
+    "setdiff1d": (np.setdiff1d, [1, 0]),
+    "setdiff1d as it is": (lambda x, y: np.setdiff1d(x, y, assume_unique=True), [0, 1, 4]),
+    "setxor1d": (lambda x, y: np.setxor1d(x, y)[:2], [1, 0]),
+    "union1d": (lambda x, y: np.union1d(x, y)[:2], [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_sets_of_known_elements_have_derivatives(name):
+    f, places = SETS[name]
+    x, y = np.asarray([3.0, 1, 2, 2, 1, 4]), np.asarray([4.0, 2, 9])
+    assert f(x, y).tolist() == x[np.asarray(places)].tolist()
+    weights = np.arange(1.0, len(places) + 1)
+    got = weft.grad(lambda x: (f(x, y) * weights).sum())(x)
+    assert got.tolist() == np.zeros(6).at[np.asarray(places)].set(weights).tolist()
+    got = weft.jvp(lambda x: f(x, y), (x,), (np.arange(6.0),))[1]
+    assert got.tolist() == places
+    with pytest.raises(weft.errors.ConcretizationTypeError, match="size=n"):
+        weft.jit(f)(x, y)
+
+
 def test_deviations_are_as_they_are_described():
     assert math.isnan(np.floor_divide(np.asarray(inf), np.asarray(2.0)).item())
     with pytest.raises(TypeError, match="at"):

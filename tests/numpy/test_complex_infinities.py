@@ -1,4 +1,4 @@
-"""reciprocal and sign of infinite complex numbers: NumPy's values, eager and compiled."""
+"""reciprocal, sign and prod of infinite complex numbers, eager and compiled."""
 
 import itertools
 
@@ -7,6 +7,7 @@ import pytest
 
 import weft
 import weft.numpy as np
+from weft import lax
 from weft.config import eager_tier
 
 inf, nan = onp.inf, onp.nan
@@ -46,3 +47,11 @@ def test_derivative_of_a_reciprocal():
     for f in (np.reciprocal, weft.jit(np.reciprocal)):
         slope = weft.grad(f, holomorphic=True)(z)
         onp.testing.assert_allclose(slope, -1 / z**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tier", ["host", "xla"])
+def test_a_product_of_one_number_is_the_number(tier):
+    z = Z.astype("complex64")
+    with eager_tier(tier):
+        for found in (np.prod(z[:, None], axis=1), lax.reduce_prod(z, ())):
+            onp.testing.assert_array_equal(onp.asarray(found), z)

@@ -136,6 +136,43 @@ def test_arange(args):
     assert_close(weft.jit(lambda: np.arange(*args))(), wanted)
 
 
+FLOATS = [onp.nan, 1e20, -1e20, onp.inf, -onp.inf, -5.5, 300.0, 2.0]
+INTEGERS_OF = {  # ways from floats to integers
+    "array of a list": lambda x, d: np.array(x, dtype=d),
+    "array of NumPy's scalars": lambda x, d: np.array([onp.float32(v) for v in x], d),
+    "array of arrays": lambda x, d: np.array([np.asarray(v) for v in x], d),
+    "asarray": lambda x, d: np.asarray(onp.array(x), d),
+    "asarray of float32": lambda x, d: np.asarray(onp.array(x, "float32"), d),
+    "asarray of numbers": lambda x, d: np.stack([np.asarray(v, d) for v in x]),
+    "full": lambda x, d: np.stack([np.full((), v, d) for v in x]),
+    "full_like": lambda x, d: np.stack([np.full_like(np.zeros((), d), v) for v in x]),
+    "linspace": lambda x, d: np.stack([np.linspace(v, 0, 2, dtype=d)[0] for v in x]),
+    "get": lambda x, d: np.stack(
+        [np.zeros(1, d).at[np.array(3)].get(mode="fill", fill_value=v) for v in x]
+    ),
+    "take": lambda x, d: np.stack(
+        [np.take(np.zeros(1, d), np.array(3), mode="fill", fill_value=v) for v in x]
+    ),
+    "take_along_axis": lambda x, d: np.concatenate(
+        [np.take_along_axis(np.zeros(1, d), np.array([3]), 0, "fill", v) for v in x]
+    ),
+    "astype": lambda x, d: np.asarray(onp.array(x)).astype(d),
+    "compiled": lambda x, d: weft.jit(lambda x: x.astype(d))(onp.array(x)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32"])
+@pytest.mark.parametrize("way", INTEGERS_OF)
+def test_integers_of_floats(way, dtype):
+    """NaN is 0, and what is out of range the nearest integer, whatever the processor says."""
+    ends = onp.iinfo(dtype)
+    x = [v for v in FLOATS if way != "linspace" or v.is_integer()]
+    wanted = [0 if v != v else int(min(max(v, ends.min), ends.max)) for v in x]
+    got = INTEGERS_OF[way](x, dtype)
+    assert got.dtype == dtype
+    assert got.tolist() == wanted
+
+
 def test_arange_must_know_its_length():
     with pytest.raises(weft.errors.ConcretizationTypeError, match="stop decides the shape"):
         weft.jit(lambda n: np.arange(0, n))(3)

@@ -24,6 +24,10 @@ REFUSED = {
     "vsplit of a row": (lambda: np.vsplit(ONES, [1]), "at least 2 axes"),
     "hsplit of a scalar": (lambda: np.hsplit(np.ones(()), 1), "at least 1 axis"),
     "dsplit of a matrix": (lambda: np.dsplit(np.ones((2, 2)), 1), "at least 3 axes"),
+    "repeating nothing": (
+        lambda: np.repeat(np.zeros((2, 0)), 2, axis=1, total_repeat_length=4),
+        "has no element to fill up total_repeat_length 4",
+    ),
     "variance of complex numbers as real": (
         lambda: np.var(np.array([1j]), dtype="float32"),
         "dtype must be complex",
@@ -36,6 +40,28 @@ def test_refused(name):
     call, says = REFUSED[name]
     with pytest.raises(ValueError, match=says):
         call()
+
+
+FILLS = {
+    "get": lambda x, fill: x.at[np.array(5)].get(mode="fill", fill_value=fill),
+    "take": lambda x, fill: np.take(x, np.array(5), mode="fill", fill_value=fill),
+    "take_along_axis": lambda x, fill: np.take_along_axis(x, np.array([5]), 0, "fill", fill),
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit])
+@pytest.mark.parametrize("name", FILLS)
+def test_fill_values_that_do_not_fit(name, wrap):
+    for dtype, fill, kind, says in (
+        ("uint8", -1, OverflowError, "-1 does not fit uint8"),
+        ("uint8", 300, OverflowError, "300 does not fit uint8"),
+        ("int32", onp.int64(2**40), OverflowError, "does not fit int32"),
+        ("int8", 1j, TypeError, "a number of int8; got 1j"),
+        ("float32", 1j, TypeError, "a number of float32; got 1j"),
+        ("float32", "1", TypeError, "a number of float32; got '1'"),
+    ):
+        with pytest.raises(kind, match=f"{name}.*{says}"):
+            wrap(lambda x: FILLS[name](x, fill))(np.ones(3, dtype))  # noqa: B023
 
 
 def test_what_a_program_does_not_know_is_not_refused():

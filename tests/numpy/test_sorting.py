@@ -131,6 +131,21 @@ def test_quantiles_and_nans():
         np.quantile(X, 0.5, method="weibull")
 
 
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile"],
+)
+def test_quantiles_of_64_bits(name, traced):
+    x = HOLES.astype("float64")
+    args = () if "median" in name else (onp.array([0.3, 0.6]),)
+    with weft.enable_x64():
+        f = lambda x: getattr(np, name)(x, *args, axis=1)  # noqa: E731
+        got = (weft.jit(f) if traced else f)(x)
+        assert got.dtype == "float64"
+        onp.testing.assert_allclose(got, getattr(onp, name)(x, *args, axis=1), rtol=1e-12)
+
+
 def test_averages_and_covariances():
     agree("average", X, weights=INTS + 1)
     agree("average", X, axis=1, weights=onp.arange(1.0, 8.0), returned=True)

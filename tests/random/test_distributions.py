@@ -234,6 +234,7 @@ def test_dtypes_and_shapes():
         (lambda k: random.randint(k, (2,), 0.5, 2), TypeError, "integer dtype"),
         (lambda k: random.randint(k, (2,), 0, 2, "float32"), TypeError, "integer dtype"),
         (lambda k: random.bernoulli(k, 1j), TypeError, "real"),
+        (lambda k: random.rademacher(k, (2,), bool), TypeError, "number -1"),
         (lambda k: random.gamma(k, np.ones(3), (2,)), ValueError, "gamma: parameters don't"),
         (
             lambda k: random.beta(k, np.ones(3), np.ones(2)),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import lax
 from weft.primitives.structural import reduce_sum, transpose
 from weft.primitives.transcendental import exp, sin
 
@@ -248,3 +249,26 @@ def test_a_bool_is_no_axis(transform, flag):
         transform(lambda x: x, in_axes=(flag,))(x)
     with pytest.raises(TypeError, match=f"out_axes must be ints or None; got {flag}"):
         transform(lambda x: x, out_axes=flag)(x)
+
+
+AXIS_OR_MATRIX = {  # what one element refuses, though the batch would do
+    "concatenate": (lambda x: lax.concatenate([x, x], -1), "dimension -1"),
+    "concatenate of a scalar": (lambda x: lax.concatenate([x[0], x[0]], -1), "dimension -1"),
+    "rev": (lambda x: lax.rev(x, (-1,)), "axis -1"),
+    "lu": (lax.linalg.lu, "matrices"),
+    "qr": (lax.linalg.qr, "matrices"),
+    "svd": (lax.linalg.svd, "matrices"),
+    "cholesky": (lax.linalg.cholesky, "matrices"),
+    "hessenberg": (lax.linalg.hessenberg, "matrices"),
+    "schur": (lax.linalg.schur, "matrices"),
+    "eig": (lax.linalg.eig, "matrices"),
+}
+
+
+@pytest.mark.parametrize("name", AXIS_OR_MATRIX)
+def test_what_one_element_refuses_a_batch_refuses(name):
+    f, says = AXIS_OR_MATRIX[name]
+    one = weft.vmap(f)
+    for rank, call in ((1, f), (2, one), (2, weft.jit(one)), (3, weft.vmap(one))):
+        with pytest.raises(ValueError, match=says):
+            call(np.ones((3,) * rank, np.float32))

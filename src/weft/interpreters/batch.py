@@ -86,6 +86,8 @@ class BatchTrace(Trace):
             )
         if not (self.size or own or primitive.may_act or primitive.takes_axis):
             return self.nothing(primitive, args, params)
+        if out is None and not (own or primitive.elementwise or primitive.may_act):
+            primitive.out(args, params)  # what doesn't fit without the batch might fit with it
         axis = self.axis if own or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule
         result = under(self.outside, named, values, batched, axis)

@@ -8,6 +8,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import aval
+from ..core.number_ranges import not_fitting
 from ..core.primitive import Axis, Primitive
 from ..core.source import located
 from ..errors import ShapeError
@@ -22,7 +23,7 @@ from ..primitives.dimension_numbers import (
 )
 from ..primitives.indexing import gather_updates, writes_once
 from ..primitives.selection import where
-from ..primitives.structural import convert_element_type, full, reshape, zeros
+from ..primitives.structural import convert_element_type, converted, full, reshape, zeros
 from ..typing import ArrayLike, Shape
 from .axes import axes_of, ints_of, shape_of
 from .joining import concatenate
@@ -54,12 +55,25 @@ def _numbers(name: str, given: Any, kind: Any) -> Any:
     return kind(*[ints_of(name, label, v) for label, v in zip(kind._fields, given, strict=True)])
 
 
-def fill_number(dtype: Any, value: Any) -> Any:
-    """A fill value as a parameter: equal ones are one, NaN is what is read anyway."""
+def fill_number(name: str, dtype: Any, value: Any) -> Any:
+    """A fill value as a parameter: equal ones are one, NaN is what is read anyway.
+
+    Raises: OverflowError: an integer doesn't fit the dtype. TypeError: not a number, or complex
+      where the dtype is real.
+    """
     if value is None:
         return None
     if isinstance(value, Array) or hasattr(value, "dtype"):
         value = np.asarray(value).item()
+    if dtypes.is_integer(dtype) and value.__class__ in (int, float):
+        if value.__class__ is float:
+            return converted(np.asarray(value), dtype).item()
+        if not dtypes.iinfo(dtype).min <= value <= dtypes.iinfo(dtype).max:
+            raise not_fitting(name, value, dtype)
+        return value
+    kinds = (int, float, complex) if dtypes.is_complex(dtype) else (int, float)
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name}: fill_value must be a number of {dtype.name}; got {value!r}")
     if value != value and dtypes.is_inexact(dtype):
         return None
     if value == 0 and isinstance(value, float) and np.signbit(value):
@@ -114,7 +128,7 @@ def gather(
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
         mode=kind,
-        fill_value=fill_number(x.dtype, fill_value) if filled else None,
+        fill_value=fill_number("gather", x.dtype, fill_value) if filled else None,
     )
 
 

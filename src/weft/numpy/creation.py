@@ -134,7 +134,7 @@ def _as_dtype(x: Any, dtype: Any) -> Array:
             if host.dtype.kind == "c":
                 raise _no_complex(dtype)
             # asarray refuses integers that don't fit
-            host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host.astype(dtype)
+            host = np.asarray(x, dtype) if host.dtype.kind in "iuO" else host_as(host, dtype)
         except OverflowError:
             raise noted(not_fitting("array", x, dtype)) from None
     elif dtypes.is_float(dtype) and dtypes.is_complex(np.asarray(x).dtype):
@@ -153,6 +153,14 @@ def _no_complex(dtype: Any) -> Exception:
     )
 
 
+def host_as(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """A NumPy array in another dtype, as XLA converts it: NumPy leaves it to the processor what
+    NaN, and floats out of range, are as integers."""
+    if dtypes.is_integer(dtype) and dtypes.is_float(x.dtype):
+        return run_quietly(structural.converted, x, dtype)  # type: ignore[no-any-return]
+    return quietly_cast(x, dtype)
+
+
 def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
     if dtype is None:
         try:
@@ -160,7 +168,7 @@ def from_numpy_array(x: np.ndarray, dtype: Any, copy: bool) -> Array:
         except TypeError as error:
             raise noted(TypeError(f"array: {error}")) from None
     if x.dtype != dtype:
-        host = quietly_cast(x, dtype)
+        host = host_as(x, dtype)
     elif copy:
         host = x.copy()
     else:

@@ -281,7 +281,7 @@ def look_up(
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=PROMISE if mode is None else mode,
-        fill_value=fill_number(x.dtype, fill_value) if mode is FILL else None,
+        fill_value=fill_number("at[…].get", x.dtype, fill_value) if mode is FILL else None,
     )
     flipped = [d for d, p in zip(offset, kept, strict=True) if p.step < 0 and p.count > 1]
     if flipped:

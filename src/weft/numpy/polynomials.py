@@ -135,8 +135,8 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
         quotient.append(c)
         x = concatenate(
             [
-                slice_along(x, 0, 0, k),
-                slice_along(x, 0, k, k + n) - c * y,
+                zeros(k + 1, x.dtype),  # these cancel, but for rounding
+                slice_along(x, 0, k + 1, k + n) - c * slice_along(y, 0, 1, n),
                 slice_along(x, 0, k + n, m),
             ]
         )

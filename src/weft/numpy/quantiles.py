@@ -58,7 +58,7 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
     first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
     qs = structural.reshape(q, shape=(1, q.size))
     if ignore_nan:
-        numbers = sum(cast(comparison.eq(x, x), index), 1, keepdims=True)
+        numbers = sum(comparison.eq(x, x), 1, dtype=index, keepdims=True)
         last = arithmetic.max_(arithmetic.sub(numbers, literal(1, index)), literal(0, index))
         empty = comparison.eq(numbers, literal(0, index))
     else:

@@ -24,7 +24,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, DTypeLike
 from .axes import one_axis, shape_tuple, whole_number
-from .creation import from_numpy, on_device, wanted_dtype, zeros
+from .creation import from_numpy, host_as, on_device, wanted_dtype, zeros
 from .joining import concatenate, stack
 from .promotion import SCALARS, cast, check_ranks, noted, promote_values, value
 from .shapes import reshape
@@ -196,7 +196,7 @@ def linspace(
             host, step = np.linspace(low, high, num, endpoint, retstep=True, axis=axis)
             if dtypes.is_integer(out_dtype):
                 host = np.floor(host)
-            result = from_numpy(host.astype(out_dtype))
+            result = from_numpy(host_as(host, out_dtype))
             distance = from_numpy(np.asarray(step).astype(found))
     else:
         low, high = (cast(value("linspace", v), found) for v in (start, stop))
@@ -267,7 +267,7 @@ def logspace(
         low, high, root = (_wide_host(v, kind) for v in (start, stop, base))
         with np.errstate(all="ignore"):
             host = np.logspace(low, high, num, endpoint, root[()], axis=axis)
-            return from_numpy(host.astype(found if wanted is None else wanted))
+            return from_numpy(host_as(host, found if wanted is None else wanted))
     low, high, root = promote_values("logspace", *ends, to_inexact=True)
     exponents, _ = _between("logspace", low, high, num, endpoint)
     shape = structural.broadcast_shape("logspace", (low.aval, high.aval, root.aval))
@@ -317,7 +317,7 @@ def geomspace(
             raise ValueError(f"geomspace: start and stop must not be 0; got {start} and {stop}")
         with np.errstate(all="ignore"):
             host = np.geomspace(low, high, num, endpoint, axis=axis)
-            return from_numpy(host.astype(found if wanted is None else wanted))
+            return from_numpy(host_as(host, found if wanted is None else wanted))
     low, high = (cast(value("geomspace", v), kind) for v in (start, stop))
     signs = arithmetic.sign(low)
     first, last = (t.log(arithmetic.div(v, signs)) for v in (low, high))

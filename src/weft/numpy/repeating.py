@@ -76,6 +76,7 @@ def repeat(
       total_repeat_length: the length of the result's axis, needed where `repeats` is traced; the
         last element fills up what is missing, and what is too much is cut off.
     Returns: array with a longer axis.
+    Raises: ValueError: there is no last element.
     Example:
       >>> np.repeat(np.arange(3), np.array([1, 0, 2]))
       Array([0, 2, 2], dtype=int32)
@@ -87,6 +88,11 @@ def repeat(
         x = ravel(x)  # a scalar is a row of one
     i = one_axis("repeat", axis, x)
     n = x.shape[i]
+    if total_repeat_length and not n:
+        raise ShapeError(
+            f"repeat: axis {i} of {x.aval} has no element to fill up total_repeat_length "
+            f"{total_repeat_length} with"
+        )
     if isinstance(repeats, (list, tuple)):
         repeats = np.asarray(repeats, int)  # type: ignore[assignment]
     counts: Any = repeats

@@ -10,7 +10,6 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
-from ..core.trace import current
 from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import (
@@ -48,22 +47,18 @@ __all__ = [
     "unique_values",
 ]
 
-_base = current.base
 
-
-def _host(x: Any) -> Any:
-    """The elements, if they are known now; `None` otherwise."""
-    array = x.concrete()
-    return None if array is None or current.trace is not _base else np.asarray(array.host())
-
-
-def _needs_size(name: str, x: Any) -> Exception:
-    return noted(
-        ConcretizationTypeError(
-            f"{name}: the length of the result depends on the elements of a traced {x.aval}\n"
-            f"  fix: {name}(…, size=n, fill_value=…) gives a result of length n"
+def _number(name: str, x: Any, mask: Any) -> int:
+    """The number of elements where a mask of `x` holds, which is the length of a result."""
+    known = mask.concrete()
+    if known is None:
+        raise noted(
+            ConcretizationTypeError(
+                f"{name}: the length of the result depends on the elements of a traced {x.aval}\n"
+                f"  fix: {name}(…, size=n, fill_value=…) gives a result of length n"
+            )
         )
-    )
+    return int(np.count_nonzero(known.host()))
 
 
 # --- unique ---
@@ -192,11 +187,7 @@ def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value
         moved = structural.move_axis(x, i, 0)
         rows = reshape(moved, (shape[i], x.size // shape[i] if shape[i] else 0))
     if size is None:
-        host = _host(rows)
-        if host is None:
-            raise _needs_size(name, x)
-        _, _, first = _unique_sorted(rows, equal_nan)
-        size = int(np.asarray(first.host()).sum())
+        size = _number(name, x, _unique_sorted(rows, equal_nan)[2])
     found = _unique_traced(rows, size, fill_value, equal_nan)
     if i is None:
         return found._replace(values=ravel(found.values), inverse=reshape(found.inverse, shape))
@@ -347,10 +338,7 @@ def _flat_pair(name: str, ar1: Any, ar2: Any) -> Any:
 def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
     """The elements where a mask holds, in order; as many as told."""
     if size is None:
-        host = _host(mask)
-        if host is None:
-            raise _needs_size(name, x)
-        size = int(host.sum())
+        size = _number(name, x, mask)
     size = whole_number(name, size, "size")
     index = dtypes.default_int()
     slot = cumulative.cumsum(cast(mask, index), axis=0, reverse=False) - literal(1, index)
@@ -467,10 +455,7 @@ def intersect1d(
     line = ravel(ordered)
     mask = first & isin(line, y)
     if size is None:
-        host = _host(mask)
-        if host is None:
-            raise _needs_size("intersect1d", x)
-        size = int(host.sum())
+        size = _number("intersect1d", x, mask)
     result = _chosen("intersect1d", line, mask, size, fill_value, _first_of(line, mask))
     if not return_indices:
         return result

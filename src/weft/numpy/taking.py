@@ -166,7 +166,7 @@ def take(
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),
         mode=how,
-        fill_value=fill_number(x.dtype, fill_value) if how is FILL else None,
+        fill_value=fill_number("take", x.dtype, fill_value) if how is FILL else None,
     )
 
 
@@ -241,7 +241,7 @@ def take_along_axis(
         indices_are_sorted=False,
         unique_indices=False,
         mode=how,
-        fill_value=fill_number(x.dtype, fill_value) if how is FILL else None,
+        fill_value=fill_number("take_along_axis", x.dtype, fill_value) if how is FILL else None,
     )
 
 

@@ -69,7 +69,9 @@ def monoid_reduction(
         wide = WIDE.get(dtype)
         if wide is not None:
             x = x.astype(wide)
-        if x.size:
+        if x.size and ufunc is np.multiply and x.dtype.kind == "c":
+            result = ufunc.reduce(x, axis=axes, initial=None)  # 1 * (inf + 1j) has a NaN
+        elif x.size:
             result = with_signs(ufunc, x, axes, ufunc.reduce(x, axis=axes, dtype=x.dtype))
         else:
             shape = tuple(x.shape[a] for a in others(axes, x.ndim))

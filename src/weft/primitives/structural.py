@@ -433,7 +433,7 @@ def _(x: Aval, *, dtype: DType, weak_type: bool = False) -> Aval:
 
 
 @convert_element_type.evaluate
-def converted(x: Host, *, dtype: DType, weak_type: bool = False) -> Host:
+def converted(x: Host, dtype: DType, weak_type: bool = False) -> Host:
     if x.dtype == dtype:
         return x
     if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype) and dtype != np.bool_:

@@ -380,12 +380,14 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
       shape: the shape of the result.
       dtype: a numeric dtype; int32 by default (int64 with x64 on).
     Returns: array of `shape`.
-    Raises: TypeError: not a key.
+    Raises: TypeError: not a key, or dtype bool.
     Example:
       >>> random.rademacher(random.PRNGKey(0), (4,)).tolist()
       [-1, 1, -1, 1]
     """
     data, wanted = one_key("rademacher", key), wanted_dtype("rademacher", dtype)
+    if wanted == np.bool_:
+        raise TypeError("rademacher: dtype must have the number -1; got bool")
     wanted = dtypes.default_int() if wanted is None else wanted
     half = Array(np.asarray(0.5, dtypes.default_float())[()], aval((), dtypes.default_float()))
     heads = coins(data, half, shape=shape_tuple("rademacher", shape))
