@@ -49,10 +49,8 @@ def main() -> int:
     text = (ROOT / "pyproject.toml").read_text()
     jaxlib = re.search(r'"(jaxlib [^"]+)"', text)
     wanted = jaxlib.group(1).replace(" ", "") if jaxlib else "jaxlib"
-    subprocess.run(
-        [inside, "-m", "pip", "install", "-q", "--upgrade", "-e", f"{ROOT}[test,interop]", wanted],
-        check=True,
-    )
+    install = [inside, "-m", "pip", "install", "-q", "--upgrade"]
+    subprocess.run([*install, "-e", f"{ROOT}[test,interop,tf]", wanted], check=True)
     report = "import jaxlib.version as v; print('jaxlib', v.__version__, flush=True)"
     subprocess.run([inside, "-c", report], check=True)
     extra = sys.argv[1:] or ["-n", "2", "-q"]

@@ -1,5 +1,6 @@
 """Executables kept on disk: found again, never trusted when damaged, never in the way."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -255,6 +256,17 @@ def test_a_folder_removed_meanwhile_is_made_again(device, folder):
     get(device)
     get(device)
     assert counts() == (1, 2, 1)
+
+
+def test_entries_on_a_file_system_that_is_only_read_are_used(device, folder, monkeypatch):
+    get(device)
+
+    def refused(*args, **kwargs):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "utime", refused)
+    get(device)
+    assert counts() == (1, 1, 1)
 
 
 def test_writing_that_fails_is_not_fatal(device, folder, monkeypatch):

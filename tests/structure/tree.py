@@ -4,6 +4,7 @@ Knows the text of modules only: nothing of weft is imported here.
 """
 
 import ast
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,7 @@ def is_module(parts: list[str]) -> bool:
     return place.is_dir() or place.with_suffix(".py").exists()
 
 
+@functools.cache  # several files of tests ask
 def imports(path: Path) -> list[Import]:
     """All imports of a file but those for type checkers only; `import_module("…")` is one too."""
     package = list(path.relative_to(SOURCE).parts[:-1])

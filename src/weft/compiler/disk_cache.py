@@ -263,7 +263,8 @@ def _read_entry(path: str, key: str) -> bytes | None:
             data = file.read()
             blob = _unpacked_entry(data, key)
             if blob is not None:
-                os.utime(file.fileno())  # it is in use: see `_sweep`
+                with contextlib.suppress(OSError):  # a file system that is only read
+                    os.utime(file.fileno())  # it is in use: see `_sweep`
             return blob
     except OSError:
         return None
