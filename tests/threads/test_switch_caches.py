@@ -138,6 +138,8 @@ WITH_WIDE_RESULTS = {
     "interp": lambda x: np.interp(x, x, x),
     "power": lambda x: x**-1.0,
     "exp": np.exp,
+    "method": lambda x: x.mean(),
+    "conversion": lambda x: x.astype(float),
 }
 
 
@@ -161,6 +163,18 @@ def test_a_plan_made_in_a_block_of_another_thread_is_not_used_here(name):
     worker.join()
     assert seen == ["float64"] * 3
     assert here == ["float32"] * 3
+
+
+@pytest.mark.parametrize("name", WITH_WIDE_RESULTS)
+def test_the_first_operation_of_a_thread_uses_no_plan_of_a_block_that_another_is_in(name):
+    f, x = WITH_WIDE_RESULTS[name], np.array([1, 2, 3], "int32")
+    seen = []
+    with enable_x64(True):
+        assert [f(x).dtype for _ in range(3)] == ["float64"] * 3
+        worker = threading.Thread(target=lambda: seen.append(f(x).dtype))
+        worker.start()
+        worker.join()
+    assert seen == ["float32"]
 
 
 def test_of_very_many_states_those_in_use_stay():

@@ -132,7 +132,6 @@ class _Current(threading.local):
     unbuffered: Callable[..., Any] | None = None  # the same, without NumPy's buffers
 
     def __init__(self) -> None:
-        assert thread.key  # the switches know of this thread before it computes anything
         _threads[threading.current_thread()] = self.__dict__
 
 
