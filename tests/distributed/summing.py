@@ -11,15 +11,18 @@ import weft
 import weft.numpy as np
 from weft import lax
 
-weft.distributed.initialize()
+initialize = weft.distributed.initialize  # which loads it
+print("begins")
+initialize()
 rank, n = weft.process_index(), weft.local_device_count()
 total = weft.pmap(lambda x: lax.psum(x, "i"), axis_name="i")
 who, what, when = sys.argv[2].split(":") if len(sys.argv) > 2 else ("", "", "0")
 
-deadline = time.monotonic() + float(sys.argv[1])
+deadline = float("inf")
 for step in range(10**9):
     if step == 1:
         print(f"summing in {os.getpid()}")
+        deadline = time.monotonic() + float(sys.argv[1])
     if str(rank) == who and step == int(when):
         match what:
             case "raise":

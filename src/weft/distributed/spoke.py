@@ -122,6 +122,10 @@ class Spoke:
         self._released = threading.Event()
         self._given_up = threading.Event()
         self._closing = self._failed = False
+        self._ending = threading.Event()
+        # Begun now: Python 3.12 starts no threads while it exits, when others may still be lost.
+        self._flushing = threading.Thread(target=self._flush, name="weft-flush", daemon=True)
+        self._flushing.start()
         self._thread = threading.Thread(target=self._run, name="weft-watch", daemon=True)
         self._thread.start()
 
@@ -144,6 +148,7 @@ class Spoke:
         self._closing = True
         self._line.send(bye=True)
         self._thread.join()
+        self._ending.set()
         self._line.close()
 
     def forget(self) -> None:
@@ -198,16 +203,16 @@ class Spoke:
         text = f"weft: {lost} is lost: {why}\n  {self.me} ends with status {LOST}{where}\n"
         with suppress(OSError):  # nobody may be left to read it
             os.write(2, text.encode())
-        flushing = threading.Thread(target=_flush, daemon=True)
-        flushing.start()
-        flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
+        self._ending.set()
+        self._flushing.join(FLUSH)  # for ever, if the main thread is stuck in writing
         self._line.close()
         if self._hub is not None:
             self._hub.over.wait(FLUSH)
         os._exit(LOST)
 
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # closed
-            stream.flush()
+    def _flush(self) -> None:
+        """Writes what is written yet, when this process ends."""
+        self._ending.wait()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed
+                stream.flush()
