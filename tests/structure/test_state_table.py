@@ -11,7 +11,6 @@ NO_CACHE = {
     "config.py: callbacks": "put there at import",
     "core/caching.py: _NOTHING": "stays empty",
     "switch_state.py: _overriding": "the values of blocks, in the row of switches",
-    "switch_state.py: _threads": "the threads that the row of switches is about",
     "switch_state.py: traced_attributes": "declared at import",
     "transforms/arguments.py: _NO_KEYWORDS": "stays empty",
     "transforms/jit/dispatch.py: _caches": "the hot caches of functions, in their row",
