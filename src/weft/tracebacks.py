@@ -21,9 +21,10 @@ _REMOVED = "  weft removed its own frames; config.update('traceback_filtering', 
 
 
 class _Files:
-    """The folders of weft's files, and of libraries that it calls: set by `user_lines.py`."""
+    """Beginnings of the names of weft's files, and of libraries' that it calls: set by
+    `user_lines.py`."""
 
-    inside = ""
+    inside: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
 
 

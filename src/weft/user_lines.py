@@ -17,8 +17,10 @@ from .tracebacks import files, fold
 E = TypeVar("E", bound=BaseException)
 
 HERE = os.path.dirname(__file__) + os.sep
-_INSIDE = (HERE, os.path.dirname(np.__file__) + os.sep)
-files.inside, files.libraries = HERE, (_INSIDE[1], functools.__file__, contextlib.__file__)
+_OWN = (HERE, "<weft ")  # what weft generates is compiled under such names
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+_INSIDE = (*_OWN, _NUMPY)
+files.inside, files.libraries = _OWN, (_NUMPY, functools.__file__, contextlib.__file__)
 
 
 def user_frame() -> FrameType | None:

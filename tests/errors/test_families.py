@@ -514,6 +514,16 @@ def test_a_wrong_program_is_told(row):
     assert " at 0x" not in text
 
 
+def test_lines_of_generated_functions_are_not_the_users():
+    treedef = tree_util.tree_structure((1, {"a": 2}))
+    build = treedef.builder
+    for wrong in (lambda: build([1]), lambda: tree_util.tree_unflatten(treedef, [1])):
+        with pytest.raises(ShapeError, match="expected 2 leaves") as caught:
+            wrong()
+        (at,) = [note for note in caught.value.__notes__ if note.startswith("  at ")]
+        assert at == f"  at test_families.py:{wrong.__code__.co_firstlineno}, in <lambda>"
+
+
 def test_more_than_the_memory_is_refused_at_the_users_line():
     vector = np.ones(2_000_000)
     line = inspect.currentframe().f_lineno + 2
