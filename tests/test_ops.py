@@ -70,6 +70,15 @@ def test_segments_equal_a_loop(kind, dtype, bucket_size):
         np.testing.assert_allclose(jitted(data, IDS, 4, bucket_size=bucket_size), expected)
 
 
+@pytest.mark.parametrize("bucket_size", [None, 3])
+@pytest.mark.parametrize("mode", ["clip", weft.lax.GatherScatterMode.CLIP])
+def test_clipped_segments(mode, bucket_size):
+    data = RNG.normal(size=8).astype("f")
+    got = ops.segment_sum(data, IDS, 4, mode=mode, bucket_size=bucket_size)
+    wanted = [data[np.clip(IDS, 0, 3) == k].sum() for k in range(4)]
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
 def test_the_number_of_segments():
     data = np.ones(8, "f")
     assert ops.segment_sum(data, IDS).tolist() == looped("sum", data, 10).tolist()

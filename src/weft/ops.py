@@ -11,6 +11,7 @@ import numpy as onp
 from . import dtypes, errors, numpy as np
 from .core.array import Tracer
 from .core.source import located
+from .lax.indexing import GatherScatterMode
 from .numpy.constants import index_exp, inf
 from .typing import ArrayLike
 
@@ -150,6 +151,7 @@ def segment_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
+    mode: str | GatherScatterMode | None = None,
 ) -> Any:
     """Sums of the slices of an array that have the same number.
 
@@ -161,6 +163,7 @@ def segment_sum(
         then be known: inside `jit`, pass it.
       indices_are_sorted, unique_indices: promises about `segment_ids`.
       bucket_size: add up so many slices at a time first, which is more exact for long sums.
+      mode: "drop" (or `None`), or "clip", by which slices that belong to none go to the nearest.
     Returns: array [num_segments, …] with the dtype of `data`; a segment without slices is 0.
     Raises: TypeError: `segment_ids` aren't integers. ValueError: their number isn't n.
     Example:
@@ -170,7 +173,7 @@ def segment_sum(
       Array([4., 2.], dtype=float32)
     Source: `jax.ops.segment_sum`.
     """
-    hints = (indices_are_sorted, unique_indices, bucket_size)
+    hints = (indices_are_sorted, unique_indices, bucket_size, mode)
     return over_segments("sum", data, segment_ids, num_segments, hints)
 
 
@@ -181,6 +184,7 @@ def segment_prod(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
+    mode: str | GatherScatterMode | None = None,
 ) -> Any:
     """Products of the slices of an array that have the same number; 1 for none. See `segment_sum`.
 
@@ -191,7 +195,7 @@ def segment_prod(
       Array([8., 1., 3.], dtype=float32)
     Source: `jax.ops.segment_prod`.
     """
-    hints = (indices_are_sorted, unique_indices, bucket_size)
+    hints = (indices_are_sorted, unique_indices, bucket_size, mode)
     return over_segments("prod", data, segment_ids, num_segments, hints)
 
 
@@ -202,6 +206,7 @@ def segment_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
+    mode: str | GatherScatterMode | None = None,
 ) -> Any:
     """The largest of the slices of an array that have the same number. See `segment_sum`.
 
@@ -214,7 +219,7 @@ def segment_max(
       Array([  4., -inf,   3.], dtype=float32)
     Source: `jax.ops.segment_max`.
     """
-    hints = (indices_are_sorted, unique_indices, bucket_size)
+    hints = (indices_are_sorted, unique_indices, bucket_size, mode)
     return over_segments("max", data, segment_ids, num_segments, hints)
 
 
@@ -225,6 +230,7 @@ def segment_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
     bucket_size: int | None = None,
+    mode: str | GatherScatterMode | None = None,
 ) -> Any:
     """The smallest of the slices of an array that have the same number. See `segment_sum`.
 
@@ -237,7 +243,7 @@ def segment_min(
       Array([ 2., inf,  3.], dtype=float32)
     Source: `jax.ops.segment_min`.
     """
-    hints = (indices_are_sorted, unique_indices, bucket_size)
+    hints = (indices_are_sorted, unique_indices, bucket_size, mode)
     return over_segments("min", data, segment_ids, num_segments, hints)
 
 
@@ -279,10 +285,14 @@ def over_segments(
         count = int(onp.max(onp.asarray(ids), initial=-1)) + 1
     if count < 0:
         raise ValueError(f"{name}: num_segments must not be negative; got {count}")
-    are_sorted, unique, bucket_size = hints
+    are_sorted, unique, bucket_size, mode = hints
     begin, method, reduction = _KINDS[kind]
-    ids = np.where(ids < 0, count, ids)  # no counting from the end: out of range
-    options = {"indices_are_sorted": are_sorted, "unique_indices": unique, "mode": "drop"}
+    options = {
+        "indices_are_sorted": are_sorted,
+        "unique_indices": unique,
+        "mode": "drop" if mode is None else mode,
+        "wrap_negative_indices": False,
+    }
     shape = (count, *x.shape[1:])
     if bucket_size is None:
         out = np.full(shape, begin(x.dtype), x.dtype)

@@ -249,6 +249,11 @@ def test_dtypes_and_shapes():
         (lambda k: random.permutation(k, -1), ValueError, "negative"),
         (lambda k: random.permutation(k, np.ones(3), 1), ValueError, "out of range"),
         (lambda k: random.categorical(k, np.ones((2, 3)), shape=(3,)), ValueError, "end with"),
+        (
+            lambda k: random.categorical(k, np.ones((2, 3)), shape=(4, 2), replace=False),
+            ValueError,
+            "draw 4 of 3 categories",
+        ),
         (lambda k: random.dirichlet(k, 1.0), ValueError, "at least one axis"),
         (lambda k: weft.jit(lambda n: random.normal(k, (n,)))(3), TypeError, "static"),
     ],
@@ -256,3 +261,19 @@ def test_dtypes_and_shapes():
 def test_wrong_uses_say_what_is_wrong(call, error, text):
     with pytest.raises(error, match=text):
         call(random.PRNGKey(0))
+
+
+def test_categories_without_replacement():
+    """All of them come once, and the first two as often as drawn one after the other."""
+    p = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+    logits, every = np.log(p), [[0, 0], [1, 1], [2, 2]]
+    draw = lambda k: random.categorical(k, logits, shape=(3, 2), replace=False)  # noqa: E731
+    drawn = np.asarray(weft.vmap(draw)(random.split(random.PRNGKey(1), 4000)))
+    assert np.array_equal(np.sort(drawn, axis=1), np.broadcast_to(every, drawn.shape))
+    for row in range(2):
+        for i, j in ((0, 1), (2, 0), (1, 2)):
+            wanted = p[row, i] * p[row, j] / (1 - p[row, i])
+            found = np.mean((drawn[:, 0, row] == i) & (drawn[:, 1, row] == j))
+            assert abs(found - wanted) < 4 * np.sqrt(wanted * (1 - wanted) / 4000)
+    across = random.categorical(random.PRNGKey(1), logits.T, axis=0, shape=(3, 2), replace=False)
+    assert np.array_equal(np.sort(across, axis=0), every)

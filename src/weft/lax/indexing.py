@@ -344,9 +344,14 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     """
     x = as_value(src)
     places = axes_of("index_take", x, tuple(axes))
+    if len(idxs) != len(places):
+        raise ShapeError(
+            f"index_take: expected an array of indices for each of {len(places)} axes; got "
+            f"{len(idxs)}"
+        )
     columns = []
     for i, axis in zip(idxs, places, strict=True):
-        index = as_value(i)
+        index = convert_element_type(as_value(i), dtype=dtypes.default_int())
         if not dtypes.is_unsigned(index.dtype):
             index = counted_from_end(index, x.shape[axis])
         columns.append(reshape(index, shape=(*index.shape, 1)))

@@ -36,7 +36,7 @@ def _places(name: str, obj: Any, n: int) -> Any:
         return np.flatnonzero(found), False
     if found.dtype.kind not in "iu":
         raise ShapeError(f"{name}: obj must be integers, booleans or a slice; got {found.dtype}")
-    return found, found.ndim == 0
+    return found.astype(np.int64), found.ndim == 0  # `n` need not fit a narrow dtype
 
 
 @located
@@ -63,6 +63,7 @@ def delete(
     i = one_axis("delete", axis, x)
     n = x.shape[i]
     if isinstance(obj, Value) and obj.concrete() is None and obj.ndim == 0:
+        obj = cast(obj, dtypes.default_int())  # a narrow dtype need not have `n`
         line = from_numpy(np.arange(n - 1, dtype=obj.dtype))
         place = selection.select_n(comparison.lt(obj, structural.zeros(obj.aval)), obj, obj + n)
         return gather_along(x, line + (line >= place), i)  # type: ignore[no-any-return]

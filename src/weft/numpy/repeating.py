@@ -139,7 +139,7 @@ def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
     n = x.shape[axis]
     if counts.ndim == 0 or counts.shape[0] != n:
         counts = structural.widen(counts, (n,))
-    ends = cumsum(counts)
+    ends = cumsum(counts, dtype=dtypes.default_int())
     places = searchsorted(ends, from_numpy(np.arange(total, dtype=ends.dtype)), side="right")
     return gather_along(x, places, axis)
 

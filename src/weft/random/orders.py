@@ -186,7 +186,11 @@ def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 @located
 def categorical(
-    key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None
+    key: ArrayLike,
+    logits: ArrayLike,
+    axis: int = -1,
+    shape: ShapeLike | None = None,
+    replace: bool = True,
 ) -> Array:
     """Indices, drawn with probabilities softmax(logits).
 
@@ -196,9 +200,12 @@ def categorical(
       axis: the axis of `logits` along which the categories lie.
       shape: the shape of the result, which ends with the shape of `logits` without that axis; by
         default just that.
+      replace: whether a category may come again among the draws for the same logits.
     Returns: int32 array of `shape`.
-    Raises: TypeError: not a key. ValueError: the axis is out of range, or the shape doesn't fit.
-    Source: the Gumbel-max trick.
+    Raises: TypeError: not a key. ValueError: the axis is out of range, the shape doesn't fit, or
+      there are fewer categories than draws without replacement.
+    Source: the Gumbel-max trick, and without replacement the Gumbel-top-k trick: Kool, van Hoof,
+      Welling, Stochastic beams and where to find them, ICML 2019.
     Example:
       >>> random.categorical(random.PRNGKey(0), np.log(np.array([0.0, 1.0])), shape=(3,)).tolist()
       [1, 1, 1]
@@ -214,7 +221,23 @@ def categorical(
             f"{axis}; got {wanted}"
         )
     front = wanted[: len(wanted) - len(rest)]
-    return most(data, x, axis=axis, shape=(*front, *x.shape))
+    if replace:
+        return most(data, x, axis=axis, shape=(*front, *x.shape))
+    count = math.prod(front)
+    if count > x.shape[axis]:
+        raise ShapeError(
+            f"categorical: can't draw {count} of {x.shape[axis]} categories without replacement"
+        )
+    return structural.reshape(foremost(data, x, axis=axis, k=count, shape=x.shape), shape=wanted)
+
+
+@sampler
+def foremost(key: Any, logits: Any, *, axis: int, k: int, shape: tuple[int, ...]) -> Any:
+    """The indices of the k largest sums of a logit and a Gumbel sample, along axis 0."""
+    scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
+    last = len(shape) - 1
+    _, indices = sorting.top_k(structural.move_axis(scores, axis, last), k=k)
+    return structural.move_axis(indices, last, 0)
 
 
 @sampler
