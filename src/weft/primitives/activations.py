@@ -15,13 +15,15 @@ from .arithmetic import like, mul
 from .comparison import gt
 from .families import HALF, evaluate_in_wider, unary
 from .formulas import Algebra, Number, lowered
+from .number_operands import LARGE, by_rows
 from .rule_types import Host
 from .selection import where
 from .transcendental import logistic
 
 
 def _relu(x: Host) -> Host:
-    return np.maximum(x, x.dtype.type(0))
+    none = x.dtype.type(0)
+    return np.maximum(x, none) if x.size < LARGE else by_rows(np.maximum, x, none)
 
 
 def _lower_relu(block: Block, x: Operand, out: Aval) -> Operand:

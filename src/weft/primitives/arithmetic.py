@@ -17,8 +17,9 @@ from .comparison import eq, ge
 from .complex_lowering import complex_rule, reciprocal_in_parts, sign_in_parts, sqrt_in_parts
 from .complex_numbers import conj, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
+from .number_operands import kernel_by_rows
 from .processor import host_when_fast
-from .rule_types import Host, Tangent
+from .rule_types import Host, Kernel, Tangent
 from .selection import where
 from .structural import add, convert_element_type
 
@@ -277,6 +278,18 @@ min_: Primitive = nary(
     "min", "The smaller one; NaN if either is.", evaluate=np.minimum,
     stablehlo=_lexicographic("LT"), jvp=(_extremum_jvp(0), _extremum_jvp(1)), host_limit=_FAST,
 )  # fmt: skip
+
+
+def _kernel_of_extremum(primitive: Primitive, function: Kernel) -> None:
+    def rule(*avals: Aval) -> Kernel:
+        own = primitive.evaluate_in.get(avals[0].dtype)
+        return own or kernel_by_rows(function, avals)
+
+    primitive.kernel(rule)
+
+
+_kernel_of_extremum(max_, np.maximum)
+_kernel_of_extremum(min_, np.minimum)
 
 # --- powers and roots ---
 

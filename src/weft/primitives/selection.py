@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import gt, lt
 from .families import nary, same_dtype, unary
+from .number_operands import LARGE, by_rows
 from .rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from .structural import (
     align,
@@ -134,6 +135,12 @@ def _masked(t: Value, condition: Value) -> Value:
 # --- clamp ---
 
 
+def _clamp(low: Host, x: Host, high: Host) -> Host:
+    if x.size < LARGE or low.ndim or high.ndim:
+        return np.minimum(np.maximum(x, low), high)
+    return by_rows(np.minimum, by_rows(np.maximum, x, low), high)
+
+
 def _lower_clamp(block: Block, low: Operand, x: Operand, high: Operand, out: Aval) -> Operand:
     low, high = (b if not b.aval.ndim else block.widen(b, out.shape) for b in (low, high))
     return block.op("clamp", low, block.widen(x, out.shape), high, out=out)
@@ -142,7 +149,7 @@ def _lower_clamp(block: Block, low: Operand, x: Operand, high: Operand, out: Ava
 clamp: Primitive = nary(
     "clamp",
     "x, moved into the interval from `low` to `high`.",
-    evaluate=lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    evaluate=_clamp,
     stablehlo=_lower_clamp,
     jvp=(
         lambda dl, out, low, x, high: _masked(_masked(dl, gt(low, x)), lt(low, high)),
@@ -150,7 +157,7 @@ clamp: Primitive = nary(
         lambda dh, out, low, x, high: _masked(dh, gt(x, high)),
     ),
     accepts="real or bool",
-    host_limit=400_000,
+    host_limit=1_500_000,
 )  # as in jax, at a bound the derivative is zero
 
 # --- identities ---
