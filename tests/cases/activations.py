@@ -10,4 +10,10 @@ CASES = [
          elementwise=True),
     Case(p.softplus, [f32(3, 4)], oracle=lambda x: np.logaddexp(x, 0), dtypes=FLOATS,
          elementwise=True),
+    Case(p.log1mexp, [f32(3, 4, low=0.1, high=3)], oracle=lambda x: np.log(-np.expm1(-x)),
+         dtypes=FLOATS, elementwise=True),
+    Case(p.hyperbola, [f32(3, 4), f32(4, low=0.5, high=3)], oracle=lambda x, b: np.sqrt(x * x + b),
+         dtypes=FLOATS),
+    Case(p.squareplus, [f32(3, 4), f32(4, low=0.5, high=3)],
+         oracle=lambda x, b: (x + np.sqrt(x * x + b)) / 2, dtypes=FLOATS),
 ]  # fmt: skip

@@ -123,3 +123,90 @@ def test_bits_of_negative_numbers_are_counted_in_their_own_width(run, dtype):
     assert ones.tolist() == [b.count("1") for b in bits]
     zeros = onp.asarray(run(lax.clz)(x)).astype("int32")
     assert zeros.tolist() == [width - len(b.lstrip("0")) for b in bits]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("size", [16383, 16384, 16385, 40000])
+def test_the_larger_of_a_large_array_and_a_number(size, dtype):
+    with weft.config.temporarily(enable_x64=True, eager_tier="host"):
+        x = onp.random.default_rng(0).integers(0, 9, size).astype(dtype)
+        if x.dtype.kind == "f":
+            x[[3, -3]] = NAN
+            x[[5, -5]] = -INF
+        a, three = np.array(x), x.dtype.type(3)
+        onp.testing.assert_array_equal(np.maximum(a, three), onp.maximum(x, three))
+        onp.testing.assert_array_equal(np.minimum(three, a), onp.minimum(three, x))
+        onp.testing.assert_array_equal(np.clip(a, 2, three), onp.clip(x, 2, three))
+        onp.testing.assert_array_equal(lax.clamp(three, a, three), onp.clip(x, three, three))
+        onp.testing.assert_array_equal(weft.nn.relu(a), onp.maximum(x, 0))
+        columns = a[: size // 2 * 2].reshape(-1, 2).T
+        onp.testing.assert_array_equal(np.maximum(columns, three), onp.maximum(columns, three))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_reciprocals_and_signs_of_complex_numbers_of_all_sizes(dtype):
+    most = 37 if dtype == "complex64" else 300
+    rng = onp.random.default_rng(0)
+    sizes = onp.concatenate([rng.uniform(-most, most, (200, 2)), rng.uniform(-2, 2, (200, 2))])
+    parts = rng.choice([-1, 1], sizes.shape) * 10**sizes
+    with weft.config.temporarily(enable_x64=True):
+        z = (parts[:, 0] + 1j * parts[:, 1]).astype(dtype)
+        inverse, sign, root = weft.jit(lambda z: (np.reciprocal(z), np.sign(z), lax.rsqrt(z)))(z)
+    wide = z.astype("complex256")
+    size = onp.maximum(abs(wide.real), abs(wide.imag))
+    unit = wide / size
+    square = unit.real**2 + unit.imag**2
+    info = onp.finfo(dtype)
+    for out, exact in ((inverse, unit.conj() / square / size), (sign, unit / onp.sqrt(square))):
+        for part in ("real", "imag"):
+            got, wanted = getattr(onp.asarray(out), part), getattr(exact, part)
+            onp.testing.assert_allclose(got, wanted, rtol=3 * info.eps, atol=2 * info.tiny)
+    exact = 1 / onp.sqrt(wide)
+    assert (abs(onp.asarray(root) - exact) / abs(exact)).max() < 4 * info.eps
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_log1p_at_its_ends(run, dtype):
+    with weft.config.temporarily(enable_x64=True):
+        most = onp.finfo(dtype).max
+        x = onp.array([0, -0.0, -1, -2, INF, NAN, most, 0.6 * most, 1e-30, -1e-30, 1e10], dtype)
+        got, wanted = onp.asarray(run(np.log1p)(np.array(x))), expected_log1p(x)
+        onp.testing.assert_allclose(got, wanted, rtol=3 * onp.finfo(dtype).eps)
+        onp.testing.assert_array_equal(onp.signbit(got[:2]), [False, True])
+
+
+def expected_log1p(x):
+    with onp.errstate(all="ignore"):
+        return onp.log1p(x)
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_log_odds_from_the_smallest_number_to_one(run, dtype):
+    with weft.config.temporarily(enable_x64=True):
+        eps, tiny = onp.finfo(dtype).eps, onp.finfo(dtype).tiny
+        p = [tiny, 3 * tiny, 1e-9, 1 / 3, 0.34, 0.4999999, 0.5, 0.66, 0.67, 0.999, 1 - eps]
+        p = onp.array([0, *p, 1, -0.1, 1.1, NAN, INF], dtype)
+        got = onp.asarray(run(weft.scipy.special.logit)(np.array(p)))
+        onp.testing.assert_allclose(got, scipy.special.logit(p), rtol=3 * eps)
+
+
+@EVERYWHERE
+def test_slopes_at_the_ends_of_inverse_functions(run):
+    slope = lambda f: run(weft.vmap(weft.grad(f)))  # noqa: E731
+    x = onp.float32([1.0001, 3e3, 1e5, 1e25])
+    wide = x.astype("float64")
+    exact = 1 / onp.sqrt((wide - 1) * (wide + 1))
+    onp.testing.assert_allclose(slope(np.arccosh)(x), exact, rtol=1e-6)
+    onp.testing.assert_allclose(
+        slope(weft.grad(np.arccosh))(x[:3]), -(wide * exact**3)[:3], rtol=1e-5
+    )
+    x = onp.float32([-0.9999999, 0, 0.5, 0.9999999])
+    exact = 1 / onp.sqrt((1 - x.astype("float64")) * (1 + x.astype("float64")))
+    onp.testing.assert_allclose(slope(np.arcsin)(x), exact, rtol=1e-6)
+    x = onp.float32([-1e30, -1e4, 0, 1e4, 1e30])
+    wide = x.astype("float64")
+    root = onp.sqrt(wide**2 + 4)
+    exact = onp.where(x < -1, 2 / (root * (root - onp.minimum(wide, 0))), (1 + wide / root) / 2)
+    onp.testing.assert_allclose(slope(weft.nn.squareplus)(x), exact, rtol=1e-6, atol=1e-37)

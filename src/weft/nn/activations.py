@@ -14,7 +14,7 @@ from ..numpy.promotion import noted, value
 from ..numpy.transcendental import tanh
 from ..primitives import activations as p, arithmetic, comparison, selection, slicing, special
 from ..primitives.activations import softplus as _softplus
-from ..primitives.transcendental import exp, expm1, log, log1p, logistic
+from ..primitives.transcendental import expm1, logistic
 from ..typing import ArrayLike
 from .operands import activation, no_complex, number, real_number, with_parameter
 
@@ -445,13 +445,7 @@ def selu(x: ArrayLike) -> Array:
     return _selu(real_number("selu", x))  # type: ignore[no-any-return]
 
 
-@activation
-def _log1mexp(x: Any) -> Any:
-    # near 0 it is expm1 that keeps the digits, elsewhere log1p
-    small = comparison.lt(x, like(x, math.log(2)))
-    near = where(small, x, like(x, 1))
-    far = where(small, like(x, 1), x)
-    return where(small, log(-expm1(-near)), log1p(-exp(-far)))
+_log1mexp = activation(p.log1mexp)
 
 
 def log1mexp(x: ArrayLike) -> Array:
@@ -492,15 +486,7 @@ def soft_sign(x: ArrayLike) -> Array:
     return _soft_sign(real_number("soft_sign", x))  # type: ignore[no-any-return]
 
 
-@activation
-def _squareplus(x: Any, b: Any) -> Any:
-    size = arithmetic.abs_(x)
-    # in units of it nothing overflows; left of 0 the other root, b / 4 over this one, cancels none
-    unit = selection.stop_gradient(_between(1, size, float(dtypes.finfo(x.dtype).max)))
-    root = unit * arithmetic.sqrt(arithmetic.square(x / unit) + b / unit / unit)
-    larger = size / 2 + root / 2
-    left = comparison.lt(x, like(x, 0))
-    return where(left, b / 4 / where(left, larger, like(x, 1)), larger)
+_squareplus = activation(p.squareplus)
 
 
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
@@ -525,11 +511,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 @activation
 def _glu(x: Any, *, axis: int) -> Any:
     half = x.shape[axis] // 2
-    starts, limits = [0] * x.ndim, list(x.shape)
-    limits[axis] = half
-    first = slicing.slice_(x, start=tuple(starts), limit=tuple(limits), strides=(1,) * x.ndim)
-    starts[axis], limits[axis] = half, 2 * half
-    second = slicing.slice_(x, start=tuple(starts), limit=tuple(limits), strides=(1,) * x.ndim)
+    first, second = slicing.split(x, sizes=(half, half), axis=axis)
     return first * logistic(second)
 
 

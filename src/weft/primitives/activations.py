@@ -4,6 +4,8 @@ At 0 the derivative of relu is 0: that of the maximum would be one half. That of
 logistic function, at any size of x. Knows nothing of the functions that are made of these.
 """
 
+import math
+
 import numpy as np
 
 from .. import dtypes
@@ -11,14 +13,14 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from .arithmetic import like, mul
+from .arithmetic import div, like, mul
 from .comparison import gt
-from .families import HALF, evaluate_in_wider, unary
-from .formulas import Algebra, Number, lowered
+from .families import HALF, evaluate_in_wider, nary, unary
+from .formulas import Algebra, Number, evaluated, lowered
 from .number_operands import LARGE, by_rows
 from .rule_types import Host
 from .selection import where
-from .transcendental import logistic
+from .transcendental import expm1, logistic
 
 
 def _relu(x: Host) -> Host:
@@ -58,3 +60,52 @@ softplus: Primitive = unary(
     accepts="float", host_limit=262_144,
 )  # fmt: skip
 evaluate_in_wider(softplus, "float", table=HALF)
+
+
+def _log1mexp(m: Algebra, x: Number) -> Number:
+    """By one logarithm: near 0 it is expm1 that keeps the digits; elsewhere, what the difference
+    loses is added."""
+    power = m.exp(-x)
+    rest, near = 1 - power, x < math.log(2)
+    # the minimum keeps XLA from simplifying 1 - (1 - power)
+    lost = ((1 - m.minimum(rest, 2.0)) - power) / rest
+    return m.log(m.where(near, -m.expm1(-x), rest)) + m.where(near, 0.0, lost)
+
+
+log1mexp: Primitive = unary(
+    "log1mexp", "log(1 - exp(-x)).", evaluate=evaluated(_log1mexp), accepts="float",
+    stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: div(dx, expm1(x)),
+    host_limit=262_144,
+)  # fmt: skip
+
+
+def _hyperbola(m: Algebra, x: Number, b: Number) -> Number:
+    """sqrt(x² + b) for b ≥ 0: for large x in a smaller unit, so that the square is finite."""
+    half = 66 if m.eps > 1e-10 else 516  # of the largest exponent, and two more
+    far = m.abs(x) > 2.0 ** (half - 6)
+    unit, back = m.where(far, 2.0**-half, 1.0), m.where(far, 2.0**half, 1.0)
+    return m.sqrt(x * unit * (x * unit) + b * unit * unit) * back
+
+
+def _squareplus(m: Algebra, x: Number, b: Number) -> Number:
+    """Left of 0 by the other root, b / 4 over this one, in which nothing cancels."""
+    larger = 0.5 * m.abs(x) + 0.5 * _hyperbola(m, x, b)
+    return m.where(x < 0, 0.25 * b, larger) / m.where(x < 0, larger, 1.0)
+
+
+hyperbola: Primitive = nary(
+    "hyperbola", "sqrt(x² + b).", evaluate=evaluated(_hyperbola), stablehlo=lowered(_hyperbola),
+    accepts="float", host_limit=262_144,
+    jvp=(
+        lambda dx, out, x, b: mul(dx, div(x, out)),
+        lambda db, out, x, b: mul(db, div(like(x, 0.5), out)),
+    ),
+)  # fmt: skip
+squareplus: Primitive = nary(
+    "squareplus", "(x + sqrt(x² + b)) / 2.", evaluate=evaluated(_squareplus),
+    stablehlo=lowered(_squareplus), accepts="float", host_limit=262_144,
+    jvp=(
+        lambda dx, out, x, b: mul(dx, div(out, hyperbola(x, b))),
+        lambda db, out, x, b: mul(db, div(like(x, 0.25), hyperbola(x, b))),
+    ),
+)  # fmt: skip

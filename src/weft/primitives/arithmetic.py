@@ -14,7 +14,13 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..stablehlo import Block, Operand
 from .comparison import eq, ge
-from .complex_lowering import complex_rule, reciprocal_in_parts, sign_in_parts, sqrt_in_parts
+from .complex_lowering import (
+    complex_rule,
+    reciprocal_in_parts,
+    rsqrt_in_parts,
+    sign_in_parts,
+    sqrt_in_parts,
+)
 from .complex_numbers import conj, real
 from .families import HALF, check_kind, evaluate_in_wider, lowering_by, nary, unary, zero
 from .number_operands import kernel_by_rows
@@ -104,7 +110,7 @@ div: Primitive = nary(
     "div", "Quotient of two arrays; of integers, towards zero.", evaluate=np.divide,
     evaluate_in=dict.fromkeys(_INTEGERS, lambda x, y: _integer_division(x, y)[0]),
     stablehlo=_lower_division("divide"),
-    jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: neg(div(mul(dy, out), y))),
+    jvp=(lambda dx, out, x, y: div(dx, y), lambda dy, out, x, y: div(mul(neg(dy), out), y)),
     transpose=(lambda ct, x, y: div(ct, y), None), accepts="number", host_limit=_FAST,
 )  # fmt: skip
 
@@ -311,7 +317,8 @@ def _rsqrt(x: Host) -> Host:
 
 
 rsqrt: Primitive = unary(
-    "rsqrt", "1 / sqrt(x).", evaluate=_rsqrt, stablehlo="rsqrt", accepts="inexact",
+    "rsqrt", "1 / sqrt(x).", evaluate=_rsqrt, accepts="inexact",
+    stablehlo=complex_rule(lowering_by("rsqrt"), rsqrt_in_parts, "conjugate"),
     jvp=lambda dx, out, x: mul(dx, mul(like(x, -0.5), div(out, x))),
 )  # fmt: skip
 rsqrt.host_when(host_when_fast(_SLOWER))

@@ -229,6 +229,17 @@ class BlockAlgebra:
         out = self.where(total < math.inf, out, total)
         return self.where(total > 0, out, self.where(total == 0, -math.inf, math.nan))
 
+    def logarithm_to(self, base: int, x: Term) -> Term:
+        """The logarithm of x = 2**k (1 + f) to base 2 or 10, 1 + f from √½ to √2."""
+        shift = (self._bits(self.term(math.sqrt(2))) - self._bits(x)) & (-1 << self._format()[1])
+        f, minus_k = self._number(self._bits(x) + shift) - 1, self._exponent(shift)
+        s = f / (2 + f)
+        near = f - s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))
+        high, low = (1.0, 0.0) if base == 2 else log10_of_2(self)
+        out = (near * (1 / math.log(base)) - minus_k * low) - minus_k * high
+        out = self.where(x < math.inf, out, x)
+        return self.where(x > 0, out, self.where(x == 0, -math.inf, math.nan))
+
     def power_of_two(self, n: Term) -> Term:
         """2 to the power of a whole number, by writing its exponent."""
         block, bits, places, bias = self.block, *self._format()
@@ -452,3 +463,10 @@ def log_of_2(m: Algebra) -> tuple[float, float]:
     if m.eps > 1e-10:
         return 0.693145751953125, 1.4286068203094173e-06
     return 0.693147180559663, 2.8235290563031577e-13
+
+
+def log10_of_2(m: Algebra) -> tuple[float, float]:
+    """log10(2) likewise."""
+    if m.eps > 1e-10:
+        return 0.301025390625, 4.605038981195214e-06
+    return 0.30102999566361177, 3.694239077158931e-13

@@ -9,8 +9,8 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from . import complex_lowering as cl
-from .arithmetic import div, is_finite, like, mul, neg, rsqrt, square, sub
-from .comparison import eq
+from .arithmetic import div, is_finite, like, mul, neg, rsqrt, sqrt, square, sub
+from .comparison import eq, lt
 from .families import (
     HALF,
     check_kind,
@@ -127,15 +127,9 @@ log.host_when(host_when_fast(_LARGE, np.log))
 
 
 def _logarithm_to(base: int) -> Rule:
-    """The lowering of a logarithm to a base. What is a whole number but for the errors of log and
-    of the quotient becomes one, so that powers of the base have exact logarithms, as in NumPy."""
-
-    def formula(m: Algebra, x: Number) -> Number:
-        y = m.log(x) * float(1 / np.log(base))
-        whole = m.round(y)
-        return m.where(m.abs(y - whole) <= 2 * m.eps * m.abs(whole), whole, y)
-
-    return lowered(formula)
+    """The lowering of a logarithm to a base. Of a power of the base it is exact: the logarithm of
+    the power of 2 is nearly so, and what is added to it is small."""
+    return lowered(lambda m, x: m.logarithm_to(base, x))
 
 
 def _log_jvp(base: int) -> Rule:
@@ -305,7 +299,7 @@ def _hyperbolic(name: str, block: Block, x: Operand, aval: Aval) -> Operand:
     size = op("abs", x)
     root = op("exponential", op("multiply", half, size))
     large = op("multiply", root, op("multiply", half, root))
-    small = op("divide", half, op("multiply", root, root))
+    small = op("divide", block.full(0.25, aval), large)
     if name == "cosh":
         return op("add", large, small)
     u = op("exponential_minus_one", size)
@@ -344,10 +338,20 @@ asinh: Primitive = _chlo(
     "asinh", "Inverse of sinh.", np.arcsinh, cl.asinh_in_parts, "odd",
     lambda dx, out, x: mul(dx, rsqrt(_one_plus(square(x)))),
 )  # fmt: skip
+
+
+def _slope_of_acosh(dx: Value, out: Value, x: Value) -> Value:
+    """dx / sqrt(x² - 1), which is dx / x where the square might be infinite."""
+    less, more = sub(x, like(x, 1)), _one_plus(x)
+    if dtypes.is_complex(x.dtype):
+        return mul(dx, mul(rsqrt(less), rsqrt(more)))
+    limit = like(x, 2 * float(dtypes.finfo(x.dtype).eps) ** -0.5)
+    return div(dx, where(lt(x, limit), sqrt(mul(less, more)), x))
+
+
 acosh: Primitive = _chlo(
     "acosh", "Inverse of cosh, at least 0.", np.arccosh, cl.acosh_in_parts, "conjugate",
-
-    lambda dx, out, x: mul(dx, mul(rsqrt(sub(x, like(x, 1))), rsqrt(_one_plus(x)))),
+    _slope_of_acosh,
 )  # fmt: skip
 
 _atanh_by_logarithms = lowered(lambda m, x: 0.5 * (m.log1p(x) - m.log1p(-x)))
@@ -384,15 +388,21 @@ tan: Primitive = unary(
     stablehlo=cl.complex_rule(lowering_by("tan"), cl.with_parts_swapped(cl.tanh_in_parts), "kept"),
     jvp=lambda dx, out, x: mul(dx, _one_plus(square(out))),
 )  # fmt: skip
-asin: Primitive = _chlo(
-    "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin, cl.asin_in_parts, "odd",
 
-    lambda dx, out, x: mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x)))),
+
+def _slope_of_asin(dx: Value, out: Value, x: Value) -> Value:
+    """dx / sqrt(1 - x²). Of complex numbers the product might be infinite, or lose the branch."""
+    if dtypes.is_complex(x.dtype):
+        return mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))
+    return mul(dx, rsqrt(mul(_one_minus(x), _one_plus(x))))
+
+
+asin: Primitive = _chlo(
+    "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin, cl.asin_in_parts, "odd", _slope_of_asin,
 )  # fmt: skip
 acos: Primitive = _chlo(
     "acos", "Inverse of cos, in [0, π].", np.arccos, cl.acos_in_parts, "conjugate",
-
-    lambda dx, out, x: neg(mul(dx, mul(rsqrt(_one_minus(x)), rsqrt(_one_plus(x))))),
+    lambda dx, out, x: neg(_slope_of_asin(dx, out, x)),
 )  # fmt: skip
 atan: Primitive = _chlo(
     "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan, cl.atan_in_parts, "odd",
