@@ -23,11 +23,12 @@ The worst error of every real elementwise function over its domain, in units in 
 *Eager* is the NumPy tier, outside `jit`; *compiled* is a program of XLA's on the CPU. A result \
 that is rounded correctly is off by 0.5 at most.
 
-`make accuracy` writes this page: `benchmarks/accuracy.py` measures some hundreds to thousands of \
-random arguments a function, of the table `tests/accuracy_table.py`; `tests/test_accuracy.py` \
-holds the bounds on a few. What is below the smallest normal number is left out: XLA rounds it \
-to zero. float16 and bfloat16 are computed in float32 and rounded once: they are off by little \
-more than 0.5. A number in brackets at a name is the place among several results.
+`make accuracy` writes this page: `benchmarks/accuracy.py` measures some hundreds to thousands \
+of random arguments a function, those of the table `tests/accuracy_table.py`; \
+`tests/test_accuracy.py` holds the bounds on a few. Results below the smallest normal number are \
+left out: XLA rounds them to zero. float16 and bfloat16 are computed in float32 and rounded \
+once, so they are off by little more than 0.5. A number in brackets at a name is the place among \
+several results.
 
 What is above 8 ulps in float32 has a reason, in the last column.
 

@@ -13,14 +13,14 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from .arithmetic import div, like, mul
+from .arithmetic import div, like, mul, neg
 from .comparison import gt
 from .families import HALF, evaluate_in_wider, nary, unary
-from .formulas import Algebra, Number, evaluated, lowered
+from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
 from .number_operands import LARGE, by_rows
 from .rule_types import Host
 from .selection import where
-from .transcendental import expm1, logistic
+from .transcendental import exp, expm1, logistic
 
 
 def _relu(x: Host) -> Host:
@@ -63,18 +63,21 @@ evaluate_in_wider(softplus, "float", table=HALF)
 
 
 def _log1mexp(m: Algebra, x: Number) -> Number:
-    """By one logarithm: near 0 it is expm1 that keeps the digits; elsewhere, what the difference
-    loses is added."""
-    power = m.exp(-x)
-    rest, near = 1 - power, x < math.log(2)
-    # the minimum keeps XLA from simplifying 1 - (1 - power)
-    lost = ((1 - m.minimum(rest, 2.0)) - power) / rest
-    return m.log(m.where(near, -m.expm1(-x), rest)) + m.where(near, 0.0, lost)
+    """Near 0 it is expm1 that keeps the digits."""
+    power, near = m.exp(-x), x < math.log(2)
+    rest, lost = log_of_rest(m, power)
+    logarithm = m.log(m.where(near, -m.expm1(-x), rest))
+    return m.where(near, logarithm, m.where(rest == 1, -power, logarithm + lost))
+
+
+def _slope_of_log1mexp(x: Value) -> Value:
+    """exp(x) / (1 - exp(x)), whose derivatives are finite for large -x too."""
+    return div(exp(x), neg(expm1(x)))
 
 
 log1mexp: Primitive = unary(
     "log1mexp", "log(1 - exp(-x)).", evaluate=evaluated(_log1mexp), accepts="float",
-    stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: div(dx, expm1(x)),
+    stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: mul(dx, _slope_of_log1mexp(neg(x))),
     host_limit=262_144,
 )  # fmt: skip
 

@@ -429,6 +429,14 @@ def sine_of_pi(m: Algebra, t: Number) -> Number:
     return t * polynomial(m, _SINE_OF_PI_LONG if long else _SINE_OF_PI, t * t)
 
 
+def log_of_rest(m: Algebra, part: Number) -> tuple[Number, Number]:
+    """(rest, lost): log(1 - part) is log(rest) + lost, for part from 0 to 1. So two branches of a
+    function can share the logarithm."""
+    rest = 1 - part
+    # the minimum keeps XLA from simplifying 1 - (1 - part)
+    return rest, ((1 - m.minimum(rest, 2.0)) - part) / rest
+
+
 # of (atanh(s) / s - 1) / s² in s², for |s| up to these two, lowest power first, computed for
 # weft with 60 digits: s² times it to 3e-9 and 5e-18, 2e-9 and 2e-18
 WITHIN_ROOT, WITHIN_TWO = 0.172, 0.37

@@ -7,7 +7,7 @@ import math
 from ..core.primitive import Primitive
 from .arithmetic import add, like, mul, neg, square, sub
 from .error_formulas import erfcx_positive, normal_quantile_formula, normal_tail, with_exp_of_square
-from .formulas import Algebra, Number
+from .formulas import Algebra, Number, log_of_rest
 from .special import by_formula
 from .transcendental import exp
 
@@ -18,15 +18,14 @@ def _ndtr(m: Algebra, x: Number) -> Number:
 
 
 def _log_ndtr(m: Algebra, x: Number) -> Number:
-    """By one logarithm: right of 0 that of 1 - tail, and what this difference lost."""
+    """By one logarithm: right of 0 that of 1 - tail, on the left that of the tail."""
     scaled = 0.5 * erfcx_positive(m, m.abs(x) * math.sqrt(0.5))
     tail = with_exp_of_square(m, scaled, x, -0.5)
+    rest, lost = log_of_rest(m, tail)
     below, right = x < -1, x > 0
-    rest = 1 - tail
-    # the minimum keeps XLA from simplifying 1 - (1 - tail)
-    lost = ((1 - m.minimum(rest, 2.0)) - tail) / rest
     logarithm = m.log(m.where(right, rest, m.where(below, scaled, tail)))
-    return logarithm + m.where(right, lost, m.where(below, -0.5 * (x * x), 0.0))
+    left = m.where(below, logarithm - 0.5 * (x * x), logarithm)
+    return m.where(right, m.where(rest == 1, -tail, logarithm + lost), left)
 
 
 def _inverse_mills(m: Algebra, x: Number) -> Number:
