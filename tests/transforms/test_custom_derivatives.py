@@ -148,6 +148,16 @@ def test_forward_mode_of_custom_vjp_is_refused():
         weft.jvp(weft.vmap(f), (xs, xs), (xs, xs))
     with pytest.raises(TypeError, match="forward-mode"):
         weft.linearize(f, X, Y)[1](1.0, 1.0)
+    tangent = weft.jit(lambda x: weft.jvp(f, (x, Y), (1.0, 0.0))[1])
+    with pytest.raises(TypeError, match=message):  # nothing else needs the tangent itself
+        weft.jit(weft.grad(tangent))(X)
+
+
+def test_forward_mode_of_a_custom_vjp_that_looks_at_elements_is_refused_as_such():
+    f = weft.custom_vjp(lambda x: x if x > 0 else -x)
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct,))
+    with pytest.raises(TypeError, match="forward-mode"):
+        weft.jvp(f, (X,), (1.0,))
 
 
 def pushed(f):
