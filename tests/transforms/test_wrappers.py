@@ -54,7 +54,7 @@ def test_what_is_made_of_a_function_has_the_users_attributes_and_not_those_of_we
         assert not hasattr(wrapped, name), name
     if outer.startswith("custom"):
         assert wrapped.fun is made
-        with pytest.raises(AttributeError, match="no rules? (is|are) defined"):
+        with pytest.raises(AttributeError, match=r"no rules? (is|are) defined"):
             wrapped(1.0)
 
 
