@@ -43,8 +43,8 @@ CASES = [
     LayerCase("SelfAttention, a group of chunks and the rest", lambda: tl.SelfAttention(
         n_heads=1, d_qk=2, d_v=2, chunk_len=64, n_chunks_before=1), ((1, 384, 2),),
         {"backends": "others take all chunks at once"}),
-    LayerCase("SelfAttention, masked", lambda: attention(masked=True, bias=True),
-              ((2, 4, 3), PADDED)),
+    LayerCase("SelfAttention, masked", lambda: attention(
+        masked=True, bias=True, n_parallel_heads=2), ((2, 4, 3), PADDED)),
     LayerCase("SelfAttention, dropout", lambda: attention(
         attention_dropout=0.5, output_dropout=0.5, n_parallel_heads=2), ((2, 4, 3),), RANDOM),
     LayerCase("EncDecAttention", lambda: tl.EncDecAttention(n_heads=2, d_qk=3, d_v=2),
