@@ -1,10 +1,12 @@
 """The layer: weights, state, keys, sharing, abstract calls, custom gradients, errors, text."""
 
 import copy
+import functools
 import pickle
 import random
 
 import numpy as onp
+import pandas
 import pytest
 
 import weft
@@ -325,6 +327,10 @@ def test_functions_of_any_number_of_tensors():
             return x + y
 
     assert tl.Fn("M", Bound().method).n_in == 2
+    scaled = tl.Fn("Scaled", functools.partial(lambda x, y, factor: factor * x + y, factor=3))
+    assert scaled.n_in == 2
+    assert float(scaled((onp.float32(2), onp.float32(1)))) == 7
+    assert tl.Fn("Keyword", lambda x, *, factor=2: factor * x)(onp.float32(2)) == 4
     assert tl.to_list([X[0], jnp.ones(1)]) == [[0.0, 1.0, 2.0], [1.0]]
     assert tl.to_list(X) == X.tolist()
 
@@ -347,3 +353,45 @@ def test_weights_spread_over_devices(monkeypatch):
     monkeypatch.setattr(base, "N_WEIGHTS_SHARDS", 2)
     run = fastmath.pmap(lambda x, w: layer.pure_fn(x, w, state, key())[0], "batch")
     onp.testing.assert_allclose(run(x, tl.shard(weights)), wanted, 1e-5, 1e-6)
+
+
+class Foreign:
+    """An array of another library, whose dtypes and operators are its own."""
+
+    dtype = "another.float32"
+
+    def __init__(self, array):
+        self.array, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __array__(self, dtype=None, copy=None):
+        return onp.array(self.array, dtype)
+
+
+@pytest.mark.parametrize("of", [Foreign, pandas.DataFrame])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        tl.Embedding(9, 2), tl.Dense(2), tl.BatchNorm(axis=0), tl.LayerNorm(), tl.Softmax(),
+        tl.Dropout(0.5), tl.ToFloat(), tl.PaddingMask(), tl.Serial(tl.Embedding(9, 2), tl.GRU(2)),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("backend", ["jax", "numpy"])
+def test_arrays_of_other_libraries_are_inputs(layer, of, backend):
+    x = onp.arange(1, 7).reshape(2, 3)
+    layer.init(shapes.signature(x))
+    with fastmath.use_backend(backend):
+        if not ("Embedding" in str(layer) or layer.name in ("ToFloat", "PaddingMask(0)")):
+            x = x.astype("float32")
+        rng, state = fastmath.random.get_prng(0), layer.state
+        found = layer(of(x), rng=rng)
+        expected = layer(x, rng=rng, state=state)
+    onp.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_of_other_libraries_are_inputs_among_others():
+    x, y, weights = X, X + 1, onp.ones((2, 3), "float32")
+    inputs = (pandas.DataFrame(x), Foreign(y), weights)
+    onp.testing.assert_array_equal(tl.L2Loss()(inputs), tl.L2Loss()((x, y, weights)))
+    nested = tl.PureLayer(lambda x: x["a"][0] * 2)
+    onp.testing.assert_array_equal(nested({"a": [Foreign(x)]}), 2 * x)

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ShapeError
 from ..user_lines import noted
 from .base import Layer
-from .layer_errors import creation_site, short_path
+from .layer_errors import creation_site, short_path, shortened
 from .stacks import Serial
 
 __all__ = ["AssertFunction", "AssertShape", "assert_shape"]
@@ -92,7 +92,7 @@ class AssertShape(Layer):
         return xs
 
     def _mismatch(self, given: Any) -> ShapeError:
-        shapes = [tuple(x.shape) for x in given]
+        shapes = shortened([tuple(x.shape) for x in given])
         return ShapeError(
             f"AssertShape Error. Expected {self._spec}, got {shapes} with dict {self._sizes}. "
             f"{self._message}"

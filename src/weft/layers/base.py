@@ -17,6 +17,7 @@ from .layer_calls import (
     forward_abstract,
     held,
     init_abstract,
+    own_arrays,
     put_back,
     run_whole,
     run_with_backward,
@@ -272,6 +273,8 @@ class Layer:
         before = None if use_cache else [held(layer) for layer in tree(self)]
         own["_rng"] = rng
         try:
+            if before is not None:
+                x = own_arrays(x)
             is_repeated = is_weights_marker(weights) and is_state_marker(state)
             outputs, state = self._run(x, weights, state, is_repeated)
         except Exception as error:
@@ -533,7 +536,8 @@ def Fn(name: str, f: Callable[..., Any], n_out: int = 1) -> PureLayer:
     Args:
       name: name for printing; the empty one becomes 'Fn'.
       f: function of positional arguments, without defaults: each is a tensor, and the layer's
-        `n_in` is their number. It returns one tensor, or a tuple of `n_out`.
+        `n_in` is their number. It returns one tensor, or a tuple of `n_out`. Options are bound by
+        keyword: `functools.partial(f, margin=0.1)`.
       n_out: number of outputs.
     Returns: the layer.
     Raises: ValueError: `f` has other than plain positional arguments.

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..user_lines import noted
 
+# What functools.partial binds by keyword is keyword-only with a default: no call can take it for a
+# tensor.
 _REFUSED = (
     ("default arguments", lambda p: p.default is not p.empty),
     ("keyword arguments", lambda p: p.kind is p.VAR_KEYWORD),
@@ -15,9 +17,14 @@ _REFUSED = (
 
 
 def number_of_arguments(name: str, f: Callable[..., Any]) -> int:
-    """Number of arguments that a function has; an error if they aren't all plain and positional."""
+    """Number of arguments that a function has, keyword-only ones with a default aside; an error if
+    they aren't all plain and positional."""
     try:
-        parameters = inspect.signature(f).parameters.values()
+        parameters = [
+            p
+            for p in inspect.signature(f).parameters.values()
+            if p.kind is not p.KEYWORD_ONLY or p.default is p.empty
+        ]
     except (TypeError, ValueError):
         raise noted(
             ValueError(f"{name}: f doesn't tell its arguments\n  fix: wrap it: lambda x: f(x)")

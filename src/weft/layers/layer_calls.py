@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as onp
+
 from .. import fastmath
 from ..user_lines import noted
+from .layer_errors import shortened
 from .weight_shards import unshard_in_pmap
 from .weight_trees import signature_tree
 
@@ -46,6 +49,22 @@ def kept(layer: Any) -> Iterator[None]:
         put_back(before)
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
+
+
+def own_arrays(inputs: Any) -> Any:
+    """Nested inputs with arrays of other libraries, which aren't the backend's nor NumPy's, as
+    arrays of the backend."""
+    if type(inputs) in (tuple, list):
+        items = [own_arrays(x) for x in inputs]
+        changed = any(a is not b for a, b in zip(items, inputs, strict=True))
+        return type(inputs)(items) if changed else inputs
+    if type(inputs) is dict:
+        return {name: own_arrays(x) for name, x in inputs.items()}
+    if not (hasattr(inputs, "__array__") and hasattr(inputs, "shape")):
+        return inputs
+    if isinstance(inputs, (onp.ndarray, onp.generic, fastmath.numpy.ndarray)):
+        return inputs
+    return fastmath.numpy.asarray(inputs)
 
 
 def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, Any]:
@@ -145,10 +164,19 @@ def checked_items(layer: Any, items: Any, what: str) -> Any:
     count = len(items) if isinstance(items, list | tuple) else None
     if count != len(layer._sublayers):
         number = f"({count})" if count is not None else f"(a single {type(items).__name__})"
+        plural = "weights" if what == "weight" else what
+        here = len(fastmath.tree_flatten(getattr(layer, plural)))
+        nested_otherwise = count and here == len(fastmath.tree_flatten(items))
+        way_out = (
+            f"\n  fix: there are {here} leaves in both, nested otherwise: "
+            f"fastmath.tree_unflatten(fastmath.tree_flatten(given), layer.{plural})[0]"
+            if nested_otherwise
+            else ""
+        )
         raise noted(
             ValueError(
                 f"Number of {what} elements {number} does not equal the number of sublayers "
-                f"({len(layer._sublayers)}) in: {layer!r}."
+                f"({len(layer._sublayers)}) in: {shortened(layer)}.{way_out}"
             )
         )
     return items

@@ -14,6 +14,7 @@ from ..shapes import ShapeDtype
 
 HERE = os.path.dirname(__file__) + os.sep
 WEFT = os.path.dirname(os.path.dirname(__file__)) + os.sep
+LONGEST = 500
 HIDDEN = tuple(HERE + name for name in ("base.py", "layer_calls.py", "layer_errors.py"))
 
 
@@ -49,7 +50,7 @@ class LayerError(WeftError):
         input_signature: Any,
         traceback_string: str,
     ) -> None:
-        input_signature = str(input_signature)  # text, so that the error can be pickled
+        input_signature = shortened(input_signature)  # text, so that the error can be pickled
         super().__init__(layer_name, function_name, caller, input_signature, traceback_string)
 
     @property
@@ -86,6 +87,13 @@ def short_path(path: str) -> str:
     return path if len(parts) <= 3 else "[...]/" + "/".join(parts[-3:])
 
 
+def shortened(inputs: Any) -> str:
+    """The text of something; of more than a screen's, its beginning. A list of lists of numbers,
+    taken for as many inputs, came to thirty thousand characters."""
+    text = str(inputs)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
+
+
 def described(inputs: Any) -> Any:
     """The signature of inputs, with the type of what has no shape and dtype."""
     if isinstance(inputs, list | tuple):
@@ -103,13 +111,14 @@ def no_array(inputs: Any) -> str | None:
     one: an input with a mistake of the caller's."""
     if isinstance(inputs, tuple):
         return next(filter(None, map(no_array, inputs)), None)
-    return None if hasattr(inputs, "shape") else type(inputs).__name__
+    is_array = hasattr(inputs, "shape") and hasattr(inputs, "dtype")
+    return None if is_array else type(inputs).__name__
 
 
 def way_out(function: str, inputs: Any, error: BaseException, is_new: bool) -> str:
     """A line for two mistakes that show in errors of all kinds: a layer that `init` hasn't given
     weights (`is_new`), and inputs that aren't arrays. Empty if it is neither."""
-    if isinstance(error, LayerError):  # the layer inside has told
+    if isinstance(error, LayerError) or "\n  fix: " in str(error):  # told already
         return ""
     kind = no_array(inputs)
     if kind is not None and isinstance(error, AttributeError | TypeError):

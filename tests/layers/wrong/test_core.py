@@ -1,5 +1,6 @@
 """Wrong uses of the base, of combinators and of core layers: errors name the layer and the line."""
 
+import functools
 import re
 
 import numpy as onp
@@ -82,6 +83,7 @@ CONSTRUCTORS = [
     (lambda: tl.Fn("F", lambda **k: k), ValueError, r"F: f has keyword arguments \(k\)"),
     (lambda: tl.Fn("F", lambda *a: a), ValueError, r"F: f has variable args \(a\)"),
     (lambda: tl.Fn("F", lambda x, *, y: x), ValueError, r"F: f has keyword-only arguments \(y\)"),
+    (lambda: tl.Fn("F", functools.partial(lambda x, y, z: x, y=1)), ValueError, r"only.*\(z\)"),
     (lambda: tl.Fn("", lambda x=0: x), ValueError, "Fn: f has default arguments"),
     (lambda: tl.Fn("F", lambda x: x, n_out=-1), ValueError, "F: n_out"),
     (lambda: tl.Fn("F", lambda x: x, n_out=0.5), ValueError, "F: n_out"),
@@ -231,6 +233,8 @@ CONSTRUCTORS = [
     (lambda: set_weights(tl.Serial(tl.Dense(2)), X), ValueError, r"elements \(a single"),
     (lambda: setattr(tl.Parallel(None, None), "state", ((),)), ValueError,
      "Number of state elements"),
+    (lambda: set_weights(tl.Serial(tl.Dense(2), tl.Dup()), ((X, V),)), ValueError,
+     r"elements \(1\).*Dup_out2\n\]\.\n  fix: there are 2 leaves in both.*layer\.weights\)\[0\]"),
     (lambda: setattr(tl.Scan(f2()), "state", ((),)), ValueError, "Scan: the state has two items"),
     (lambda: setattr(tl.Cache(tl.Dup()), "state", 3), ValueError, "Cache: the state has two items"),
     # shapes, shards
@@ -259,6 +263,10 @@ CALLS = [
     (lambda: tl.Dense(2)(X, weights=(X, V)), r"expected inputs \[\.\.\., 2\].*got \(2, 3\)"),
     (lambda: tl.Serial(tl.Dense(2))(X, weights=()), "Number of weight elements"),
     (lambda: tl.Serial(tl.Dense(2))(X, state=((),), weights=()), "Number of weight elements"),
+    # lists and keys that are none
+    (lambda: tl.Relu()([[1.0] * 50] * 50),
+     r"shapes: [^\n]{500} … \(\d+ characters\)\n.*fix: the layer takes arrays, and got list"),
+    (lambda: tl.Dropout(0.5)(X, rng=3), r"bernoulli: expected a key(?!.*no weights yet)"),
     # arity
     (lambda: run(tl.Serial(tl.Dup(), tl.Concatenate(3)), X),
      r"expected a tuple or list of 2 tensors.*\[a0 a1\]\s+Concatenate_in3 takes 3 items"),
