@@ -351,6 +351,15 @@ OPERATIONS = [
          lambda x: onp.stack([r.sum() * r for r in x])),
     Case("fori_loop", lambda np, fm, x: fm.fori_loop(1, 4, lambda i, y: y * x + i, x), [A],
          lambda x: ((x * x + 1) * x + 2) * x + 3),
+    Case(
+        "cond-with-an-operand-each",
+        lambda np, fm, x, y: [
+            fm.cond(p, x, lambda a: a + 1, (y, 2.0), lambda b: b[0] * b[1])
+            for p in (True, x[0, 0] > 99)
+        ],
+        [A, A],
+        lambda x, y: [x + 1, y * 2],
+    ),
     Case("cond", lambda np, fm, x: fm.cond(x[0, 0] < 9, lambda y: y * 2, lambda y: y * y, x), [A],
          lambda x: x * 2),
     Case("remat", lambda np, fm, x: fm.remat(lambda y: np.sin(y) * y)(x), [A],

@@ -102,12 +102,21 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
       pred: boolean scalar, which may be traced.
       true_fn, false_fn: functions whose results have one structure, shapes and dtypes.
       *operands: their arguments.
+
+    The form of Trax is taken too, with an argument for each of the functions:
+    `cond(pred, true_operand, true_fn, false_operand, false_fn)`.
+
     Example:
       >>> from weft import fastmath
       >>> fastmath.cond(True, lambda x: x + 1, lambda x: x - 1, 3).item()
       4
     Source: Trax documentation, `fastmath.ops.cond`.
     """
+    if len(operands) == 2 and callable(false_fn) and callable(operands[1]):
+        of_true, run_true, (of_false, run_false) = true_fn, false_fn, operands
+        return current.operations.cond(
+            pred, lambda x, _: run_true(x), lambda _, x: run_false(x), of_true, of_false
+        )
     return current.operations.cond(pred, true_fn, false_fn, *operands)
 
 

@@ -41,6 +41,7 @@ def weighted_means(
     scores: Any, values: Any, mask: Any, dropout: float, rng: Any
 ) -> tuple[Any, Any]:
     """Means of values by how their keys fit, [..., queries, keys]; and the weights."""
+    scores = widened(scores)
     weights = softmax(scores if mask is None else masked(scores, mask))
     if dropout:
         keep = fastmath.random.bernoulli(rng, 1.0 - dropout, weights.shape)

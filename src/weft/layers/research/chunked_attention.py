@@ -10,6 +10,7 @@ from typing import Any
 from ... import fastmath
 from ...fastmath import numpy as jnp
 from ...user_lines import noted
+from ..attention_weights import widened
 
 HIDDEN = 1e9
 """Subtracted from the logit of a key that a query may not see."""
@@ -138,16 +139,20 @@ def mask_self_attention(
     """
     hidden: Any = 0.0
     if causal:
-        hidden = hidden + HIDDEN * _ones_where(q_info < kv_info, dots)
+        hidden = hidden + _where(q_info < kv_info, HIDDEN, dots)
     if exclude_self:
-        hidden = hidden + ITSELF * _ones_where(q_info == kv_info, dots)
+        hidden = hidden + _where(q_info == kv_info, ITSELF, dots)
     if masked:
-        hidden = hidden + HIDDEN * _ones_where(kv_info < 0, dots)
+        hidden = hidden + _where(kv_info < 0, HIDDEN, dots)
     return dots - hidden
 
 
-def _ones_where(condition: Any, like: Any) -> Any:
-    return jnp.asarray(condition).astype(like.dtype)
+def _where(condition: Any, amount: float, like: Any) -> Any:
+    """A number where a condition holds, else 0; in float16 a quarter of the largest one."""
+    dtype = str(like.dtype)
+    if "float16" in dtype and "bfloat16" not in dtype:
+        amount = min(amount, 65504 / 4)
+    return amount * jnp.asarray(condition).astype(like.dtype)
 
 
 def padded_positions(positions: Any, mask: Any) -> Any:
@@ -192,7 +197,8 @@ def attend(
       kv_info: [kv_len]; by default, positions, or `q_info` if the keys are the queries.
       dropout: probability with which a weight of attention becomes zero.
       rng: random key for it.
-    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], by which rounds are combined).
+    Returns: (outputs [q_len, d_v], logsumexp of the logits [q_len], float32 or wider, by which
+      rounds are combined).
     Raises: ValueError: options or lengths don't fit together.
     Example:
       >>> from weft import layers as tl
@@ -221,13 +227,14 @@ def attend(
     def within(arrays: Any) -> tuple[Any, Any]:
         q, k, v, q_info, kv_info = arrays
         k = length_normalized(k) if is_shared else k
-        dots = jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2))
+        # What is subtracted of hidden keys is beyond float16, and their sums beyond bfloat16.
+        dots = widened(jnp.matmul(q, jnp.swapaxes(k / math.sqrt(q.shape[-1]), -1, -2)))
         if mask_fn is not None:
             dots = mask_fn(dots, q_info[..., :, None], kv_info[..., None, :])
         weights, logsumexp = _softmax(dots)
         if kept is not None:
             weights = weights * (kept.astype(weights.dtype) / (1.0 - dropout))
-        return jnp.matmul(weights, v), logsumexp
+        return jnp.matmul(weights, v).astype(jnp.result_type(q, k, v)), logsumexp
 
     if q_chunk_len:
         around = [

@@ -187,7 +187,8 @@ class HashedAttention(EfficientAttentionBase):
         # Beside what is subtracted of hidden keys, the logarithm of a number of rounds is nothing.
         is_hidden = jnp.max(logits, axis=0, keepdims=True) < -HIDDEN / 2
         weights = jnp.where(is_hidden, 1.0 / n_hashes, weights)
-        return jnp.sum(jnp.reshape(out, (n_hashes, length, -1)) * weights, axis=0)
+        rounds = jnp.reshape(out, (n_hashes, length, -1))
+        return jnp.sum(rounds * weights, axis=0).astype(out.dtype)
 
     # Decoding.
 
