@@ -28,9 +28,15 @@ def adjoint(x):
     return x.conj().swapaxes(-1, -2)
 
 
+def positive(n):
+    x = numbers(n, n)
+    return x @ x.T / n + onp.triu(numbers(n, n)) / n + 2 * onp.eye(n)
+
+
 A, B, C, Z = numbers(4, 4), numbers(3, 3), numbers(4, 3), numbers(4, 4, compound=True)
 TALL, WIDE = numbers(5, 3), numbers(3, 5, compound=True)
 POSITIVE, POSITIVE_Z = A @ A.T + onp.eye(4), Z @ adjoint(Z) + onp.eye(4)
+SMALL = Z / onp.linalg.norm(Z, 1)  # so that norms reach each degree of expm
 LINE, COMPLEX_LINE = numbers(4), numbers(4, compound=True)
 INTS = onp.array([1, -2, 3, 5])
 TURN = onp.array([[0.0, 2.0, 1.0], [-1.0, 0.0, 3.0], [0.0, 0.0, 4.0]])
@@ -189,7 +195,9 @@ TABLE = [
     (plain("expm"), (onp.array([[1, 1e5], [0, -1.0]]),), {}),
     (plain("expm_frechet"), (A, A.T), {}),
     (plain("expm_frechet"), (A * 5, Z.real), {"compute_expm": False}),
+    *[(plain("expm"), (SMALL * s,), {}) for s in (1e-3, 0.03, 0.5, 1.2, 3.0, 60.0)],
     *[(plain("sqrtm"), (x,), {}) for x in (POSITIVE, Z, onp.zeros((2, 2)))],
+    *[(plain("sqrtm"), (positive(n),), {}) for n in (7, 8, 9, 17, 35)],
     *[(plain("logm"), (x,), {}) for x in (POSITIVE, Z, onp.eye(2) * 1e-8)],
     *[(plain("funm"), (x, lambda w: w * w), {}) for x in (A, Z)],
     *[(product("schur", unitary_pair), (x, o), {}) for x in (A, TURN) for o in ("real", "complex")],
@@ -285,6 +293,27 @@ def test_both_modes_against_finite_differences(row):
         function = lambda *xs, f=f: np.concatenate(  # noqa: E731
             [g.ravel() for g in grad(f, places)(*xs)]
         )
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("compound", [False, True])
+def test_positive_definite_systems_depend_on_one_triangle(lower, compound):
+    part, rest = (onp.tril, onp.triu) if lower else (onp.triu, onp.tril)
+    a = (POSITIVE_Z if compound else POSITIVE) + rest(A, 1 if lower else -1)
+    w, b, db = numbers(4, 2), numbers(4, 2), numbers(4, 2)
+    da = numbers(4, 4, compound=compound)
+
+    def f(a, b):
+        return np.sum(np.real(w * ours.solve(a, b, assume_a="pos", lower=lower)))
+
+    step = 1e-6
+    slope = (f(a + step * da, b + step * db) - f(a - step * da, b - step * db)) / (2 * step)
+    onp.testing.assert_allclose(jvp(f, (a, b), (da, db))[1], slope, rtol=1e-6)
+    to_a, to_b = grad(f, (0, 1))(a, b)
+    onp.testing.assert_allclose(np.sum((to_a * da).real) + np.sum(to_b * db), slope, rtol=1e-6)
+    assert not onp.any(to_a - part(to_a))
+    text = jit(grad(f)).lower(a, b).as_text()
+    assert (text.count("potrf"), text.count("trsm")) == (1, 4)
 
 
 def test_batches_are_loops():

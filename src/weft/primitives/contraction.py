@@ -353,19 +353,49 @@ def _(
     precision: HowExactly = None,
     **_: object,
 ) -> Operand:
-    (cx, cy), (bx, by) = dims
-    numbers = (
-        f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {list(bx)}, "
-        f"rhs_batching_dimensions = {list(by)}, lhs_contracting_dimensions = {list(cx)}, "
-        f"rhs_contracting_dimensions = {list(cy)}>"
-    )
     if applies(precision, x.aval.dtype):
-        return lowered_by_algorithm(block, x, y, out, precision, numbers)
+        return lowered_by_algorithm(block, x, y, out, precision, dimension_numbers(dims))
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         precision = None
     if must_convert(block, x.aval.dtype, out.dtype):
         x, y = block.convert(x, out.dtype), block.convert(y, out.dtype)
-    return block.op("dot_general", x, y, out=out, attributes=numbers + precision_config(precision))
+    if many_and_small(block, x.aval, y.aval, dims):
+        (cx, cy), batches = dims
+        n = x.aval.ndim - 2
+        if cx == (n,):
+            x = block.transpose(x, [*range(n), n + 1, n])
+            dims = ((n + 1,), cy), batches
+        x = block.op("optimization_barrier", x, out=x.aval)
+    attributes = dimension_numbers(dims) + precision_config(precision)
+    return block.op("dot_general", x, y, out=out, attributes=attributes)
+
+
+def dimension_numbers(dims: Dims) -> str:
+    """The attribute that names the axes."""
+    (cx, cy), (bx, by) = dims
+    return (
+        f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {list(bx)}, "
+        f"rhs_batching_dimensions = {list(by)}, lhs_contracting_dimensions = {list(cx)}, "
+        f"rhs_contracting_dimensions = {list(cy)}>"
+    )
+
+
+def many_and_small(block: Block, x: Aval, y: Aval, dims: Dims) -> bool:
+    """True for many products of small matrices.
+
+    XLA's fast kernel on CPUs multiplies rows of the first one only. That is worth a transposition,
+    and that XLA doesn't undo one, which it would without a barrier: 1,024 products of 8 × 8 take
+    0.11 ms instead of 0.53, 64 of 32 × 32 0.06 instead of 0.11. Beyond that nothing is won, and
+    what is smaller than 8 × 8 × 4 is no call at all.
+    """
+    (cx, _), (bx, _) = dims
+    n = len(bx)
+    if block.module.platform != "cpu" or x.dtype != dtypes.float32:
+        return False
+    if x.ndim != n + 2 or y.ndim != n + 2 or bx != tuple(range(n)) or len(cx) != 1:
+        return False
+    count = math.prod(x.shape[:n])
+    return count >= 8 and 256 * count <= flops(x, y, dims) <= 32768 * count
 
 
 def lowered_by_algorithm(

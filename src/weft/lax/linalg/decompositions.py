@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 from ...core.array import Array, as_value
 from ...core.source import located
+from ...core.trace import current
 from ...core.value import Value
 from ...primitives.arithmetic import mul
 from ...primitives.linalg import definite, factors, orthogonal, singular, spectral
@@ -16,6 +17,7 @@ from ...primitives.linalg.native import check_matrices
 from ...primitives.linalg.values import adjoint
 from ...primitives.slicing import slice_
 from ...primitives.structural import add, full
+from ...transforms.custom_derivatives import custom_jvp
 from ...typing import ArrayLike
 from .algorithms import EighImplementation, EigImplementation, SvdAlgorithm
 from .widening import narrowed, widened
@@ -232,10 +234,44 @@ def eig(
     """
     check_choice("eig", "implementation", implementation, EigImplementation)
     (value,), _ = widened(x)
-    found = spectral.eig(
-        value, left=bool(compute_left_eigenvectors), right=bool(compute_right_eigenvectors)
-    )
-    return list(found)
+    left, right = bool(compute_left_eigenvectors), bool(compute_right_eigenvectors)
+    if not left and not right:
+        at_once = current.trace is current.base
+        return [(eigenvalues if at_once else differentiable_eigenvalues)(value)]  # type: ignore[list-item]
+    return list(spectral.eig(value, left=left, right=right))
+
+
+# Derivatives of values need vectors. What finds these finds the values too: so they are not found
+# a second time, which takes as long. Where nothing is differentiated, calls do without the rule.
+
+
+def eigenvalues(x: Value) -> Value:
+    """Eigenvalues alone."""
+    return spectral.eig(x, left=False, right=False)[0]  # type: ignore[no-any-return]
+
+
+differentiable_eigenvalues = custom_jvp(eigenvalues)
+
+
+@differentiable_eigenvalues.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    w, v = spectral.eig(*primals, left=False, right=True)
+    return w, spectral.eigenvalues_tangent(tangents[0], v)
+
+
+def singular_values(x: Value, algorithm: str) -> Value:
+    """Singular values alone."""
+    (s,) = singular.svd(x, full_matrices=False, compute_uv=False, algorithm=algorithm)
+    return s  # type: ignore[no-any-return]
+
+
+differentiable_singular_values = custom_jvp(singular_values, nondiff_argnums=(1,))
+
+
+@differentiable_singular_values.defjvp
+def _(algorithm: str, primals: Any, tangents: Any) -> Any:
+    s, u, vt = singular.svd(*primals, full_matrices=False, compute_uv=True, algorithm=algorithm)
+    return s, singular.values_tangent(tangents[0], u, vt)
 
 
 @overload
@@ -298,9 +334,14 @@ def svd(
             "svd: subset_by_index needs full_matrices=False: the vectors that complete a basis "
             "belong to no singular value"
         )
-    found = singular.svd(
-        value, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), algorithm=name
-    )
+    if compute_uv:
+        found = singular.svd(
+            value, full_matrices=bool(full_matrices), compute_uv=True, algorithm=name
+        )
+    else:
+        at_once = current.trace is current.base
+        values = singular_values if at_once else differentiable_singular_values
+        found = [values(value, name)]
     s, *vectors = narrowed(found, narrow)
     if subset_by_index is not None:
         start, end = subset("svd", subset_by_index, s.shape[-1])

@@ -12,6 +12,7 @@ from ..selection import where
 from ..structural import full
 from . import numpy_lapack
 from .native import (
+    adjoint_of,
     check_matrices,
     cusolver,
     each,
@@ -54,9 +55,11 @@ def _(block: Block, x: Operand, out: Aval) -> Operand:
     if out.size == 0:
         return x
     if has_lapack(block):
-        outs = [out, integers(out)]
-        factor, info = lapack(block, "potrf", [x], outs, "M>MV", letter("uplo", "L"), {0: 0})
-        (factor,) = nan_where_failed(block, info, factor)
+        # Row by row, as XLA has arrays, LAPACK sees the transposes: xᵀ = Uᴴ U with U = Lᵀ, of the
+        # upper triangle. Nothing is moved, neither here nor where the other triangle is cleared.
+        seen, outs = adjoint_of(block, x, conjugate=False), [out, integers(out)]
+        factor, info = lapack(block, "potrf", [seen], outs, "M>MV", letter("uplo", "U"), {0: 0})
+        (factor,) = nan_where_failed(block, info, adjoint_of(block, factor, conjugate=False))
     elif has_cusolver(block):
         outs, target = [out, integers(out)], "cusolver_potrf_ffi"
         factor, info = cusolver(block, target, [x], outs, "M>MV", "lower = true", {0: 0})

@@ -97,3 +97,19 @@ def solve(a: Host, b: Host) -> Host:
     """The solutions of a x = b; b is one vector, or a stack of matrices."""
     found: Host = solve_vector(a, b) if b.ndim == 1 else solve_matrix(a, b)
     return found
+
+
+def least_squares(a: Host, b: Host, integer: DType) -> tuple[Host, Host, Host, Host]:
+    """The shortest x for which |b - a x| is least, the sums of |b - a x|², rank, singular values.
+
+    Those up to eps · max(m, n) of the largest one count as zero; the rank is of dtype `integer`.
+
+    Raises: LinAlgError: an element isn't finite, of which LAPACK would print.
+    """
+    if not np.isfinite(a.sum() + b.sum()):
+        raise np.linalg.LinAlgError("least_squares: an element isn't finite")
+    limit = float(np.finfo(a.dtype).eps) * max(a.shape)
+    x, _, rank, s = np.linalg.lstsq(a, b, limit)
+    rest = b - a @ x
+    sums = (rest.real**2 + rest.imag**2 if rest.dtype.kind == "c" else rest * rest).sum(0)
+    return x, sums if b.ndim > 1 else sums[None], np.asarray(rank, integer), s

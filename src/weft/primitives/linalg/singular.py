@@ -14,7 +14,7 @@ from ..portable.jacobi import portable_svd
 from ..portable.writing import lowered_algorithm
 from ..rule_types import Avals, Batched, Host, Tangents, Values
 from ..slicing import concatenate
-from ..structural import add, full
+from ..structural import add, full, reduce_sum
 from . import numpy_lapack
 from .factors import corner, window
 from .native import (
@@ -36,6 +36,7 @@ from .native import (
 )
 from .values import (
     adjoint,
+    conjugated,
     diagonal_of,
     guarded_inverse,
     in_kind,
@@ -178,13 +179,13 @@ def _(
     if not compute_uv:
         out = svd(x, compute_uv=True, **{**params, "full_matrices": False})
     s, u, vt = out
+    if not compute_uv:
+        return (values_tangent(dx, u, vt),)
     (m, n), k = dx.shape[-2:], s.shape[-1]
     u_main, vt_main = corner(u, m, k), corner(vt, k, n)
     by_v, by_u = product_of(dx, adjoint(vt_main)), product_of(adjoint(u_main), dx)
     inner = product_of(adjoint(u_main), by_v)
     ds = real_of(diagonal_of(inner))
-    if not compute_uv:
-        return (ds,)
     half = full(inner.aval.update(shape=(), weak_type=False), 0.5)
     even = mul(add(inner, adjoint(inner)), half)
     odd = mul(sub(inner, adjoint(inner)), half)
@@ -196,6 +197,12 @@ def _(
     by_u = scaled_columns(adjoint(by_u), inverse)
     dv = turned_columns(adjoint(vt), product_of(adjoint(vt_main), sub(even, odd)), by_u)
     return ds, du, adjoint(dv)
+
+
+def values_tangent(dx: Value, u: Value, vt: Value) -> Value:
+    """The tangent of the values alone: the diagonal of Uᴴ dx V, of which nothing else is needed."""
+    moved = mul(conjugated(u), product_of(dx, adjoint(vt)))
+    return real_of(reduce_sum(moved, axes=(u.ndim - 2,)))
 
 
 def turned_columns(u: Value, inside: Value, moved: Value) -> Value:

@@ -48,6 +48,7 @@ from .values import (
     product_of,
     real_of,
     scaled_columns,
+    turned,
 )
 
 # --- eigh ---
@@ -235,6 +236,8 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
     w = out[0]
     dx = in_kind(dx, w)
     v = out[-1] if right else eig(x, left=False, right=True)[1]
+    if not left and not right:
+        return [eigenvalues_tangent(dx, v)]
     dw, dv = eigenvectors_tangent(dx, w, v)
     found = [dw]
     if left:
@@ -242,6 +245,12 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
     if right:
         found.append(dv)
     return found
+
+
+def eigenvalues_tangent(dx: Value, v: Value) -> Value:
+    """The tangent of the eigenvalues of x, of its right eigenvectors: the diagonal of V⁻¹ dx V."""
+    left = solve_by_lu(v, in_kind(dx, v))
+    return reduce_sum(mul(left, turned(v)), axes=(v.ndim - 1,))  # type: ignore[no-any-return]
 
 
 def eigenvectors_tangent(dx: Value, w: Value, v: Value) -> tuple[Value, Value]:

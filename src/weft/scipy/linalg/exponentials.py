@@ -5,7 +5,10 @@ often. Source: A. H. Al-Mohy, N. J. Higham, SIAM J. Matrix Anal. Appl. 31 (2009)
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
+
+import numpy as onp
 
 from ... import dtypes, numpy as np
 from ...core.array import Array, literal
@@ -23,8 +26,17 @@ from .triangles import solve_upper
 
 __all__ = ["expm", "expm_frechet"]
 
-# The degree of both polynomials, and the norm up to which they are exact: Higham's theta.
-_DEGREES = {4: (7, 3.925724783138660), 8: (13, 4.25)}
+# The degrees of both polynomials, rising, and the norms up to which they are exact: Higham's theta.
+_DEGREES = {
+    4: ((3, 4.258730016922831e-1), (5, 1.880152677804762), (7, 3.925724783138660)),
+    8: (
+        (3, 1.495585217958292e-2),
+        (5, 2.539398330063230e-1),
+        (7, 9.504178996162932e-1),
+        (13, 4.25),
+    ),
+}
+_OFTEN = 4  # squarings: more are rarely needed, and a loop of sixteen leaves as many residuals
 
 
 def coefficients(degree: int) -> list[float]:
@@ -41,51 +53,51 @@ def coefficients(degree: int) -> list[float]:
     return [float(c // math.factorial(degree)) for c in found]
 
 
-def _fractions(a: Any, powers: list[Any], degree: int) -> tuple[Any, Any]:
-    """(odd, even) parts of the numerator; the denominator is even - odd."""
-    c = coefficients(degree)
-
-    def low(first: int) -> Any:
-        return sum(c[first + 2 * k] * power for k, power in enumerate(powers))
-
-    def high(first: int) -> Any:
-        return sum(c[first + 2 * k] * power for k, power in enumerate(powers[1:]))
-
-    odd, even = low(1), low(0)
-    if degree == 13:
-        odd, even = odd + powers[3] @ high(9), even + powers[3] @ high(8)
-    return a @ odd, even
+def _when(wanted: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """A product of matrices, or zeros where it isn't wanted, at no cost."""
+    return cond(wanted, function, lambda *args: np.zeros_like(args[0]), *args)
 
 
 def _norm(x: Any) -> Any:
     """The largest sum of |x| over a column."""
-    return np.max(np.sum(abs(x), axis=-2), axis=-1)
+    return np.max(_sums(x), axis=-1)
 
 
-def _squarings(a: Any, powers: list[Any], degree: int, theta: float) -> Any:
+def _sums(x: Any) -> Any:
+    return np.sum(abs(x), axis=-2)
+
+
+def _weighted(sums: Any, x: Any) -> Any:
+    """The largest sum of |x| over a column, of rows that count so much."""
+    return np.max(np.sum(sums[..., :, None] * abs(x), axis=-2), axis=-1)
+
+
+def _squarings(a: Any, norm: Any, a4: Any, a6: Any, degree: int, theta: float) -> Any:
     """Number of times that each matrix is to be halved, as a float."""
-    a, (_, _, a4, a6) = selection.stop_gradient(a), map(selection.stop_gradient, powers)
-    d4, d6 = _norm(a4) ** (1 / 4), _norm(a6) ** (1 / 6)
-    size = np.maximum(d4, d6)
-
-    def closer(size: Any) -> Any:
-        d8, d10 = _norm(a4 @ a4) ** (1 / 8), _norm(a4 @ a6) ** (1 / 10)
-        return np.minimum(size, np.minimum(np.maximum(d6, d8), np.maximum(d8, d10)))
-
-    # two products more are worth it if they may save two
-    size = cond(np.any(size > 2 * theta), closer, lambda size: size, size)
+    sums = _sums(a4)
+    d4, d6 = np.max(sums, axis=-1) ** (1 / 4), _norm(a6) ** (1 / 6)
+    # |x y| <= |x| |y|, elementwise, of which the norm takes no product
+    d8, d10 = _weighted(sums, a4) ** (1 / 8), _weighted(sums, a6) ** (1 / 10)
+    size = np.minimum(np.maximum(d4, d6), np.minimum(np.maximum(d6, d8), np.maximum(d8, d10)))
     halvings = np.maximum(np.ceil(np.log2(np.maximum(size / theta, 1.0))), 0)
-    # what is left out of the series must be small for |a| too
-    count = 2 * degree + 1
-    least = math.factorial(degree) ** 2 / (math.factorial(2 * degree) * math.factorial(count))
-    smaller = abs(a) * np.exp2(-halvings)[..., None, None]
-    line = fori_loop(0, count, lambda k, x: x @ smaller, np.ones_like(smaller[..., :1, :]))
-    norm = np.max(line, axis=(-2, -1))
-    whole = _norm(smaller)
-    ratio = least * norm / np.where(whole == 0, 1.0, whole)
-    unit = float(dtypes.finfo(a.dtype).eps) / 2
-    more = np.ceil(np.log2(np.maximum(ratio / unit, 1.0)) / (2 * degree))
-    return halvings + np.where(np.isfinite(more), more, 0.0)
+    # what is left out of the series, a multiple of |a|^(2 degree + 1), must be small too
+    third = (2 * degree + 1) // 3  # of 15 and 27
+    factor = math.factorial(degree) ** 2 / (
+        math.factorial(2 * degree) * math.factorial(2 * degree + 1)
+    )
+    known = math.log2(factor) - math.log2(float(dtypes.finfo(a.dtype).eps) / 2)
+    whole = np.log2(norm) - halvings
+
+    def bound(a: Any, halvings: Any) -> Any:
+        smaller = abs(a) * np.exp2(-halvings)[..., None, None]
+        line = fori_loop(0, third, lambda k, x: x @ smaller, np.ones_like(smaller[..., :1, :]))
+        return 3 * np.log2(np.max(line, axis=(-2, -1)))
+
+    far = known + 2 * degree * whole > 0
+    least = lambda a, halvings: np.full_like(halvings, -float("inf"))  # noqa: E731
+    power = cond(np.any(far), bound, least, a, halvings)
+    more = np.ceil((known + power - whole) / (2 * degree))
+    return halvings + np.where(np.isfinite(more), np.maximum(more, 0.0), 0.0)
 
 
 @located
@@ -115,16 +127,39 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
 
 
 def _exponential(a: Any, upper_triangular: bool, most: int) -> Any:
-    degree, theta = _DEGREES[8 if dtypes.finfo(a.dtype).bits == 64 else 4]
+    degrees = _DEGREES[8 if dtypes.finfo(a.dtype).bits == 64 else 4]
+    still = selection.stop_gradient(a)
+    norm = _norm(still)
+    # the lowest degree that is enough for all matrices; what it needs not isn't computed
+    level = sum((~np.all(norm <= theta)).astype("int32") for _, theta in degrees[:-1])
     one = identities(a.aval, a.shape[-1])
     a2 = a @ a
-    a4 = a2 @ a2
-    powers = [one, a2, a4, a2 @ a4]
-    halvings = _squarings(a, powers, degree, theta)
+    a4 = _when(level > 0, lambda x: x @ x, a2)
+    a6 = _when(level > 1, lambda x, y: x @ y, a2, a4)
+    degree, theta = degrees[-1]
+    top, last = (selection.stop_gradient(x) for x in (a4, a6))
+    halvings = cond(
+        level == len(degrees) - 1,
+        lambda a, norm, x, y: _squarings(a, norm, x, y, degree, theta),
+        lambda a, norm, x, y: np.zeros_like(norm),
+        *(still, norm, top, last),
+    )
     scale = np.exp2(-np.minimum(halvings, most))[..., None, None].astype(a.dtype)
     square = scale * scale
-    scaled = [one, a2 * square, a4 * square**2, powers[3] * square**3]
-    odd, even = _fractions(a * scale, scaled, degree)
+    powers = [one, a2 * square, a4 * square**2, a6 * square**3]
+    table = onp.zeros((len(degrees), degree + 1))
+    for row, (n, _) in zip(table, degrees, strict=True):
+        row[: n + 1] = coefficients(n)
+    c = np.asarray(table, powers[1].real.dtype)[level]
+    odd, even = (sum(c[k + 2 * i] * x for i, x in enumerate(powers)) for k in (1, 0))
+    if degree == 13:
+
+        def higher(first: int) -> Any:
+            high = sum(c[first + 2 * i] * x for i, x in enumerate(powers[1:]))
+            return _when(level > 2, lambda x, y: x @ y, powers[3], high)
+
+        odd, even = odd + higher(9), even + higher(8)
+    odd = (a * scale) @ odd
     if upper_triangular:
         start = solve_upper(even - odd, even + odd)
     else:
@@ -135,10 +170,14 @@ def _exponential(a: Any, upper_triangular: bool, most: int) -> Any:
         again = left > k
         return cond(np.any(again), lambda x: np.where(again, x @ x, x), lambda x: x, x)
 
-    found = fori_loop(0, most, step, start) if most else start
-    bad = (left > most) | ~np.all(
-        np.isfinite(selection.stop_gradient(a)), axis=(-2, -1), keepdims=True
-    )
+    def squared(first: int, end: int, x: Any) -> Any:
+        return fori_loop(first, end, step, x) if end > first else x
+
+    found = squared(0, min(_OFTEN, most), start)
+    if most > _OFTEN:
+        more = np.any(left > _OFTEN)
+        found = cond(more, lambda x: squared(_OFTEN, most, x), lambda x: x, found)
+    bad = (left > most) | ~np.isfinite(norm)[..., None, None]
     return np.where(bad, literal(float("nan"), found.dtype), found)
 
 

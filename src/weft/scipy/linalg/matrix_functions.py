@@ -23,7 +23,13 @@ from ...primitives import selection
 from ...transforms.custom_derivatives import custom_jvp
 from ...typing import ArrayLike
 from .exponentials import expm
-from .triangles import function_of_triangle, root_of_triangle, sylvester_near_triangles
+from .triangles import (
+    function_of_triangle,
+    root_of_triangle,
+    solve_sylvester_of_triangles,
+    sylvester,
+    sylvester_near_triangles,
+)
 
 __all__ = ["funm", "logm", "rsf2csf", "schur", "sqrtm"]
 
@@ -129,6 +135,31 @@ def _(primals: Any, tangents: Any) -> Any:
     return r, sylvester_near_triangles(r, r, tangents[0])
 
 
+@custom_jvp
+def _root_and_form(a: Any) -> Any:
+    """(z r zᴴ, r, z): the root of a, and that of its triangular form zᴴ a z."""
+    t, z = lax_linalg.schur(a)
+    r = root_of_triangle(t)
+    return z @ r @ adjoint(z), r, z
+
+
+@_root_and_form.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    """x dx + dx x = da, in the coordinates in which x is triangular: no second form is needed."""
+    x, r, z = _root_and_form(*primals)
+    triangle, turn = selection.stop_gradient(r), selection.stop_gradient(z)
+
+    def solver(_: bool) -> Callable[[Any], Any]:
+        def solved(c: Any) -> Any:
+            inner = adjoint(turn) @ c @ turn
+            return turn @ solve_sylvester_of_triangles(triangle, triangle, inner) @ adjoint(turn)
+
+        return solved
+
+    dx = sylvester(x, x, tangents[0], solver)
+    return (x, r, z), (dx, np.zeros_like(r), np.zeros_like(z))
+
+
 @located
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """The principal square root of matrices: X X = A.
@@ -149,9 +180,9 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     x = matrices("sqrtm", A, "A", square=True)
     if not x.size:
         return cast(x, dtypes.complex_of(x.dtype))  # type: ignore[no-any-return]
-    t, z = _triangular_form(in_wide(x))
-    found = z @ _root(t) @ adjoint(z)
-    return rounded(found, dtypes.complex_of(x.dtype))  # type: ignore[no-any-return]
+    dtype = dtypes.complex_of(x.dtype)
+    found, _, _ = _root_and_form(cast(in_wide(x), dtypes.complex_of(in_wide(x).dtype)))
+    return rounded(found, dtype)  # type: ignore[no-any-return]
 
 
 # --- logarithms ---

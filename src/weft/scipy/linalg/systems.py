@@ -12,7 +12,7 @@ from ... import dtypes, numpy as np
 from ...core.array import Array, literal
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax import linalg as lax_linalg
+from ...lax import custom_linear_solve, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.linalg.operands import check_matrices, in_wide, matrices, pair, rounded
 from ...numpy.promotion import cast, noted, promote_values, value
@@ -236,18 +236,37 @@ def solve(
     if transposed:
         x = np.matrix_transpose(x)
     if form == "pos":
-        factor = linalg.cholesky(x)
-        return cho_solve((factor, True), y)
+        return _by_cholesky(x, y)
     if form == "tridiagonal":
         return _tridiagonal(x, y)
     return linalg.solve(x, y)
 
 
 def _from_triangle(x: Any, lower: bool, conjugate: bool) -> Any:
-    """Symmetric or Hermitian matrices, of one triangle of them."""
+    """Symmetric or Hermitian matrices, of one triangle of them; what is imaginary on a Hermitian
+    diagonal doesn't count."""
+    if conjugate and dtypes.is_complex(x.dtype):
+        x = selection.where(np.eye(x.shape[-1], dtype=bool), cast(x.real, x.dtype), x)
     part, rest = (np.tril(x), np.tril(x, -1)) if lower else (np.triu(x), np.triu(x, 1))
     other = np.matrix_transpose(rest)
     return part + (other.conj() if conjugate else other)
+
+
+def _by_cholesky(x: Any, b: Any) -> Any:
+    """Solutions for positive definite matrices; derivatives take the same factor."""
+    dtype = x.dtype
+    b, vector = _right_side("solve", x, b)
+    x, b = _same_batch("solve", in_wide(x), in_wide(b))
+    factor = lax_linalg.cholesky(selection.stop_gradient(x), symmetrize_input=False)
+
+    def by_factor(_: Any, b: Any) -> Any:
+        return cho_solve((factor, True), b)
+
+    def by_conjugate(_: Any, b: Any) -> Any:  # of the transposed matrix
+        return cho_solve((factor.conj(), True), b)
+
+    found = custom_linear_solve(lambda y: x @ y, b, by_factor, by_conjugate)
+    return rounded(found[..., 0] if vector else found, dtype)
 
 
 def _tridiagonal(x: Any, b: Any) -> Any:
