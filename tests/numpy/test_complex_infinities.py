@@ -55,3 +55,10 @@ def test_a_product_of_one_number_is_the_number(tier):
     with eager_tier(tier):
         for found in (np.prod(z[:, None], axis=1), lax.reduce_prod(z, ())):
             onp.testing.assert_array_equal(onp.asarray(found), z)
+
+
+def test_signs_of_zeros_are_kept():
+    z = onp.array([complex(a, b) for a in (0.0, -0.0) for b in (0.0, -0.0)], "complex64")
+    for f in (np.sign, weft.jit(np.sign)):
+        out = onp.asarray(f(np.array(z)))
+        assert out.tobytes() == z.tobytes()

@@ -141,7 +141,7 @@ def _sign(x: Host) -> Host:
         return np.sign(x) if x.dtype.kind in "iu" else np.copysign(np.sign(x), x)
     size = np.abs(x)
     out = x / np.where(size == 0, 1, size)
-    out = np.where(size == 0, 0, out)
+    out = np.where(size == 0, x, out)  # zeros with their signs, as of real numbers
     far = np.isinf(size)
     if far.any():
         out = np.where(far, _direction(x), out)

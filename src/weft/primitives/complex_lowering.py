@@ -120,12 +120,11 @@ def sign_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
     unit = m.unit(x, y)
     a, b = x * unit, y * unit
     square = a * a + b * b
-    nothing = square == 0
-    size = m.where(nothing, 1.0, m.sqrt(square))
+    size = m.where(square == 0, 1.0, m.sqrt(square))
 
     def of(part: Term, scaled: Term, other: Term) -> Term:
         far = m.where(part < 0, -1.0, 1.0) + (other - other)
-        return m.where(nothing, 0.0, m.where(m.abs(part) == math.inf, far, scaled / size))
+        return m.where(m.abs(part) == math.inf, far, scaled / size)
 
     return of(x, a, y), of(y, b, x)
 
