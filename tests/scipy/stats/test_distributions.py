@@ -142,6 +142,16 @@ EXCEPT = {
 
 
 @pytest.mark.parametrize("name", TABLE)
+def test_numbers_of_python_take_the_dtype_of_the_points(name):
+    module, numbers = getattr(stats, name), TABLE[name][0][0]
+    with weft.enable_x64(True):
+        x = np.asarray(onp.float32([0.5, 0.25]))
+        for f in [f for f in module.__all__ if f != "entropy"]:
+            out = weft.eval_shape(lambda x: getattr(module, f)(x, *numbers), x)  # noqa: B023
+            assert out.dtype == onp.float32, f
+
+
+@pytest.mark.parametrize("name", TABLE)
 def test_functions_are_scipys_and_quantiles_are_inverses(name):
     with weft.enable_x64(True):
         x, q, parameters = arguments(name)

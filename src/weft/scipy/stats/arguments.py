@@ -13,7 +13,7 @@ from ...core.array import Array
 from ...core.source import note_user_line, noted
 from ...errors import ShapeError
 from ...numpy.plans import composite
-from ...numpy.promotion import SCALARS, cast, check_ranks, promote_values, value
+from ...numpy.promotion import SCALARS, cast, check_ranks, promote_values, strong, value
 from ...numpy.reductions import wide_of
 from ...transforms.jit.function import jit
 from ...typing import ArrayLike
@@ -107,7 +107,10 @@ def reals(full: str, names: Sequence[str], given: Sequence[Any]) -> list[Any]:
                 f"{full}: {n} must be real; got {shown}\n  fix: {n}.real drops the imaginary part"
             )
     check_ranks(full, *known)
-    return promote_values(full, *known, to_inexact=True)
+    values = promote_values(full, *known, to_inexact=True)
+    if all([v.aval.weak_type for v in values]):
+        return values
+    return [strong(v) for v in values]  # a weak float32 by itself becomes the default float
 
 
 def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
