@@ -153,6 +153,12 @@ def test_forward_mode_of_custom_vjp_is_refused():
         weft.jit(weft.grad(tangent))(X)
 
 
+@BOTH
+def test_an_argument_that_is_a_function_belongs_into_nondiff_argnums(make):
+    with pytest.raises(TypeError, match=r"argument y of f .*\n  fix: .*nondiff_argnums"):
+        make()(X, np.sin)
+
+
 def test_forward_mode_of_a_custom_vjp_that_looks_at_elements_is_refused_as_such():
     f = weft.custom_vjp(lambda x: x if x > 0 else -x)
     f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct,))

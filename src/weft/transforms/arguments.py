@@ -463,6 +463,8 @@ def _what_it_is(transform: str, leaf: Any, error: Exception) -> str:
     static = "bind it with functools.partial"
     if transform in WITH_STATIC:
         static = "mark it static with static_argnums or static_argnames"
+    elif transform in ("custom_jvp", "custom_vjp"):
+        static = "name its position in nondiff_argnums"
     if hasattr(leaf, "dtype"):  # of NumPy's or another library's
         return f"{found} ({error})\n  fix: convert it, or {static}"
     if kind.__module__ == "builtins" or isinstance(leaf, (Enum, type)) or callable(leaf):
