@@ -155,7 +155,6 @@ class Algebra(Protocol):
     tiny: float
     exp: Callable[[Number], Number]
     log: Callable[[Number], Number]
-    log1p: Callable[[Number], Number]
     expm1: Callable[[Number], Number]
     sqrt: Callable[[Number], Number]
     sin: Callable[[Number], Number]
@@ -165,6 +164,7 @@ class Algebra(Protocol):
     round: Callable[[Number], Number]
     abs: Callable[[Number], Number]
 
+    def log1p(self, x: Number, /) -> Number: ...
     def maximum(self, x: Number | float, y: Number | float) -> Number: ...
     def minimum(self, x: Number | float, y: Number | float) -> Number: ...
     def power(self, x: Number | float, y: Number | float) -> Number: ...
@@ -222,10 +222,9 @@ class BlockAlgebra:
         shift = (self._bits(self.term(math.sqrt(2))) - self._bits(total)) & (-1 << places)
         shrunk = self._number((shift + (bias << places))._with("maximum", 0))  # 2**-k, or 0
         f = self._number(self._bits(x) + shift) - (1 - shrunk)
-        s, minus_k = f / (2 + f), self._exponent(shift)
+        minus_k = self._exponent(shift)
         high, low = log_of_2(self)
-        bent = s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))  # f - log(1 + f)
-        out = f - (bent + minus_k * low) - minus_k * high
+        out = f - (self._bend(f) + minus_k * low) - minus_k * high
         out = self.where(total < math.inf, out, total)
         return self.where(total > 0, out, self.where(total == 0, -math.inf, math.nan))
 
@@ -233,12 +232,16 @@ class BlockAlgebra:
         """The logarithm of x = 2**k (1 + f) to base 2 or 10, 1 + f from √½ to √2."""
         shift = (self._bits(self.term(math.sqrt(2))) - self._bits(x)) & (-1 << self._format()[1])
         f, minus_k = self._number(self._bits(x) + shift) - 1, self._exponent(shift)
-        s = f / (2 + f)
-        near = f - s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))
         high, low = (1.0, 0.0) if base == 2 else log10_of_2(self)
-        out = (near * (1 / math.log(base)) - minus_k * low) - minus_k * high
+        near = (f - self._bend(f)) * (1 / math.log(base))
+        out = (near - minus_k * low) - minus_k * high
         out = self.where(x < math.inf, out, x)
         return self.where(x > 0, out, self.where(x == 0, -math.inf, math.nan))
+
+    def _bend(self, f: Term) -> Term:
+        """f - log(1 + f) for 1 + f from √½ to √2."""
+        s = f / (2 + f)
+        return s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))
 
     def power_of_two(self, n: Term) -> Term:
         """2 to the power of a whole number, by writing its exponent."""

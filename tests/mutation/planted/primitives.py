@@ -36,6 +36,24 @@ MUTANTS = (
         f"{EDGES} -k stable_sort",
     ),
     Mutant(
+        "C71", "log1p: beyond half of the largest number", "primitives/formulas.py",
+        '(shift + (bias << places))._with("maximum", 0)',
+        "(shift + (bias << places))",
+        "tests/primitives/test_large_and_edges.py -k log1p",
+    ),
+    Mutant(
+        "C72", "maximum beside a number: the last row", "primitives/number_operands.py",
+        "function(flat[whole:], row[: x.size - whole], out=results[whole:])",
+        "results[whole:] = flat[whole:]",
+        "tests/primitives/test_large_and_edges.py -k larger",
+    ),
+    Mutant(
+        "C73", "complex reciprocal: infinite numbers", "primitives/complex_lowering.py",
+        "math.inf - m.minimum(*sizes)",
+        "math.inf",
+        "tests/numpy/test_complex_infinities.py",
+    ),
+    Mutant(
         "C05", "the constants 0.0 and -0.0 are one", "stablehlo/block.py",
         "key = (repr(value), aval)",
         "key = (value, aval)",
