@@ -31,7 +31,7 @@ class Jaxlib(NamedTuple):
     """Buffers can be read with `_to_np_array_did_copy`, whatever their dtype."""
 
     handler_options: tuple[bool, ...]
-    """The last arguments of `xla.array_result_handler`: committed, and before jaxlib 0.11, where
+    """The last arguments of `xla.array_result_handler`: committed, and before jaxlib 0.11.2, where
     the checks are Python code of jax's, no checks."""
 
     def register_handler(self, target: str, handlers: object, platform: str = "Host") -> None:
@@ -67,12 +67,12 @@ def load() -> Jaxlib:
     return Jaxlib(
         version=version,
         version_info=info,
-        handler_options=(True, True) if info < (0, 11) else (True,),
+        handler_options=(True, True) if info < (0, 11, 2) else (True,),
         xla=xla,
         hlo=hlo,
         block_after_collectives=info < (0, 12),
         compiling_raises=info < (0, 11),
-        has_to_np_array=info >= (0, 11),
+        has_to_np_array=info >= (0, 11, 2),
     )
 
 
