@@ -14,7 +14,7 @@ from ...core.source import located
 from ...errors import ShapeError
 from ...lax import custom_linear_solve, linalg as lax_linalg
 from ...numpy import linalg
-from ...numpy.linalg.operands import check_matrices, in_wide, matrices, pair, rounded
+from ...numpy.linalg.operands import adjoint, check_matrices, in_wide, matrices, pair, rounded
 from ...numpy.promotion import cast, noted, promote_values, value
 from ...primitives import selection, structural
 from ...typing import ArrayLike
@@ -231,12 +231,13 @@ def solve(
         x, rhs = _same_batch("solve", x, rhs)
         found = rhs / np.diagonal(x, 0, -2, -1)[..., None]
         return found[..., 0] if vector else found
+    read = x if lower else adjoint(x)
     if form in ("sym", "her", "pos"):
         x = _from_triangle(x, bool(lower), conjugate=form != "sym")
     if transposed:
-        x = np.matrix_transpose(x)
+        x, read = np.matrix_transpose(x), read.conj()
     if form == "pos":
-        return _by_cholesky(x, y)
+        return _by_cholesky(x, read, y)
     if form == "tridiagonal":
         return _tridiagonal(x, y)
     return linalg.solve(x, y)
@@ -252,12 +253,13 @@ def _from_triangle(x: Any, lower: bool, conjugate: bool) -> Any:
     return part + (other.conj() if conjugate else other)
 
 
-def _by_cholesky(x: Any, b: Any) -> Any:
-    """Solutions for positive definite matrices; derivatives take the same factor."""
+def _by_cholesky(x: Any, lower: Any, b: Any) -> Any:
+    """Solutions for positive definite matrices, with their lower triangles in matrices besides;
+    derivatives take the same factor."""
     dtype = x.dtype
     b, vector = _right_side("solve", x, b)
-    x, b = _same_batch("solve", in_wide(x), in_wide(b))
-    factor = lax_linalg.cholesky(selection.stop_gradient(x), symmetrize_input=False)
+    x, lower, b = _same_batch("solve", *map(in_wide, (x, lower, b)))
+    factor = lax_linalg.cholesky(selection.stop_gradient(lower), symmetrize_input=False)
 
     def by_factor(_: Any, b: Any) -> Any:
         return cho_solve((factor, True), b)
