@@ -125,6 +125,21 @@ def by(impl):
     }
 
 
+FINE = {
+    "bernoulli": lambda r, k: r.bernoulli(k, 0.3, (50,), "high"),
+    "bernoulli float16": lambda r, k: r.bernoulli(k, np.float16([0.4, 0.01]), (40, 2), "high"),
+    "gumbel": lambda r, k: r.gumbel(k, (50,), mode="high"),
+    "gumbel float16": lambda r, k: r.gumbel(k, (500,), "float16", "high"),
+    "gumbel bfloat16": lambda r, k: r.gumbel(k, (500,), "bfloat16", mode="high"),
+    "categorical": lambda r, k: r.categorical(k, LOGITS, shape=(20, 2), mode="high"),
+    "categorical, once": lambda r, k: r.categorical(
+        k, LOGITS, shape=(2, 2), replace=False, mode="high"
+    ),
+    "choice": lambda r, k: r.choice(k, 9, (20,), mode="high"),
+    "choice, once": lambda r, k: r.choice(k, 9, (5,), False, mode="high"),
+    "choice with p": lambda r, k: r.choice(k, 5, (20,), True, P, mode="high"),
+    "choice with p, once": lambda r, k: r.choice(k, 5, (3,), False, P, mode="high"),
+}
 NEWER = {
     "binomial": lambda r, k: r.binomial(
         k, f32(10, 1000, 100, 5, -1, np.nan, 5), f32(0.3, 0.5, 0.9, 1, 0.5, 0.5, -1)
@@ -139,6 +154,7 @@ NEWER = {
     "orthogonal rows": lambda r, k: r.orthogonal(k, 2, (2,), "complex64", 3),
     **by("rbg"),
     **by("unsafe_rbg"),
+    **{f"fine {label}": case for label, case in FINE.items()},
 }
 IN_64_BITS = {
     "PRNGKey": KEYS["PRNGKey"],

@@ -234,6 +234,10 @@ def test_dtypes_and_shapes():
         (lambda k: random.randint(k, (2,), 0.5, 2), TypeError, "integer dtype"),
         (lambda k: random.randint(k, (2,), 0, 2, "float32"), TypeError, "integer dtype"),
         (lambda k: random.bernoulli(k, 1j), TypeError, "real"),
+        (lambda k: random.bernoulli(k, 0.5, mode="fine"), ValueError, "bernoulli: mode must be"),
+        (lambda k: random.gumbel(k, mode=1), ValueError, "gumbel: mode must be"),
+        (lambda k: random.categorical(k, np.ones(2), mode="x"), ValueError, "categorical: mode"),
+        (lambda k: random.choice(k, 3, mode="x"), ValueError, "choice: mode must be"),
         (lambda k: random.rademacher(k, (2,), bool), TypeError, "number -1"),
         (lambda k: random.gamma(k, np.ones(3), (2,)), ValueError, "gamma: parameters don't"),
         (
@@ -261,6 +265,21 @@ def test_dtypes_and_shapes():
 def test_wrong_uses_say_what_is_wrong(call, error, text):
     with pytest.raises(error, match=text):
         call(random.PRNGKey(0))
+
+
+def test_the_mode_high_resolves_small_probabilities():
+    """2**-12 is a quarter of a step of float16's uniform numbers, of which "low" makes a whole."""
+    key, n = random.PRNGKey(2), 2**17
+    p = np.float16(2.0**-12)
+    low, high = (
+        int(np.sum(np.asarray(random.bernoulli(key, p, (n,), mode)))) for mode in ("low", "high")
+    )
+    for found, wanted in ((low, n * 2.0**-10), (high, n * 2.0**-12)):
+        assert abs(found - wanted) < 5 * wanted**0.5
+    for mode, rare in (("low", 0.0), ("high", -math.expm1(-math.exp(-8)))):
+        samples = np.asarray(random.gumbel(key, (n,), "float16", mode))
+        assert np.isfinite(samples).all()
+        assert abs((samples > 8).sum() - n * rare) <= 5 * (n * rare) ** 0.5
 
 
 def test_categories_without_replacement():

@@ -90,6 +90,15 @@ def test_compiled_streams_are_those_recorded(kind):
             same(out, FILES[kind][f"42/{label}"])
 
 
+def test_both_modes_compiled_are_those_recorded(kind):
+    for seed in cases.SEEDS:
+        outs = weft.jit(lambda key: {n: case(random, key) for n, case in cases.FINE.items()})(
+            random.PRNGKey(seed)
+        )
+        for label, out in outs.items():
+            same(out, FILES[f"newer_{kind}"][f"{seed}/fine {label}"])
+
+
 def test_64_bits(kind):
     config.update("enable_x64", True)
     try:

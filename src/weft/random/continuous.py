@@ -17,7 +17,9 @@ from ..transforms.custom_derivatives import custom_jvp
 from ..typing import ArrayLike, DTypeLike, ShapeLike
 from .distributions import (
     between,
+    coarse_and_fine,
     coins,
+    drawing_mode,
     float_dtype,
     gauss,
     parameter,
@@ -102,23 +104,38 @@ def _exponential(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Array:
+def gumbel(
+    key: ArrayLike,
+    shape: ShapeLike = (),
+    dtype: DTypeLike | None = None,
+    mode: str | None = None,
+) -> Array:
     """Gumbel samples: distribution function exp(-exp(-x)).
 
-    Args: as in `exponential`.
+    Args:
+      key, shape, dtype: as in `exponential`.
+      mode: "low", also by default, or "high", which draws two numbers for each sample: those of
+        float32 go up to 32, with "low" to 16.
     Returns: array of `shape`.
+    Raises: as `exponential`. ValueError: `mode`.
     Example:
       >>> random.gumbel(random.PRNGKey(0), (2, 3)).shape
       (2, 3)
     """
     data, options = _plain("gumbel", key, shape, dtype)
-    return gumbels(data, **options)
+    return gumbels(data, **options, mode=drawing_mode("gumbel", mode))
 
 
 @sampler
-def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+def gumbels(key: Any, *, shape: tuple[int, ...], dtype: Any, mode: str = "low") -> Any:
     """Gumbel samples."""
-    return -log(-log(_open_unit(key, shape, dtype)))
+    if mode == "low":
+        return -log(-log(_open_unit(key, shape, dtype)))
+    # near 0, which becomes the large samples, floats have room for the fine digits
+    coarse, fine = coarse_and_fine(key, shape, dtype)
+    tiny = literal(float(dtypes.finfo(dtype).tiny), dtype)
+    upper = comparison.ge(coarse, literal(0.5, dtype))  # a sum there might be rounded to 1
+    return -log(-log1p(-selection.where(upper, coarse, coarse + fine + tiny)))
 
 
 @located

@@ -25,6 +25,7 @@ from ..primitives import (
     complex_numbers,
     conversion,
     selection,
+    slicing,
     special,
     structural,
 )
@@ -87,6 +88,18 @@ def sample_shape(name: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
         f"{name}: parameters {problem}: {listed}\n"
         "  fix: shape is that of the result; by default it is what the parameters broadcast to"
     )
+
+
+def drawing_mode(name: str, mode: Any) -> str:
+    """The resolution of probabilities: "low" (also `None`), or "high"."""
+    if mode is None:
+        return "low"
+    if not isinstance(mode, str) or mode not in ("low", "high"):
+        raise ValueError(
+            f"{name}: mode must be 'low' or 'high'; got {mode!r}\n"
+            "  fix: 'high' where probabilities below 1e-7 count"
+        )
+    return mode
 
 
 # --- uniform ---
@@ -344,15 +357,22 @@ def all_integers(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @located
-def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Array:
+def bernoulli(
+    key: ArrayLike,
+    p: ArrayLike = 0.5,
+    shape: ShapeLike | None = None,
+    mode: str = "low",
+) -> Array:
     """Booleans that are True with probability p.
 
     Args:
       key: a key.
       p: float, the probability, which broadcasts to `shape`.
       shape: the shape of the result; that of p by default.
+      mode: "low", or "high", which draws two numbers for each sample: "low" takes every p of
+        float32 for a multiple of 2**-23 (1e-7), "high" for one of 2**-46.
     Returns: bool array of `shape`.
-    Raises: TypeError: not a key, or p is complex. ValueError: p doesn't fit the shape.
+    Raises: TypeError: not a key, or p is complex. ValueError: p doesn't fit the shape, or `mode`.
     Example:
       >>> random.bernoulli(random.PRNGKey(0), 0.5, (4,)).tolist()
       [False, True, False, True]
@@ -362,13 +382,32 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
     if dtypes.is_complex(chance.aval.dtype):
         raise ShapeError(f"bernoulli: p must be real; got {chance.aval}")
     shape = sample_shape("bernoulli", shape, p=chance)
-    return coins(data, chance, shape=shape)
+    return coins(data, chance, shape=shape, mode=drawing_mode("bernoulli", mode))
 
 
 @sampler
-def coins(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+def coins(key: Any, p: Any, *, shape: tuple[int, ...], mode: str = "low") -> Any:
     """Booleans that are True with probability p."""
-    return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
+    if mode == "low":
+        return comparison.lt(unit(key, shape=shape, dtype=p.aval.dtype), p)
+    coarse, fine = coarse_and_fine(key, shape, p.aval.dtype)
+    return comparison.lt(fine, p - coarse)  # their sum would be rounded
+
+
+def coarse_and_fine(key: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    """Two arrays whose sums are uniform from 0 to 1, of twice the digits: one as `unit`, the other
+    below its resolution."""
+    both = unit(key, shape=(2, *shape), dtype=dtype)
+    coarse, fine = (
+        structural.reshape(
+            slicing.slice_(
+                both, start=(i, *[0] * len(shape)), limit=(i + 1, *shape), strides=(1,) * both.ndim
+            ),
+            shape=shape,
+        )
+        for i in (0, 1)
+    )
+    return coarse, fine * literal(2.0 ** -int(dtypes.finfo(dtype).nmant), dtype)
 
 
 @located

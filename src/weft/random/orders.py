@@ -23,7 +23,7 @@ from ..primitives import (
 )
 from ..typing import ArrayLike, ShapeLike
 from .continuous import gumbels
-from .distributions import randint, unit
+from .distributions import drawing_mode, randint, unit
 from .prng import one_key, raw_bits, sampler, several
 
 __all__ = ["categorical", "choice", "permutation", "shuffle"]
@@ -115,6 +115,7 @@ def choice(
     replace: bool = True,
     p: ArrayLike | None = None,
     axis: int = 0,
+    mode: str | None = None,
 ) -> Array:
     """Slices of an array, chosen at random.
 
@@ -125,14 +126,16 @@ def choice(
       replace: whether a slice may be drawn more than once.
       p: float[n], the probabilities (or weights) of the slices; equal ones by default.
       axis: the axis along which slices lie.
+      mode: "low", also by default, or "high": as in `gumbel`, whose samples are drawn where there
+        is a p and no replacement. Elsewhere there is one way to draw, and both are the same.
     Returns: array of a's shape with `shape` in place of the axis.
-    Raises: TypeError: not a key. ValueError: more is drawn than there is, or p doesn't fit.
+    Raises: TypeError: not a key. ValueError: more is drawn than there is, p doesn't fit, or `mode`.
     Example:
       >>> random.choice(random.PRNGKey(0), 2, (3,), p=np.array([0.0, 1.0])).tolist()
       [1, 1, 1]
     """
     data, x = one_key("choice", key), _elements("choice", a, "a")
-    shape = shape_tuple("choice", shape)
+    shape, mode = shape_tuple("choice", shape), drawing_mode("choice", mode)
     axis = one_axis("choice", axis, x)
     n, draws = x.shape[axis], math.prod(shape)
     if not draws:
@@ -160,8 +163,9 @@ def choice(
             f"choice: p must have one element for each of the {n} slices; got {weights.aval}\n"
             f"  fix: p of shape ({n},)"
         )
-    draw = weighted if replace else weighted_once
-    return take(x, draw(data, weights, shape=shape), axis)
+    if replace:
+        return take(x, weighted(data, weights, shape=shape), axis)
+    return take(x, weighted_once(data, weights, shape=shape, mode=mode), axis)
 
 
 @sampler
@@ -177,9 +181,9 @@ def weighted(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 @sampler
-def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+def weighted_once(key: Any, p: Any, *, shape: tuple[int, ...], mode: str) -> Any:
     """Different indices: the largest of Gumbel samples, to which log p is added."""
-    scores = gumbels(key, shape=p.shape, dtype=p.dtype) + transcendental.log(p)
+    scores = gumbels(key, shape=p.shape, dtype=p.dtype, mode=mode) + transcendental.log(p)
     _, indices = sorting.top_k(scores, k=math.prod(shape))
     return structural.reshape(indices, shape=shape)
 
@@ -191,6 +195,7 @@ def categorical(
     axis: int = -1,
     shape: ShapeLike | None = None,
     replace: bool = True,
+    mode: str | None = None,
 ) -> Array:
     """Indices, drawn with probabilities softmax(logits).
 
@@ -201,9 +206,12 @@ def categorical(
       shape: the shape of the result, which ends with the shape of `logits` without that axis; by
         default just that.
       replace: whether a category may come again among the draws for the same logits.
+      mode: "low", also by default, or "high", which draws twice as many numbers: with "low",
+        categories of float32 whose probability is below 1e-7 come too seldom or too often, with
+        "high" those below 1e-14.
     Returns: int32 array of `shape`.
     Raises: TypeError: not a key. ValueError: the axis is out of range, the shape doesn't fit, or
-      there are fewer categories than draws without replacement.
+      there are fewer categories than draws without replacement, or `mode`.
     Source: the Gumbel-max trick, and without replacement the Gumbel-top-k trick: Kool, van Hoof,
       Welling, Stochastic beams and where to find them, ICML 2019.
     Example:
@@ -220,29 +228,30 @@ def categorical(
             f"categorical: shape must end with {rest}, that of the logits {x.aval} without axis "
             f"{axis}; got {wanted}"
         )
-    front = wanted[: len(wanted) - len(rest)]
+    front, mode = wanted[: len(wanted) - len(rest)], drawing_mode("categorical", mode)
     if replace:
-        return most(data, x, axis=axis, shape=(*front, *x.shape))
+        return most(data, x, axis=axis, shape=(*front, *x.shape), mode=mode)
     count = math.prod(front)
     if count > x.shape[axis]:
         raise ShapeError(
             f"categorical: can't draw {count} of {x.shape[axis]} categories without replacement"
         )
-    return structural.reshape(foremost(data, x, axis=axis, k=count, shape=x.shape), shape=wanted)
+    indices = foremost(data, x, axis=axis, k=count, shape=x.shape, mode=mode)
+    return structural.reshape(indices, shape=wanted)
 
 
 @sampler
-def foremost(key: Any, logits: Any, *, axis: int, k: int, shape: tuple[int, ...]) -> Any:
+def foremost(key: Any, logits: Any, *, axis: int, k: int, shape: tuple[int, ...], mode: str) -> Any:
     """The indices of the k largest sums of a logit and a Gumbel sample, along axis 0."""
-    scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
+    scores = gumbels(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
     last = len(shape) - 1
     _, indices = sorting.top_k(structural.move_axis(scores, axis, last), k=k)
     return structural.move_axis(indices, last, 0)
 
 
 @sampler
-def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...]) -> Any:
+def most(key: Any, logits: Any, *, axis: int, shape: tuple[int, ...], mode: str) -> Any:
     """The index of the largest sum of a logit and a Gumbel sample."""
-    scores = gumbels(key, shape=shape, dtype=logits.dtype) + logits
+    scores = gumbels(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
     axis += len(shape) - logits.ndim
     return reduction.argmax(scores, axis=axis, dtype=dtypes.int32)

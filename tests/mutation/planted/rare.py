@@ -103,6 +103,12 @@ MUTANTS = (
         f"{BORDERS} -k least",
     ),
     Mutant(
+        "Q16b", "the mode high without fine digits", "random/distributions.py",
+        "fine * literal(2.0 ** -int(dtypes.finfo(dtype).nmant), dtype)",
+        "fine * literal(0.0, dtype)",
+        "tests/random/test_distributions.py -k mode",
+    ),
+    Mutant(
         "Q17", "pad: odd symmetric reflection", "numpy/padding.py",
         'offset = 1 if mode == "reflect" else 0',
         "offset = 1",
