@@ -58,13 +58,25 @@ def test_cov_of_too_few_observations_divides_by_zero(tier):
     assert onp.isinf(np.cov(np.array([[1.0, 2.0]]), ddof=2))
 
 
-@pytest.mark.parametrize("trim", ["f", "b", "fb"])
-def test_trim_zeros_of_several_axes(trim):
+TRIMMED = {"f": slice(1, None), "b": slice(0, 3), "fb": slice(1, 3), "BF": slice(1, 3)}
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), [1], ()])
+@pytest.mark.parametrize("trim", TRIMMED)
+def test_trim_zeros_of_several_axes(trim, axis):
     x = onp.array([[0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 2, 0]])
-    rows = slice(1 if "f" in trim else 0, 3)
-    columns = slice(1 if "f" in trim else 0, 3 if "b" in trim else 4)
-    assert np.trim_zeros(np.array(x), trim).tolist() == x[rows, columns].tolist()
-    assert np.trim_zeros(np.zeros(3), trim).shape == (0,)
+    axes = (0, 1) if axis is None else onp.atleast_1d(axis) % 2
+    index = tuple(TRIMMED[trim] if i in axes else slice(None) for i in range(2))
+    assert np.trim_zeros(np.array(x), trim, axis).tolist() == x[index].tolist()
+    empty = tuple(0 if i in axes else n for i, n in enumerate((3, 2)))
+    assert np.trim_zeros(np.zeros((3, 2)), trim, axis=axis).shape == empty
+
+
+def test_trim_zeros_refuses_other_sides_and_axes():
+    with pytest.raises(ValueError, match="trim must be 'f', 'b' or 'fb'; got 'x'"):
+        np.trim_zeros(np.ones(2), "x")
+    with pytest.raises(ValueError, match="axis 1 is out of range"):
+        np.trim_zeros(np.ones(2), axis=1)
 
 
 def test_resize_and_repeat_of_what_has_no_elements_or_axes(tier):

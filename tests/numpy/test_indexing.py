@@ -367,9 +367,63 @@ def test_places_in_row_major_order():
     for order in "CF":
         same(np.ravel_multi_index(index, (3, 4), order=order),
              numpy.ravel_multi_index(index, (3, 4), order=order))  # fmt: skip
+        for shape in ((3, 4), [3, 4], numpy.array([3, 4]), 12):
+            found = np.unravel_index(flat, shape, order)
+            assert [*map(numpy.ndarray.tolist, map(numpy.asarray, found))] == [
+                i.tolist() for i in numpy.unravel_index(flat, tuple(numpy.atleast_1d(shape)), order)
+            ]
+        found = weft.jit(lambda i, s, o=order: np.unravel_index(i, s, o))(flat, (3, 4))
+        assert [i.tolist() for i in found] == [
+            i.tolist() for i in numpy.unravel_index(flat, (3, 4), order)
+        ]
+    with pytest.raises(ValueError, match="order must be 'C' or 'F'"):
+        np.unravel_index(flat, (3, 4), "K")
     far = (numpy.array([1, 2]), numpy.array([9, 0]))
     for mode in ("clip", "wrap"):
         same(weft.jit(lambda *i, m=mode: np.ravel_multi_index(i, (3, 4), mode=m))(*far),
              numpy.ravel_multi_index(far, (3, 4), mode=mode))  # fmt: skip
     with pytest.raises(ValueError, match="out of range"):
         np.ravel_multi_index(far, (3, 4))
+
+
+@pytest.mark.parametrize(("dtype", "dims"), [
+    ("uint8", (1, 256)), ("uint8", (256, 1)), ("uint8", (4, 64)), ("int16", (128, 1, 256)),
+    ("int8", (0, 2, 300)),
+])  # fmt: skip
+@pytest.mark.parametrize("order", "CF")
+def test_places_of_a_narrow_dtype(dtype, dims, order):
+    index = [numpy.array([max(n - 1, 0), 0, n // 2], "int32") for n in dims]
+    found = weft.jit(
+        lambda *i: np.ravel_multi_index(i, dims, "clip", order, dtype=dtype)
+    )(*index)  # fmt: skip
+    assert found.dtype == dtype
+    if 0 not in dims:
+        same(found, numpy.ravel_multi_index(index, dims, "clip", order).astype(dtype))
+        assert np.ravel_multi_index(index, dims, order=order, dtype=dtype).dtype == dtype
+    for kind, says in (("float32", "an integer one"), ("int8", "can't hold the last place")):
+        with pytest.raises(TypeError, match=says):
+            np.ravel_multi_index(index, (20, 20, 20)[: len(dims)], "clip", dtype=kind)
+    with pytest.raises(ValueError, match="64 bits need enable_x64"):
+        np.ravel_multi_index((0, 0), (2**20, 2**20))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_negative_indices_out_of_range(known):
+    def take(mode, wrap):
+        f = lambda x, i: np.take_along_axis(x, i, 1, mode, -1, wrap_negative_indices=wrap)  # noqa: E731
+        return (f if known else weft.jit(f))((X[:1, 0] * 9).astype("int32"), i).tolist()
+
+    i = numpy.array([[-1, -5, -6, 0, 5]])
+    a, *_, c = (X[0, 0] * 9).astype("int32").tolist()
+    for wrap in (None, True):
+        assert take("fill", wrap) == take(None, wrap) == [[c, a, -1, a, -1]]
+        assert take("clip", wrap) == [[c, a, a, a, c]]
+    assert take("fill", False) == take(None, False) == [[-1, -1, -1, a, -1]]
+    assert take("clip", False) == [[a, a, a, a, c]]
+    assert take("wrap", False) == take("wrap", True) == [[c, a, c, a, a]]
+    gradient = weft.grad(
+        lambda x: np.take_along_axis(
+            x, np.array([-1, 1]), 0, "clip", wrap_negative_indices=False
+        ).sum()
+    )(np.arange(3.0))
+    assert gradient.tolist() == [1.0, 1.0, 0.0]

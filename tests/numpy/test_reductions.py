@@ -99,6 +99,22 @@ def test_reductions_without_nans(name, axis):
     agree(name, HOLES, axis=axis, compiled=axis == 1)
 
 
+@pytest.mark.parametrize("name", ["nanvar", "nanstd"])
+@pytest.mark.parametrize("x", [HOLES[1], X[1], INTS[1]], ids=["nan", "f", "i"])
+def test_variances_about_a_known_mean(name, x):
+    for mean in (onp.array([[0.5], [1.0], [-2.0]]), onp.nanmean(x, 1, keepdims=True)):
+        agree(name, x, axis=1, mean=mean, ddof=1)
+    agree(name, x, axis=1, correction=0.5)
+    mean = onp.array([0.5, 1.0, -2.0, 0.0], onp.float32)
+    function = getattr(np, name)
+    mapped = weft.vmap(lambda x, m: function(x, mean=m))(np.asarray(x.T), mean)
+    assert_close(mapped, getattr(onp, name)(x, 0, mean=mean))
+    wide = x.astype(onp.float64)
+    assert_gradient(lambda m: function(wide, 0, mean=m), mean + 3)
+    with pytest.raises(ValueError, match="ddof and correction are one thing"):
+        function(x, ddof=1, correction=1)
+
+
 @pytest.mark.parametrize("name", ["nanargmax", "nanargmin"])
 def test_places_without_nans(name):
     agree(name, HOLES[1], axis=1, oracle=lambda x, axis: getattr(onp, name)(x, axis))

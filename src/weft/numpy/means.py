@@ -102,6 +102,26 @@ def mean(
     return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)
 
 
+def weights_along(name: str, weights: Value, x: Value, axis: Any) -> Value:
+    """Weights of the shape of an array, from such ones, or from one for each place along axes."""
+    if weights.shape == x.shape:
+        return weights
+    axes = all_axes(name, axis, x)
+    if axis is None or weights.shape != tuple([x.shape[i] for i in axes]):
+        raise noted(
+            ShapeError(
+                f"{name}: weights must be of the shape of `a`, or of the axes that `axis` names; "
+                f"got {weights.aval} for {x.aval}"
+            )
+        )
+    order = sorted(range(len(axes)), key=lambda k: axes[k])
+    if order != list(range(len(axes))):
+        weights = structural.transpose(weights, permutation=tuple(order))
+    return structural.broadcast_in_dim(  # type: ignore[no-any-return]
+        weights, shape=x.shape, dims=tuple(sorted(axes))
+    )
+
+
 def deviation(
     name: str,
     root: bool,

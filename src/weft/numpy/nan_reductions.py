@@ -214,6 +214,9 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
+    *,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
 ) -> Array:
     """Variance over axes, NaNs left out.
 
@@ -223,7 +226,7 @@ def nanvar(
       Array(1., dtype=float32)
     """
     x, mask = _mask("nanvar", a, where)
-    return var(x, axis, dtype, out, ddof, keepdims, where=mask)
+    return var(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
 
 
 @located
@@ -235,6 +238,9 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
+    *,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
 ) -> Array:
     """Standard deviation over axes, NaNs left out.
 
@@ -244,7 +250,7 @@ def nanstd(
       Array(1., dtype=float32)
     """
     x, mask = _mask("nanstd", a, where)
-    return std(x, axis, dtype, out, ddof, keepdims, where=mask)
+    return std(x, axis, dtype, out, ddof, keepdims, where=mask, mean=mean, correction=correction)
 
 
 @located

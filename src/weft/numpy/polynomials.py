@@ -10,8 +10,8 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, structural
-from ..typing import ArrayLike
-from .axes import whole_number
+from ..typing import ArrayLike, Axes
+from .axes import all_axes, whole_number
 from .creation import array, from_numpy, zeros
 from .functional import convolve
 from .joining import concatenate
@@ -230,20 +230,28 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
 
 @located
-def trim_zeros(filt: Any, trim: str = "fb") -> Array:
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Array:
     """An array without the zeros around it; not for traced arrays.
 
     Args:
       filt: array of any shape; along each axis, slices of zeros at the ends go.
-      trim: 'f' trims the front, 'b' the back.
+      trim: 'f' trims the front, 'b' the back, 'fb' both.
+      axis: an axis or several that are trimmed; all of them by default.
+    Returns: array with as many axes as `filt`.
+    Raises: ValueError: `trim` is something else.
     Example:
       >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
       Array([1, 0, 2], dtype=int32)
     """
-    x = array(filt) if isinstance(filt, (list, tuple)) else value("trim_zeros", filt, "filt")
-    for axis, places in enumerate(np.nonzero(known("trim_zeros", x, "filt")) if x.ndim else ()):
-        empty = not places.size
-        start = int(places.min(initial=x.shape[axis])) if "f" in trim.lower() else 0
-        stop = int(places.max(initial=-1)) + 1 if "b" in trim.lower() else x.shape[axis]
-        x = slice_along(x, axis, 0, 0) if empty else slice_along(x, axis, start, stop)
+    name, sides = "trim_zeros", trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"{name}: trim must be 'f', 'b' or 'fb'; got {trim!r}")
+    x = array(filt) if isinstance(filt, (list, tuple)) else value(name, filt, "filt")
+    axes = all_axes(name, axis, x)
+    places = np.nonzero(known(name, x, "filt")) if axes else ()
+    for i in axes:
+        at, n = places[i], x.shape[i]
+        start = int(at.min(initial=n)) if "f" in sides else 0
+        stop = int(at.max(initial=-1)) + 1 if "b" in sides else n
+        x = slice_along(x, i, start, stop) if at.size else slice_along(x, i, 0, 0)
     return x  # type: ignore[no-any-return]

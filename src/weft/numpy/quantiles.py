@@ -5,12 +5,14 @@ from typing import Any
 
 from .. import dtypes
 from ..core.array import Array, literal
-from ..core.source import located
+from ..core.source import located, noted
 from ..errors import ShapeError
+from ..lax.axis_slices import slice_along
 from ..primitives import (
     arithmetic,
     comparison,
     creation as made,
+    cumulative,
     selection,
     sorting as primitive,
     structural,
@@ -18,9 +20,10 @@ from ..primitives import (
 from ..typing import ArrayLike, Axes
 from .axes import all_axes
 from .axis_choices import gather_along
+from .means import weights_along
 from .plans import composite
-from .promotion import cast, inexact, no_out
-from .reductions import sum, wide_of
+from .promotion import cast, inexact, no_out, value
+from .reductions import any, sum, wide_of
 from .rounding import EVEN
 
 __all__ = [
@@ -32,7 +35,24 @@ __all__ = [
     "quantile",
 ]
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
+
+
+def _rows(x: Any, axes: tuple[int, ...]) -> Any:
+    """The matrix whose rows lie along axes."""
+    order = (*[i for i in range(x.ndim) if i not in axes], *axes)
+    n = math.prod([x.shape[i] for i in axes])
+    if order != tuple(range(x.ndim)):
+        x = structural.transpose(x, permutation=order)
+    return structural.reshape(x, shape=(x.size // n if n else 0, n))
+
+
+def _unfolded(result: Any, q: Any, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """[rows, quantiles] as [*shape of q, *axes of x that are kept]."""
+    kept = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
+    return structural.reshape(
+        structural.transpose(result, permutation=(1, 0)), shape=(*q.shape, *kept)
+    )
 
 
 @composite
@@ -40,19 +60,9 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
     """Rows are sorted; each quantile is between two of their elements."""
     dtype = x.aval.dtype
     wide = wide_of(dtype)
-    x = cast(x, wide)
-    q = cast(q, wide)
-    shape = x.aval.shape
-    front = tuple([i for i in range(len(shape)) if i not in axes])
-    kept = tuple([shape[i] for i in front])
-    n = 1
-    for i in axes:
-        n *= shape[i]
-    if front + tuple(axes) != tuple(range(len(shape))):
-        x = structural.transpose(x, permutation=front + tuple(axes))
-    rows = x.size // n if n else 0
-    x = structural.reshape(x, shape=(rows, n))
-    (x,) = primitive.sort(x, dimension=1, is_stable=False, num_keys=1)
+    whole, q = x, cast(q, wide)
+    (x,) = primitive.sort(_rows(cast(x, wide), axes), dimension=1, is_stable=False, num_keys=1)
+    rows, n = x.shape
     flat = structural.reshape(x, shape=(rows * n,))
     index = dtypes.int32
     first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
@@ -65,7 +75,11 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
         last = literal(n - 1, index)
         end = gather_along(flat, structural.add(first, last))
         empty = comparison.ne(end, end)  # NaNs are sorted to the end
-    place = arithmetic.mul(qs, cast(last, wide))
+    if method == "inverted_cdf":
+        count = cast(structural.add(last, literal(1, index)), wide)
+        place = arithmetic.sub(arithmetic.ceil(arithmetic.mul(qs, count)), literal(1.0, wide))
+    else:
+        place = arithmetic.mul(qs, cast(last, wide))
     low, high = arithmetic.floor(place), arithmetic.ceil(place)
     if method == "nearest":
         low = high = arithmetic.round_(place, rounding_method=EVEN)
@@ -87,16 +101,74 @@ def _quantile(x: Any, q: Any, *, axes: Any, method: str, keepdims: bool, ignore_
     else:
         result = structural.widen(a, (rows, q.size))
     result = selection.select_n(empty, result, literal(float("nan"), wide))
-    # [rows, quantiles] -> [*shape of q, *kept axes]
-    result = structural.transpose(result, permutation=(1, 0))
-    if keepdims:
-        kept = tuple([1 if i in axes else m for i, m in enumerate(shape)])
-    return cast(structural.reshape(result, shape=(*q.aval.shape, *kept)), dtype)
+    return cast(_unfolded(result, q, whole, axes, keepdims), dtype)
 
 
 def _inside(place: Any, last: Any) -> Any:
     index = cast(place, dtypes.int32)
     return arithmetic.min_(arithmetic.max_(index, literal(0, dtypes.int32)), last)
+
+
+@composite
+def _weighted(x: Any, q: Any, weights: Any, *, axes: Any, keepdims: bool, ignore_nan: bool) -> Any:
+    """(quantiles over axes of elements that have weights, for which rows the weights allow none).
+
+    A row is sorted; the quantile is its first element up to which the weights are a share `q` of
+    their sum.
+    """
+    whole, kind = x, weights.dtype
+    zero = literal(0.0, kind)
+    x, weights = _rows(x, axes), _rows(weights, axes)
+    nans = comparison.ne(x, x)
+    if ignore_nan:
+        weights = selection.select_n(nans, weights, zero)
+    x, weights = primitive.sort(x, weights, dimension=1, is_stable=True, num_keys=1)
+    rows, n = x.shape
+    running = cumulative.cumsum(weights, axis=1, reverse=False)
+    total = slice_along(running, 1, n - 1, n)
+    shares = arithmetic.div(running, total)
+    before = comparison.eq(shares, zero)  # q = 0 is the first element that has a weight
+    shares = cast(shares, q.dtype)
+    behind = comparison.lt(
+        structural.reshape(shares, shape=(rows, 1, n)),
+        structural.reshape(q, shape=(1, q.size, 1)),
+    ) | structural.reshape(before, shape=(rows, 1, n))
+    index = dtypes.int32
+    place = arithmetic.min_(
+        sum(cast(behind, index), 2, promote_integers=False), literal(n - 1, index)
+    )
+    first = arithmetic.mul(made.iota(dtype=index, shape=(rows, 1), dimension=0), literal(n, index))
+    found = gather_along(structural.reshape(x, shape=(rows * n,)), structural.add(first, place))
+    negative = any(comparison.lt(weights, zero), 1, keepdims=True)
+    unfit = negative | ~(comparison.gt(total, zero) & comparison.lt(total, literal(math.inf, kind)))
+    if ignore_nan:
+        empty = ~any(~nans, 1, keepdims=True)
+        unfit = negative | (unfit & ~empty)
+    else:
+        empty = any(nans, 1, keepdims=True)
+    nan = literal(math.nan, x.dtype)
+    result = selection.select_n(empty | unfit, found, nan)
+    return _unfolded(result, q, whole, axes, keepdims), unfit
+
+
+def _with_weights(
+    name: str, x: Any, qs: Any, weights: Any, axis: Any, axes: Any, keepdims: Any, ignore_nan: bool
+) -> Any:
+    w = inexact(name, value(name, weights, "weights"))
+    if dtypes.is_complex(w.dtype):
+        raise noted(ShapeError(f"{name}: weights must be real numbers; got {w.aval}"))
+    kind = dtypes.promote_types(dtypes.promote_types(w.dtype, qs.dtype), dtypes.float32)
+    w = weights_along(name, cast(w, kind), x, axis)
+    result, unfit = _weighted(x, qs, w, axes=axes, keepdims=bool(keepdims), ignore_nan=ignore_nan)
+    known = unfit.concrete()
+    if known is not None and known.host().any():
+        raise noted(
+            ValueError(
+                f"{name}: weights must be finite and not negative, and not all of them 0; got "
+                f"others in {w.aval}"
+            )
+        )
+    return result
 
 
 def _quantiles(
@@ -109,11 +181,19 @@ def _quantiles(
     keepdims: Any,
     ignore_nan: bool,
     percent: bool,
+    weights: Any = None,
 ) -> Any:
     no_out(name, out)
     if method not in _METHODS:
         raise ValueError(
             f"{name}: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}"
+        )
+    if weights is not None and method != "inverted_cdf":
+        raise noted(
+            ValueError(
+                f"{name}: weights need the method 'inverted_cdf'; got {method!r}\n"
+                f"  fix: {name}(…, weights=…, method='inverted_cdf')"
+            )
         )
     x, qs = inexact(name, a), inexact(name, q)
     if dtypes.is_complex(x.dtype) or dtypes.is_complex(qs.dtype):
@@ -127,6 +207,8 @@ def _quantiles(
         rest = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
         empty = x.aval.update(shape=(*qs.shape, *rest), weak_type=False)
         return structural.full(empty, math.nan)
+    if weights is not None:
+        return _with_weights(name, x, qs, weights, axis, axes, keepdims, ignore_nan)
     return _quantile(
         x, qs, axes=axes, method=method, keepdims=bool(keepdims), ignore_nan=ignore_nan
     )
@@ -141,6 +223,8 @@ def quantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Quantiles over axes: numbers that a share `q` of the elements is below.
 
@@ -150,15 +234,25 @@ def quantile(
       axis: an axis or several; all of them by default.
       out: not supported.
       overwrite_input: for NumPy's sake.
-      method: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.
+      method: between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'; or
+        'inverted_cdf', the first element up to which there is a share `q` of them.
       keepdims: keep the reduced axes with length one.
+      weights: how much each element counts, with the method 'inverted_cdf' only: array of the shape
+        of `a`, or of its reduced axes.
     Returns: array with the axis of `q` in front; NaN where there is one among the elements, or no
-      element.
+      element, or where traced weights are negative, not finite or all 0.
+    Raises: ValueError: the method is unknown, or another one with weights; weights that are known
+      are negative, not finite or all 0. TypeError: weights of another shape.
     Example:
       >>> np.quantile(np.arange(5), 0.25)
       Array(1., dtype=float32)
+      >>> x, weights = np.array([1.0, 2.0, 3.0]), np.array([1, 1, 3])
+      >>> np.quantile(x, 0.5, weights=weights, method="inverted_cdf")
+      Array(3., dtype=float32)
     """
-    return _quantiles("quantile", a, q, axis, out, method, keepdims, False, False)  # type: ignore[no-any-return]
+    return _quantiles(  # type: ignore[no-any-return]
+        "quantile", a, q, axis, out, method, keepdims, False, False, weights
+    )
 
 
 @located
@@ -170,6 +264,8 @@ def nanquantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Quantiles over axes, NaNs left out.
 
@@ -178,7 +274,9 @@ def nanquantile(
       >>> np.nanquantile(np.array([0.0, np.nan, 2.0]), 0.5)
       Array(1., dtype=float32)
     """
-    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, True, False)  # type: ignore[no-any-return]
+    return _quantiles(  # type: ignore[no-any-return]
+        "nanquantile", a, q, axis, out, method, keepdims, True, False, weights
+    )
 
 
 @located
@@ -190,6 +288,8 @@ def percentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Percentiles over axes: quantiles with `q` from 0 to 100.
 
@@ -198,7 +298,9 @@ def percentile(
       >>> np.percentile(np.arange(5), 25)
       Array(1., dtype=float32)
     """
-    return _quantiles("percentile", a, q, axis, out, method, keepdims, False, True)  # type: ignore[no-any-return]
+    return _quantiles(  # type: ignore[no-any-return]
+        "percentile", a, q, axis, out, method, keepdims, False, True, weights
+    )
 
 
 @located
@@ -210,6 +312,8 @@ def nanpercentile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """Percentiles over axes, NaNs left out.
 
@@ -218,7 +322,9 @@ def nanpercentile(
       >>> np.nanpercentile(np.array([0.0, np.nan, 2.0]), 50)
       Array(1., dtype=float32)
     """
-    return _quantiles("nanpercentile", a, q, axis, out, method, keepdims, True, True)  # type: ignore[no-any-return]
+    return _quantiles(  # type: ignore[no-any-return]
+        "nanpercentile", a, q, axis, out, method, keepdims, True, True, weights
+    )
 
 
 @located

@@ -24,7 +24,7 @@ from .axis_choices import gather_along
 from .creation import asarray, wanted_dtype, zeros
 from .joining import concatenate
 from .matrices import diagonal
-from .means import mean
+from .means import mean, weights_along
 from .products import contracted
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known, linspace
@@ -77,19 +77,8 @@ def average(
         total: Any = structural.full(result.aval.strong(), count)
     else:
         x, w = promote_values("average", x, weights, to_inexact=True)
-        if w.shape != x.shape:
-            axes = all_axes("average", axis, x)
-            if axis is None or w.ndim != len(axes) or w.shape != tuple(x.shape[i] for i in axes):
-                raise ShapeError(
-                    f"average: weights must be of the shape of `a`, or of its axes; got {w.aval} "
-                    f"for {x.aval}"
-                )
-            order = sorted(range(len(axes)), key=lambda k: axes[k])
-            if order != list(range(len(axes))):
-                w = structural.transpose(w, permutation=tuple(order))
-            w = reshape(w, tuple([n if i in axes else 1 for i, n in enumerate(x.shape)]))
+        w = weights_along("average", w, x, axis)
         products = arithmetic.mul(x, w)
-        w = structural.widen(w, x.shape)
         total = sum(w, axis, keepdims=keepdims)
         result = arithmetic.div(sum(products, axis, keepdims=keepdims), total)
     return (result, total) if returned else result

@@ -59,13 +59,14 @@ def integers(name: str, x: Any, argument: str = "indices") -> Any:
 
 
 def places_for(
-    name: str, indices: Any, n: int, mode: Mode, clip_negative: bool = False
+    name: str, indices: Any, n: int, mode: Mode, clip_negative: bool = False, wrap: bool = True
 ) -> tuple[Any, GatherScatterMode]:
     """Indices for an axis of length `n` and what to do with those out of range, for a mode as NumPy
     names it: with "wrap" they count round.
 
     Args:
       clip_negative: with "clip", negative ones are 0, and not counted from the end.
+      wrap: negative ones are counted from the end; else they are out of range.
     """
     if mode == "wrap":
         return wrapped(indices, n), GatherScatterMode.PROMISE_IN_BOUNDS
@@ -81,8 +82,8 @@ def places_for(
         return indices, how
     known = indices.concrete()
     if known is not None and uncommitted(known):
-        return as_value(known_places(n, known.host(), True, dtypes.int32)), how
-    return run_time_places(n, indices, True), how
+        return as_value(known_places(n, known.host(), wrap, dtypes.int32)), how
+    return run_time_places(n, indices, wrap), how
 
 
 def wrapped(indices: Any, n: int) -> Any:
@@ -200,15 +201,18 @@ def take_along_axis(
     axis: int | None = -1,
     mode: Mode = None,
     fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool | None = None,
 ) -> Array:
     """For each line of an array along an axis, its elements at the indices in the same line.
 
     Args:
       arr: array.
-      indices: integers, as many axes; broadcast against `arr` along all axes but `axis`. Negative
-        ones count from the end.
+      indices: integers, as many axes; broadcast against `arr` along all axes but `axis`.
       axis: the one that is indexed; `None` for the array in row-major order.
       mode, fill_value: as in `take`.
+      wrap_negative_indices: negative ones count from the end, which is the default; if False, they
+        are out of range. The mode "wrap" counts them round in any case.
     Returns: array, along `axis` as long as `indices`.
     Raises: TypeError: indices aren't integers. ValueError: shapes don't fit.
     Example:
@@ -222,7 +226,8 @@ def take_along_axis(
         x, d = reshape(x, shape=(x.size,)), 0
     else:
         d = one_axis(name, axis, x)
-    if mode in (None, "fill") and i.ndim == x.ndim:
+    wrap = wrap_negative_indices is None or bool(wrap_negative_indices)
+    if mode in (None, "fill") and wrap and i.ndim == x.ndim:
         done = on_host(np.take_along_axis, x, i, d)
         if done is not None:
             return done  # type: ignore[no-any-return]
@@ -231,7 +236,7 @@ def take_along_axis(
         return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)  # type: ignore[no-any-return]
     if not x.shape[d]:
         raise noted(errors.IndexingError(f"{name}: axis {d} of {x.aval} has no elements to take"))
-    places, how = places_for(name, i, x.shape[d], mode)
+    places, how = places_for(name, i, x.shape[d], mode, wrap=wrap)
     others = tuple(a for a in range(x.ndim) if a != d)
     return gather(  # type: ignore[no-any-return]
         x,
