@@ -134,6 +134,15 @@ def test_shapes():
     same(lax.expand_dims(X, (0, -1)), X[None, :, :, None])
     same(lax.collapse(X[None], 1), X.reshape(1, 12))
     same(lax.collapse(X[None], 0, -1), X)
+    for start, stop, lengths in [
+        (0, 2, (6,)),
+        (1, 1, (6, 1)),
+        (5, 6, (6, 1)),
+        (0, 0, (1, 6)),
+        (-5, 1, (6,)),
+    ]:
+        same(lax.collapse(V, start, stop), V.reshape(lengths))
+    same(lax.collapse(1.0, 0, 2), numpy.float32([1]))
     same(lax.broadcast(V, (2, 3)), numpy.broadcast_to(V, (2, 3, 6)))
     same(lax.broadcast_in_dim(V, (6, 2), (0,)), numpy.stack([V, V], 1))
     same(lax.broadcast_to_rank(V, 3), V[None, None])
@@ -147,7 +156,8 @@ def test_shapes():
         (lambda: lax.reshape(X, (-1,)), "negative"),
         (lambda: lax.squeeze(X, (0,)), "length 1"),
         (lambda: lax.expand_dims(X, (0, 0)), "different axes"),
-        (lambda: lax.collapse(X, 1, 1), "start_dimension"),
+        (lambda: lax.collapse(X, 2, 1), "start_dimension"),
+        (lambda: lax.collapse(X, 0.5), "an axis must be an int"),
         (lambda: lax.broadcast_shapes((2,), (3,)), "differ on axis -1"),
         (lambda: lax.broadcast_to_rank(X, 1), "more than 1"),
         (lambda: lax.broadcast_like(X, V), "can't be broadcast to the shape"),

@@ -83,3 +83,48 @@ def test_sizes_are_value_errors() -> None:
 def test_complex_angle() -> None:
     z = lax.atan2(1 + 2j, 1j)
     assert complex(z) == pytest.approx(1.1780972 - 0.17328687j, rel=1e-5)
+
+
+def test_products_of_another_dtype_are_of_operands_converted_first() -> None:
+    small = np.array([100, -7], np.int8)
+    for f in (lax.mul, weft.jit(lax.mul, static_argnames="out_dtype")):
+        assert f(small, small, out_dtype="int32").tolist() == [10000, 49]
+        assert f(small, np.int8(3), out_dtype="float32").tolist() == [300.0, -21.0]
+        assert f(np.float32(1.5), np.float32(1.5), out_dtype=int).item() == 1
+        assert f(2, 3, out_dtype="bfloat16").dtype.name == "bfloat16"
+    half = np.float16(300.0)
+    slope = weft.grad(lambda x: lax.mul(x, x, out_dtype="float32"))(half)
+    assert (slope.dtype.name, slope.item()) == ("float16", 600.0)
+    with pytest.raises(TypeError, match="mul: operands must have one dtype"):
+        lax.mul(small, F32[:2], out_dtype="float32")
+
+
+EXPONENTIALS = ["exp", "exp2", "expm1", "log", "log1p", "logistic"]
+ANGLES, ROOTS = ["sin", "cos", "tan", "tanh"], ["sqrt", "rsqrt", "cbrt"]
+
+
+@pytest.mark.parametrize("name", EXPONENTIALS + ANGLES + ROOTS)
+def test_accuracies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, mode = getattr(lax, name), lax.AccuracyMode
+    for accuracy in (None, mode.DEFAULT, mode.HIGHEST):
+        for f in (function, weft.jit(function, static_argnames="accuracy")):
+            assert np.array_equal(f(F32, accuracy=accuracy), f(F32))
+    for wrong, error, words in [
+        (lax.Tolerance(ulps=2), NotImplementedError, "Tolerance.atol=0.0, rtol=0.0, ulps=2. can't"),
+        ("highest", TypeError, "must be a lax.AccuracyMode"),
+        (1, TypeError, "must be a lax.AccuracyMode"),
+    ]:
+        with pytest.raises(error, match=f"^{name}: accuracy.*{words}") as caught:
+            function(F32, accuracy=wrong)
+        assert any("test_operands.py" in note for note in caught.value.__notes__)
+    monkeypatch.setattr("weft.lax.accuracy.accelerated", lambda: True)
+    assert np.array_equal(function(F32, accuracy=mode.DEFAULT), function(F32))
+    with pytest.raises(NotImplementedError, match="is for CPUs"):
+        function(F32, accuracy=mode.HIGHEST)
+
+
+def test_bounds_are_not_negative_and_not_absent() -> None:
+    assert lax.Tolerance(1e-3, ulps=2) == lax.Tolerance(atol=1e-3, rtol=0.0, ulps=2)
+    for bounds in ({}, {"atol": -1.0}, {"rtol": 1.0, "ulps": -2}, {"atol": float("nan")}):
+        with pytest.raises(ValueError, match=r"Tolerance: expected .* 0 or more"):
+            lax.Tolerance(**bounds)

@@ -455,6 +455,12 @@ def test_rules_that_use_a_name_their_function_does_not(over):
         ),
         (lambda x: lax.all_gather(x, "i", axis=3), ValueError, "all_gather: the new axis 3 is out"),
         (
+            lambda x: lax.all_gather(x, "i", to="reduced"),
+            NotImplementedError,
+            "all_gather: to='reduced' asks for a type that weft hasn't",
+        ),
+        (lambda x: lax.all_gather(x, "i", to="x"), ValueError, "all_gather: to must be 'varying'"),
+        (
             lambda x: lax.pmax(x + 1j, "i"),
             TypeError,
             "pmax: expected operands of real or bool dtype",

@@ -40,6 +40,19 @@ def test_values(around):
                 lies(f(x), s, 2 * W)
 
 
+def test_full_arrays():
+    one = SingleDeviceSharding(DEVICES[3])
+    for sharding in (ROWS, TILES, BACK, ALL, one):
+        lies(lax.full((8, 8), 2.5, sharding=sharding), sharding, np.full((8, 8), 2.5))
+        lies(lax.full_like(W, 2, sharding=sharding), sharding, np.full((8, 8), 2))
+        assert lax.full((8, 8), 2.5, sharding=sharding).weak_type
+    lies(lax.full((), 7, "int8", sharding=DEVICES[2]), SingleDeviceSharding(DEVICES[2]), 7)
+    lies(weft.jit(lambda x: lax.full_like(x, 3, sharding=TILES))(W), TILES, np.full((8, 8), 3))
+    for sharding, words in ((ROWS, "splits axis 0, of length 3"), ("x", "device_put")):
+        with pytest.raises((TypeError, ValueError), match=words):
+            lax.full((3, 8), 0, sharding=sharding)
+
+
 def test_trees():
     tree = {"a": W, "b": (2.0, weft.device_put(W, ROWS))}
     said = {"a": TILES, "b": (ALL, None)}

@@ -6,6 +6,7 @@ from ..lazy import exports
 
 if TYPE_CHECKING:
     from . import linalg
+    from .accuracy import AccuracyMode, Tolerance
     from .arithmetic import (
         RoundingMethod,
         abs,
@@ -326,6 +327,7 @@ if TYPE_CHECKING:
     from .windows import reduce_window, reduce_window_shape_tuple
 
 __all__ = [
+    "AccuracyMode",
     "ConvDimensionNumbers",
     "ConvGeneralDilatedDimensionNumbers",
     "DotAlgorithm",
@@ -340,6 +342,7 @@ __all__ = [
     "RandomAlgorithm",
     "RoundingMethod",
     "ScatterDimensionNumbers",
+    "Tolerance",
     "abs",
     "abs_p",
     "acos",
@@ -672,6 +675,10 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
+        "accuracy": (
+            "AccuracyMode",
+            "Tolerance",
+        ),
         "arithmetic": (
             "RoundingMethod",
             "abs",

@@ -1,9 +1,11 @@
 """Elementwise arithmetic. Nothing is promoted: operands have one dtype."""
 
-from ..core.array import Array
+from .. import dtypes
+from ..core.array import Array, as_value
 from ..primitives import arithmetic as p, structural
 from ..primitives.arithmetic import RoundingMethod
-from ..typing import ArrayLike
+from ..typing import ArrayLike, DTypeLike
+from .accuracy import AccuracyMode, check_accuracy
 from .operands import same_type, whole
 
 __all__ = [
@@ -66,13 +68,14 @@ def sub(x: ArrayLike, y: ArrayLike) -> Array:
     return p.sub(*same_type("sub", ("x", "y"), x, y))  # type: ignore[no-any-return]
 
 
-def mul(x: ArrayLike, y: ArrayLike) -> Array:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """Products, elementwise.
 
     Args:
       x, y: arrays of one dtype, an integer, float or complex dtype;
         of one shape, or one of them a scalar.
-    Returns: array of the operands' shape and dtype.
+      out_dtype: the dtype to which operands are converted first; theirs if left out.
+    Returns: array of the operands' shape, and of `out_dtype`.
     Raises: TypeError: other dtypes, or dtypes or shapes that differ.
     Example:
       >>> from weft import lax
@@ -80,7 +83,11 @@ def mul(x: ArrayLike, y: ArrayLike) -> Array:
       6
     Source: StableHLO `multiply`.
     """
-    return p.mul(*same_type("mul", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    values = same_type("mul", ("x", "y"), x, y)
+    if out_dtype is not None:
+        wanted = dtypes.requested_dtype(out_dtype, "mul")
+        values = [structural.convert_element_type(as_value(v), dtype=wanted) for v in values]
+    return p.mul(*values)  # type: ignore[no-any-return]
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
@@ -297,51 +304,60 @@ def square(x: ArrayLike) -> Array:
     return p.square(x)  # type: ignore[no-any-return]
 
 
-def sqrt(x: ArrayLike) -> Array:
+def sqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Square roots. The derivative at 0 is infinite.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.sqrt(9.0).item()
       3.0
     Source: StableHLO `sqrt`.
     """
+    if accuracy is not None:
+        check_accuracy("sqrt", accuracy)
     return p.sqrt(x)  # type: ignore[no-any-return]
 
 
-def rsqrt(x: ArrayLike) -> Array:
+def rsqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """1 / sqrt(x).
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.rsqrt(4.0).item()
       0.5
     Source: StableHLO `rsqrt`.
     """
+    if accuracy is not None:
+        check_accuracy("rsqrt", accuracy)
     return p.rsqrt(x)  # type: ignore[no-any-return]
 
 
-def cbrt(x: ArrayLike) -> Array:
+def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Cube roots, of negative numbers too.
 
     Args:
       x: array of a float dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.cbrt(-8.0).item()
       -2.0
     Source: StableHLO `cbrt`.
     """
+    if accuracy is not None:
+        check_accuracy("cbrt", accuracy)
     return p.cbrt(x)  # type: ignore[no-any-return]
 
 

@@ -10,6 +10,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import creation, structural
 from ..primitives.structural import convert_element_type
+from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_of
 from .operands import scalar_as
@@ -56,15 +57,22 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
 
 
 @located
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array:
+def full(
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    sharding: Any = None,
+) -> Array:
     """An array of one number.
 
     Args:
       shape: of the array.
       fill_value: a scalar.
       dtype: of the array; that of the scalar if left out (weak for a Python number).
+      sharding: of the array, or a device, as in `device_put`.
     Returns: array [*shape].
-    Raises: TypeError: `fill_value` is not a scalar.
+    Raises: TypeError: `fill_value` is not a scalar. ValueError: the sharding can't divide it.
     Example:
       >>> lax.full((2,), 7, "float32").tolist()
       [7.0, 7.0]
@@ -75,8 +83,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) ->
         raise ShapeError(f"full: fill_value must be a scalar; got {x.aval}")
     if kind is not None:
         x = convert_element_type(x, dtype=kind)
-    lengths = shape_of("full", shape)
-    return structural.broadcast_in_dim(x, shape=lengths, dims=()) if lengths else x
+    return _filled(x, shape_of("full", shape), sharding)
 
 
 @located
@@ -85,6 +92,7 @@ def full_like(
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
+    sharding: Any = None,
 ) -> Array:
     """An array of one number, of the shape and dtype of another.
 
@@ -92,8 +100,9 @@ def full_like(
       x: an array, or anything with a shape and a dtype.
       fill_value: a scalar.
       dtype, shape: to be taken instead of those of `x`.
+      sharding: as in `full`; that of `x` isn't taken.
     Returns: array.
-    Raises: TypeError: `fill_value` is not a scalar.
+    Raises: as `full`.
     Example:
       >>> lax.full_like(np.zeros((2,), np.int8), 7)
       Array([7, 7], dtype=int8)
@@ -107,7 +116,12 @@ def full_like(
         raise ShapeError(f"full_like: fill_value must be a scalar; got {number.aval}")
     lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)
     number = convert_element_type(number, dtype=kind, weak_type=weak)
-    return structural.broadcast_in_dim(number, shape=lengths, dims=()) if lengths else number
+    return _filled(number, lengths, sharding)
+
+
+def _filled(number: Any, shape: tuple[int, ...], sharding: Any) -> Any:
+    out = structural.broadcast_in_dim(number, shape=shape, dims=()) if shape else number
+    return out if sharding is None else device_put(out, sharding)
 
 
 @located

@@ -14,7 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..config import thread
 from ..core.array import as_value
-from ..core.source import located
+from ..core.source import located, noted
 from ..errors import AxisError, ShapeError
 from ..primitives import collectives
 from ..primitives.collectives import members
@@ -219,7 +219,13 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 @located
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
+    x: Any,
+    axis_name: Any,
+    *,
+    axis_index_groups: Any = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """The values of all elements of a named axis, in each of them.
 
@@ -229,14 +235,18 @@ def all_gather(
       axis_index_groups: groups that gather by themselves, of one size.
       axis: where the elements are in the result.
       tiled: whether values are joined along that axis of theirs; otherwise it is a new one.
+      to: "varying". Others name types that weft hasn't: its types don't say over which axes values
+        vary, and the values would be the same.
     Returns: arrays with an axis more, or with one as many times as long.
-    Raises: ValueError: the axis is out of range.
+    Raises: ValueError: the axis is out of range, or no such `to`. NotImplementedError: another.
     Example:
       >>> print(weft.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 3])))
       [[1 3]
        [1 3]]
     Source: StableHLO `all_gather`.
     """
+    if to != "varying":
+        raise _no_such_type(to)
     among = _Among("all_gather", axis_name, axis_index_groups, equal=True)
 
     def leaf(v: Any) -> Any:
@@ -249,6 +259,17 @@ def all_gather(
         return collectives.all_gather(value, **among.params, dimension=at)
 
     return tree_map(leaf, x)
+
+
+def _no_such_type(to: Any) -> Exception:
+    if to not in ("invarying", "reduced"):
+        return ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced'; got {to!r}")
+    return noted(
+        NotImplementedError(
+            f"all_gather: to={to!r} asks for a type that weft hasn't: types don't say over which "
+            "axes values vary\n  fix: leave it out; the values are the same"
+        )
+    )
 
 
 def _new_axis(operation: str, x: Any, axis: Any) -> int:

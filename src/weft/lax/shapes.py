@@ -9,7 +9,7 @@ from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import structural
 from ..typing import ArrayLike, Shape
-from .axes import axes_of, ints_of, shape_of
+from .axes import axes_of, ints_of, number_of_axis, shape_of
 
 __all__ = [
     "broadcast",
@@ -237,21 +237,22 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     Args:
       operand: array, any dtype.
       start_dimension: the first of them.
-      stop_dimension: the one after the last; all that are left if `None`. Negative ones count
-        from the end.
-    Returns: array.
-    Raises: ValueError: out of range, or no axes between the two.
+      stop_dimension: the one after the last; all that are left if `None`. Both are taken as a
+        slice's of the shape: negative ones count from the end, and those beyond it are the end.
+    Returns: array; where there are no axes between the two, a new one of length 1 is.
+    Raises: ValueError: the second comes before the first.
     Example:
       >>> lax.collapse(np.zeros((2, 3, 4)), 1, 3).shape
       (2, 12)
     """
     x = as_value(operand)
-    start = start_dimension + x.ndim if start_dimension < 0 else start_dimension
-    stop = x.ndim if stop_dimension is None else stop_dimension
-    stop = stop + x.ndim if stop < 0 else stop
-    if not 0 <= start < x.ndim or not start < stop <= x.ndim:
+    ends = (start_dimension, stop_dimension)
+    start, stop, _ = slice(
+        *(end if end is None else number_of_axis("collapse", end) for end in ends)
+    ).indices(x.ndim)
+    if stop < start:
         raise ShapeError(
-            f"collapse: expected 0 <= start_dimension < stop_dimension <= {x.ndim} for {x.aval}; "
+            f"collapse: expected start_dimension <= stop_dimension for {x.aval}; "
             f"got {start_dimension} and {stop_dimension}"
         )
     return reshape(x, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))

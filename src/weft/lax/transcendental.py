@@ -5,6 +5,7 @@ from ..core.array import Array, literal
 from ..primitives import structural, transcendental as p
 from ..primitives.arithmetic import div, mul, sqrt
 from ..typing import ArrayLike
+from .accuracy import AccuracyMode, check_accuracy
 from .arithmetic import integer_pow
 from .operands import powers, same_type
 
@@ -32,115 +33,136 @@ __all__ = [
 ]
 
 
-def exp(x: ArrayLike) -> Array:
+def exp(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """e to the power x.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.exp(0.0).item()
       1.0
     Source: StableHLO `exponential`.
     """
+    if accuracy is not None:
+        check_accuracy("exp", accuracy)
     return p.exp(x)  # type: ignore[no-any-return]
 
 
-def exp2(x: ArrayLike) -> Array:
+def exp2(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """2 to the power x.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.exp2(3.0).item()
       8.0
     Source: StableHLO `power`.
     """
+    if accuracy is not None:
+        check_accuracy("exp2", accuracy)
     return p.exp2(x)  # type: ignore[no-any-return]
 
 
-def expm1(x: ArrayLike) -> Array:
+def expm1(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """exp(x) - 1, exact near 0.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.expm1(0.0).item()
       0.0
     Source: StableHLO `exponential_minus_one`.
     """
+    if accuracy is not None:
+        check_accuracy("expm1", accuracy)
     return p.expm1(x)  # type: ignore[no-any-return]
 
 
-def log(x: ArrayLike) -> Array:
+def log(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Natural logarithms.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.log(1.0).item()
       0.0
     Source: StableHLO `log`.
     """
+    if accuracy is not None:
+        check_accuracy("log", accuracy)
     return p.log(x)  # type: ignore[no-any-return]
 
 
-def log1p(x: ArrayLike) -> Array:
+def log1p(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """log(1 + x), exact near 0.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.log1p(0.0).item()
       0.0
     Source: StableHLO `log_plus_one`.
     """
+    if accuracy is not None:
+        check_accuracy("log1p", accuracy)
     return p.log1p(x)  # type: ignore[no-any-return]
 
 
-def logistic(x: ArrayLike) -> Array:
+def logistic(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """1 / (1 + exp(-x)), also called sigmoid.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.logistic(0.0).item()
       0.5
     Source: StableHLO `logistic`.
     """
+    if accuracy is not None:
+        check_accuracy("logistic", accuracy)
     return p.logistic(x)  # type: ignore[no-any-return]
 
 
-def tanh(x: ArrayLike) -> Array:
+def tanh(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Hyperbolic tangents.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.tanh(0.0).item()
       0.0
     Source: StableHLO `tanh`.
     """
+    if accuracy is not None:
+        check_accuracy("tanh", accuracy)
     return p.tanh(x)  # type: ignore[no-any-return]
 
 
@@ -224,51 +246,60 @@ def atanh(x: ArrayLike) -> Array:
     return p.atanh(x)  # type: ignore[no-any-return]
 
 
-def sin(x: ArrayLike) -> Array:
+def sin(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Sines.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.sin(0.0).item()
       0.0
     Source: StableHLO `sine`.
     """
+    if accuracy is not None:
+        check_accuracy("sin", accuracy)
     return p.sin(x)  # type: ignore[no-any-return]
 
 
-def cos(x: ArrayLike) -> Array:
+def cos(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Cosines.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.cos(0.0).item()
       1.0
     Source: StableHLO `cosine`.
     """
+    if accuracy is not None:
+        check_accuracy("cos", accuracy)
     return p.cos(x)  # type: ignore[no-any-return]
 
 
-def tan(x: ArrayLike) -> Array:
+def tan(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """Tangents.
 
     Args:
       x: array of a float or complex dtype.
+      accuracy: `None` or an `AccuracyMode`; others are refused.
     Returns: array of x's shape and dtype.
-    Raises: TypeError: another dtype.
+    Raises: TypeError: another dtype. NotImplementedError: `accuracy`.
     Example:
       >>> from weft import lax
       >>> lax.tan(0.0).item()
       0.0
     Source: StableHLO `tan`.
     """
+    if accuracy is not None:
+        check_accuracy("tan", accuracy)
     return p.tan(x)  # type: ignore[no-any-return]
 
 
