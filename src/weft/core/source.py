@@ -47,7 +47,7 @@ def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
     attribute `weft_made` names.
     """
     attributes: dict[str, Any] = getattr(function, "__dict__", {})
-    own = (*getattr(function, "weft_made", ()), "weft_made")
+    own = (*attributes.get("weft_made", ()), "weft_made")
 
     def decorate(wrapper: F) -> F:
         functools.update_wrapper(wrapper, function, updated=())

@@ -170,8 +170,9 @@ def sqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
 
 
 def rsqrt_in_parts(m: BlockAlgebra, x: Term, y: Term) -> Parts:
-    """1 / sqrt(z): XLA's own, a power, takes ten times as long."""
-    return reciprocal_in_parts(m, *sqrt_in_parts(m, x, y))
+    """1 / sqrt(z): XLA's own, a power, takes ten times as long. The real part is infinite at 0."""
+    re, im = reciprocal_in_parts(m, *sqrt_in_parts(m, x, y))
+    return m.where((x == 0) & (y == 0), math.inf, re), im
 
 
 # --- hyperbolic functions, and by them the trigonometric ones ---
