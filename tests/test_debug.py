@@ -306,6 +306,38 @@ def test_print(wrap, capsys):
     assert capsys.readouterr().out == "nothing\n[1.5] and 3.00, 'n' {}\n(1, 2) [[1. 1.]] 3\n"
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, weft.jit])
+def test_options_first_and_arguments_then(wrap, capsys):
+    seen = []
+
+    def f(x):
+        weft.debug.print(ordered=True)("{} {ordered}", x, ordered=x + 1)
+        weft.debug.print("{x}", x=x, partitioned=False)
+        weft.debug.callback(ordered=True, partitioned=False)(
+            lambda x, **named: seen.append((float(x), sorted(named))), x, partitioned=x
+        )
+
+    wrap(f)(1.0)
+    assert capsys.readouterr().out == "1.0 2.0\n1.0\n"
+    assert seen == [(1.0, ["partitioned"])]
+
+
+def test_a_format_that_is_not_checked(capsys):
+    weft.debug.print("x", 1, skip_format_check=True)
+    assert capsys.readouterr().out == "x\n"
+
+
+@pytest.mark.parametrize("name", ["print", "callback"])
+def test_options_that_are_refused(name):
+    function = getattr(weft.debug, name)
+    with pytest.raises(NotImplementedError, match=f"debug.{name}: partitioned=True"):
+        function(partitioned=True)
+    for args, kwargs in (((None, 1), {}), ((), {"x": 1})):
+        with pytest.raises(TypeError, match=f"debug.{name}: got None and arguments") as info:
+            function(*args, **kwargs)
+        assert any("test_debug.py" in note for note in info.value.__notes__)
+
+
 def test_print_under_grad_and_vmap(capsys):
     def f(x):
         weft.debug.print("x = {}", x)

@@ -606,6 +606,22 @@ def test_paths():
     ]
 
 
+def test_leaves_that_their_path_tells():
+    tree = {"a": [1, (2, None)], "b": {"a": (3, 4)}, "c": None}
+    two_steps = lambda path, x: len(path) == 2  # noqa: E731
+    pairs, structure = tree_util.tree_flatten_with_path(tree, two_steps, is_leaf_takes_path=True)
+    texts = [(keystr(path), x) for path, x in pairs]
+    assert texts == [("['a'][0]", 1), ("['a'][1]", (2, None)), ("['b']['a']", (3, 4))]
+    assert structure.unflatten([x for _, x in pairs]) == tree
+    assert tree_util.tree_leaves_with_path(tree, two_steps, True) == pairs
+    found = tree_util.tree_map_with_path(
+        lambda path, x: len(path), tree, is_leaf=two_steps, is_leaf_takes_path=True
+    )
+    assert found == {"a": [2, 2], "b": {"a": 2}, "c": None}
+    with pytest.raises(TypeError):
+        tree_util.tree_flatten_with_path(tree, two_steps)
+
+
 def test_partial():
     inner = functools.partial(max, 3)
     call = Partial(inner, 5)

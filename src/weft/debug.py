@@ -6,6 +6,7 @@ mapped axis, and under derivatives once, in the forward pass.
 """
 
 import bdb
+import functools
 import string
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .core.array import Array
-from .core.source import located, user_frame
+from .core.source import located, noted, user_frame
 from .core.trace import current
 from .core.value import Value
 from .errors import ShapeError
@@ -27,15 +28,22 @@ __all__ = ["breakpoint", "callback", "print", "visualize_array_sharding", "visua
 
 @located
 def callback(
-    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
-) -> None:
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Calls a Python function with values of the program, for its effects.
 
     Args:
       callback: called with arrays in the structure of `args` and `kwargs`; its result is
-        ignored. An exception in it ends the program, and is raised to the caller.
+        ignored. An exception in it ends the program, and is raised to the caller. Without it,
+        `callback(ordered=True)` is a function of the others: none of its arguments is an option.
       args, kwargs: arrays and containers of them; what isn't an array stays as it is.
       ordered: has no effect: all calls are made in program order.
+      partitioned: False. True, for the parts that each device has, is refused: values are whole.
+    Returns: None, or that function.
     Example:
       >>> import weft, weft.numpy as np
       >>> seen = []
@@ -47,18 +55,52 @@ def callback(
       [6.0]
     Source: JAX's documentation, `jax.debug.callback`.
     """
-    tap("debug.callback", callback, args, kwargs)
+    check_options("debug.callback", callback, partitioned, args, kwargs)
+    if callback is None:
+        return _callback
+    return _callback(callback, *args, **kwargs)
 
 
 @located
-def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+def _callback(callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+    tap("debug.callback", callback, args, kwargs)
+
+
+def check_options(
+    name: str, first: object, partitioned: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Refuses an option that wouldn't be followed, and arguments without the first one."""
+    if partitioned:
+        raise noted(
+            NotImplementedError(
+                f"{name}: partitioned=True isn't supported: values are whole, not the parts of a "
+                "device\n  fix: leave it out; a call inside shard_map has each device's part"
+            )
+        )
+    if first is None and (args or kwargs):
+        raise TypeError(f"{name}: got None and arguments for it\n  fix: {name}(…)(first, *args)")
+
+
+@located
+def print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Prints values of the program when it reaches them.
 
     Args:
       fmt: a format as of `str.format`: `"x: {}, y: {y:.3f}"`. Not an f-string, which would show
-        what values are while the program is traced.
+        what values are while the program is traced. Without it, `print(ordered=True)` is a
+        function of the others: none of its arguments is an option.
       args, kwargs: what goes into the format.
       ordered: has no effect: all calls are made in program order.
+      partitioned: as in `callback`.
+      skip_format_check: if True, a format that doesn't fit is found when the program runs.
+    Returns: None, or that function.
     Raises: ValueError: the format names an argument that isn't there, or leaves one out.
     Example:
       >>> import weft, weft.numpy as np
@@ -70,12 +112,20 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
       x: [0. 1. 2.], its sum: 3.0
     Source: JAX's documentation, `jax.debug.print`.
     """
+    check_options("debug.print", fmt, partitioned, args, kwargs)
+    printing = functools.partial(_print, skip_format_check)
+    return printing if fmt is None else printing(fmt, *args, **kwargs)
+
+
+@located
+def _print(skip_format_check: bool, fmt: str, /, *args: Any, **kwargs: Any) -> None:
     if not isinstance(fmt, str):
         raise TypeError(
             f"debug.print: the first argument is the format, a str; got {type(fmt).__name__}\n"
             "  fix: debug.print('{}', x)"
         )
-    check_format(fmt, args, kwargs)
+    if not skip_format_check:
+        check_format(fmt, args, kwargs)
 
     def show(*args: Any, **kwargs: Any) -> None:
         # one write: lines of several threads don't mix

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .errors import ShapeError
@@ -43,6 +43,7 @@ from .tree_registration import (
     register_static,
 )
 from .treedef import (
+    LEAF,
     LEAF_TYPES,
     PyTreeDef,
     kind_of,
@@ -476,44 +477,76 @@ def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
 
 
 def tree_flatten_with_path(
-    tree: object, is_leaf: IsLeaf | None = None
+    tree: object,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
     """`tree_flatten` with the path of each leaf.
 
+    Args:
+      tree: the tree.
+      is_leaf: called on each node on the way down; True makes it a leaf.
+      is_leaf_takes_path: if True, `is_leaf` is called with the node's path and the node.
     Returns: a list of (path, leaf), and the structure. `keystr` writes a path.
     Example:
       >>> pairs, treedef = tree_flatten_with_path({"a": [1, 2], "b": 3})
       >>> [(keystr(path), leaf) for path, leaf in pairs]
       [("['a'][0]", 1), ("['a'][1]", 2), ("['b']", 3)]
     """
-    return list(_with_paths(tree, is_leaf, ())), flatten(tree, is_leaf)[1]
+    asked = is_leaf
+    if is_leaf is not None and not is_leaf_takes_path:
+        asked = lambda path, x: is_leaf(x)  # noqa: E731
+    pairs: list[tuple[KeyPath, Any]] = []
+    return pairs, _with_paths(tree, asked, (), pairs)
 
 
-def _with_paths(x: object, is_leaf: IsLeaf | None, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    kind = None if is_leaf is not None and is_leaf(x) else kind_of(x)
+def _with_paths(
+    x: object,
+    is_leaf: Callable[[KeyPath, Any], bool] | None,
+    path: KeyPath,
+    pairs: list[tuple[KeyPath, Any]],
+) -> PyTreeDef:
+    kind = None if is_leaf is not None and is_leaf(path, x) else kind_of(x)
     if kind is None:
-        yield path, x
-        return
+        pairs.append((path, x))
+        return LEAF
     parts, data = kind.apart(x)
-    for key, part in zip(kind.keys(x, data, len(parts)), parts, strict=True):
-        yield from _with_paths(part, is_leaf, (*path, key))
+    keys = kind.keys(x, data, len(parts))
+    children = [
+        _with_paths(part, is_leaf, (*path, key), pairs)
+        for key, part in zip(keys, parts, strict=True)
+    ]
+    return kind.node(data, tuple(children))
 
 
-def tree_leaves_with_path(tree: object, is_leaf: IsLeaf | None = None) -> list[tuple[KeyPath, Any]]:
-    """The (path, leaf) of each leaf of a tree, in order."""
-    return list(_with_paths(tree, is_leaf, ()))
+def tree_leaves_with_path(
+    tree: object,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> list[tuple[KeyPath, Any]]:
+    """The (path, leaf) of each leaf of a tree, in order; options as of `tree_flatten_with_path`."""
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
 def tree_map_with_path(
-    f: Callable[..., object], tree: object, *rest: object, is_leaf: IsLeaf | None = None
+    f: Callable[..., object],
+    tree: object,
+    *rest: object,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
 ) -> Any:
     """`tree_map` for a function that takes the path of the leaf first.
 
+    Args:
+      f: called with a path, a leaf, and what the other trees have there.
+      tree, rest: the trees; the first one gives the structure.
+      is_leaf, is_leaf_takes_path: as in `tree_flatten_with_path`.
+    Returns: the tree of results.
     Example:
       >>> tree_map_with_path(lambda path, x: f"x{keystr(path)} = {x}", {"a": [1, 2]})
       {'a': ["x['a'][0] = 1", "x['a'][1] = 2"]}
     """
-    pairs, treedef = tree_flatten_with_path(tree, is_leaf)
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_aligned(treedef, x, i, "tree_map_with_path") for i, x in enumerate(rest, 2)]
     rows = zip(pairs, *columns, strict=True)
     return treedef.unflatten([f(path, leaf, *others) for (path, leaf), *others in rows])

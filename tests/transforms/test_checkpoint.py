@@ -126,6 +126,22 @@ def test_static_arguments_keywords_and_trees():
     same(weft.jit(h)(1.0), 6.0)
 
 
+@pytest.mark.parametrize("names", ["n", ("n", "mode")])
+def test_static_arguments_by_name(names):
+    @weft.checkpoint(static_argnames=names)
+    def g(x, n, *, mode=()):
+        return sin(x) ** n if n > 1 and not mode else x
+
+    for h in (lambda x: g(x, 3), lambda x: g(x, n=3)):
+        same(weft.grad(h)(1.0), 3 * np.sin(1.0) ** 2 * np.cos(1.0))
+    assert g(2.0, n=1) == 2.0
+    if "mode" in names:
+        for mode in ("text", ["text"]):  # one without a hash
+            same(weft.grad(lambda x, mode=mode: g(x, 3, mode=mode))(1.0), 1.0)
+    with pytest.raises(ValueError, match="checkpoint: static_argnames='q' is no parameter"):
+        weft.checkpoint(lambda x: x, static_argnames="q")
+
+
 def test_static_arguments_without_a_hash():
     # as equinox's filter_checkpoint passes them
     g = weft.checkpoint(lambda options, x: sin(x) * options["scale"][0], static_argnums=0)

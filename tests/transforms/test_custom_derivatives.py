@@ -290,6 +290,40 @@ def test_nondiff_argnums_of_custom_vjp():
     same(weft.vmap(weft.grad(lambda x: power(x, 3)))(f32([1.0, 2.0])), [300.0, 300.0])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"nondiff_argnames": ("b", "a")},
+        {"nondiff_argnums": (1,), "nondiff_argnames": "b"},
+        {"nondiff_argnums": (2,), "nondiff_argnames": ["a"]},
+    ],
+)
+def test_nondiff_argnames(options):
+    def scaled(x, a, b):
+        assert (a, b) == ("a", "b")
+        return x * 2
+
+    pushed = weft.custom_jvp(scaled, **options)
+    pushed.defjvp(lambda a, b, p, t: (scaled(*p, a, b), 10 * t[0] if a + b == "ab" else None))
+    pulled = weft.custom_vjp(scaled, **options)
+    pulled.defvjp(
+        lambda x, a, b: (scaled(x, a, b), None), lambda a, b, _, ct: (10 * ct if a < b else None,)
+    )
+    for f in (pushed, pulled):
+        for call in (lambda x, f=f: f(x, "a", "b"), lambda x, f=f: f(x, b="b", a="a")):
+            same(call(X), 2 * X)
+            same(weft.grad(call)(X), 10.0)
+            same(weft.jit(weft.grad(call))(X), 10.0)
+
+
+def test_nondiff_argnames_that_are_no_positions():
+    for make in (weft.custom_jvp, weft.custom_vjp):
+        with pytest.raises(ValueError, match="nondiff_argnames='n' is no parameter"):
+            make(lambda x: x, nondiff_argnames=("n",))
+        with pytest.raises(ValueError, match="may be passed by position"):
+            make(lambda x, *, n: x, nondiff_argnames="n")
+
+
 def test_nondiff_argnums_out_of_range():
     f = weft.custom_jvp(lambda x: x, nondiff_argnums=(3,))
     f.defjvp(lambda p, t: (p[0], t[0]))

@@ -364,6 +364,18 @@ def static_arguments(
     return nums or (), names or ()
 
 
+@located
+def positions_of(function: Any, names: Any, transform: str, word: str) -> tuple[int, ...]:
+    """The positions of parameters by their names."""
+    positions, names = static_arguments(function, None, names, transform, word)
+    if len(positions) < len(names):
+        raise ValueError(
+            f"{transform}: {word}_argnames={names!r} must name parameters that may be passed by "
+            f"position to {function_line(function)}"
+        )
+    return positions
+
+
 def argument_name(function: Any, which: int | str) -> str:
     """The name of an argument in messages, for its position or keyword."""
     if isinstance(which, str):

@@ -49,6 +49,7 @@ def checkpoint(
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]:
     """Makes differentiation of a function compute intermediate values anew instead of keeping them.
 
@@ -66,8 +67,8 @@ def checkpoint(
       policy: `policy(primitive, *avals, **params)` says whether an operation's results are kept;
         see `checkpoint_policies`. It is asked about the operations inside inner jitted functions,
         branches and scans, too.
-      static_argnums: positions of arguments that aren't arrays, or that the code branches on. With
-        one that isn't hashable, `fun` is traced anew at every call.
+      static_argnums, static_argnames: positions and names of arguments that aren't arrays, or that
+        the code branches on. With one that isn't hashable, `fun` is traced anew at every call.
     Returns: a function with the same results and derivatives.
     Raises: TypeError: an argument or a result isn't an array; TracerBoolConversionError and the
       like: the Python code looks at elements that aren't known.
@@ -88,13 +89,15 @@ def checkpoint(
             prevent_cse=prevent_cse,
             policy=policy,
             static_argnums=static_argnums,
+            static_argnames=static_argnames,
         )
         return cast("Transformed[P, R]", decorator)
     check_callable(fun, "checkpoint")
     if policy is not None:
         check_callable(policy, "checkpoint: policy")
     nums, _ = static_arguments(fun, static_argnums, (), "checkpoint")
-    return Checkpointed(fun, concrete, prevent_cse, policy, nums).dispatcher()
+    by_name, names = static_arguments(fun, None, static_argnames, "checkpoint")
+    return Checkpointed(fun, concrete, prevent_cse, policy, nums + by_name, names).dispatcher()
 
 
 class Checkpointed:
@@ -107,9 +110,10 @@ class Checkpointed:
         prevent_cse: bool,
         policy: Policy | None,
         static: tuple[int, ...],
+        static_names: tuple[str, ...],
     ) -> None:
         self.function, self.concrete, self.prevent_cse = function, concrete, prevent_cse
-        self.policy, self.static = policy, static
+        self.policy, self.static, self.static_names = policy, static, static_names
         self.programs: dict[Any, tuple[Jaxpr, list[Array], PyTreeDef]] = {}
 
     def dispatcher(self) -> TreeFunction:
@@ -120,10 +124,12 @@ class Checkpointed:
         def checkpointed(*args: PyTree, **kwargs: PyTree) -> PyTree:
             if self.concrete and current.trace is current.base:
                 return self.function(*args, **kwargs)  # nothing is differentiated
-            flat = FlatFunction("checkpoint", self.function, args, kwargs, self.static)
+            flat = FlatFunction(
+                "checkpoint", self.function, args, kwargs, self.static, self.static_names
+            )
             if self.concrete:
                 return self.traced_anew(flat)
-            if not is_hashable(flat.fixed):
+            if not is_hashable([*flat.fixed, *flat.fixed_names.values()]):
                 return self.closing_over(flat, flat.stage())
             key = flat.key
             found = self.programs.get(key)

@@ -35,6 +35,7 @@ from .arguments import (
     name_of,
     output_values,
     parameters,
+    positions_of,
 )
 from .linear_maps import Tangent, output_path
 from .rule_results import (
@@ -144,13 +145,21 @@ class _Custom(Generic[P, R]):
     symbolic_zeros = False
     weft_made = "fun", "nondiff_argnums", "signatures", "symbolic_zeros", "rule", "fwd", "bwd"
 
-    def __init__(self, fun: Callable[P, R], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[P, R],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
         check_callable(fun, self.kind)
         wrapping(fun)(self)
         for name in self.weft_made:  # the user's function may have attributes of these names
             self.__dict__.pop(name, None)
         self.fun = fun
-        self.nondiff_argnums = as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums")
+        self.nondiff_argnums = (
+            *as_tuple(nondiff_argnums, int, f"{self.kind}: nondiff_argnums"),
+            *positions_of(fun, nondiff_argnames, self.kind, "nondiff"),
+        )
         self.signatures: dict[Any, Signature] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -275,8 +284,8 @@ class custom_jvp(_Custom[P, R]):
 
     Args:
       fun: the function.
-      nondiff_argnums: positions of arguments that aren't differentiated (they may be anything);
-        the rule gets them first.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that aren't differentiated
+        (they may be anything); the rule gets them first, by position.
     Example:
       >>> import weft, weft.numpy as np
       >>> @weft.custom_jvp
@@ -378,8 +387,8 @@ class custom_vjp(_Custom[P, R]):
 
     Args:
       fun: the function.
-      nondiff_argnums: positions of arguments that aren't differentiated (they may be anything);
-        the backward rule gets them first.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that aren't differentiated
+        (they may be anything); the backward rule gets them first, by position.
     Example:
       >>> import weft, weft.numpy as np
       >>> @weft.custom_vjp

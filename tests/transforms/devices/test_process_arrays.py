@@ -142,7 +142,23 @@ def rows():
     return sharding(P("a"))
 
 
+def test_a_dtype_that_the_parts_have():
+    x = from_callback((8,), rows(), lambda i: onp.ones(2, onp.int8), "int8")
+    assert x.dtype == onp.int8
+    assert from_arrays((16, 8), rows(), parts(rows()), dtype=float).dtype == onp.float32
+
+
 REFUSED = {
+    "another dtype": (
+        lambda: from_callback((8,), rows(), lambda i: onp.ones(2, onp.int8), "int16"),
+        ValueError,
+        "dtype=int16 isn't that of the parts, int8",
+    ),
+    "another dtype of arrays": (
+        lambda: from_arrays((16, 8), rows(), parts(rows()), dtype="int32"),
+        ValueError,
+        "dtype=int32 isn't that of the parts, float32",
+    ),
     "no sharding": (
         lambda: from_callback((8,), "a", None),
         TypeError,

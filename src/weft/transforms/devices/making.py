@@ -14,13 +14,14 @@ from ...compiler.placing import buffer_on
 from ...core.array import Array
 from ...core.aval import Aval, aval
 from ...core.source import located
-from ...dtypes import canonicalize_dtype
+from ...dtypes import canonicalize_dtype, requested_dtype
 from ...errors import ShapeError
 from ...extended_dtypes import readable, stored
 from ...runtime import client, transfers
 from ...runtime.group import group_of
 from ...runtime.parts import joined, put_parts
 from ...sharding import Sharding, SingleDeviceSharding
+from ...typing import DTypeLike
 from ..jit.shardings import named
 from .sharded import array_of
 
@@ -99,7 +100,10 @@ def make_array_from_process_local_data(
 
 @located
 def make_array_from_callback(
-    shape: Sequence[int], sharding: object, data_callback: Callable[[Any], Any]
+    shape: Sequence[int],
+    sharding: object,
+    data_callback: Callable[[Any], Any],
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """An array made from the parts that a function returns for the devices of this process.
 
@@ -108,9 +112,10 @@ def make_array_from_callback(
       sharding: of the whole array.
       data_callback: called with an index, a tuple of slices, once for each part that this process's
         devices have; returns `whole[index]`.
+      dtype: that the parts must have.
     Returns: the array.
-    Raises: ValueError: a part hasn't the shape of its index, or the parts have several dtypes; the
-      sharding can't divide the shape, or has no device of this process.
+    Raises: ValueError: a part hasn't the shape of its index, or the parts have several dtypes, or
+      another one; the sharding can't divide the shape, or has no device of this process.
     Example:
       >>> import numpy, weft
       >>> from weft.sharding import Mesh, NamedSharding, PartitionSpec
@@ -143,12 +148,13 @@ def make_array_from_callback(
             f"{CALLBACK}: all parts must have one dtype; got "
             f"{', '.join(sorted({str(s.dtype) for s in shards}))}"
         )
+    check_parts_dtype(CALLBACK, shards[0].dtype, dtype)
     return array_of_parts(aval(shape, shards[0].dtype), sharding, shards)
 
 
 @located
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[Any]
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: DTypeLike | None = None
 ) -> Array:
     """An array made of arrays that are on its devices already; nothing is copied.
 
@@ -156,6 +162,7 @@ def make_array_from_single_device_arrays(
       shape: of the whole array.
       sharding: of the whole array.
       arrays: the parts that this process's devices have, each on its device, in any order.
+      dtype: that the parts must have.
     Returns: the array.
     Raises: ValueError: a device of this process has no part, or two; a part is on another device,
       or of another shape or dtype. TypeError: a part is no array of weft's.
@@ -189,6 +196,7 @@ def make_array_from_single_device_arrays(
         raise ValueError(f"{SINGLE}: expected an array on each device of this process; got none on "
                          f"{', '.join(map(str, missing))}")  # fmt: skip
     a = aval(shape, on[mine[0]].aval.dtype)
+    check_parts_dtype(SINGLE, a.dtype, dtype)
     checked_layout(SINGLE, a, sharding)
     part = aval(sharding.shard_shape(shape), a.dtype)
     for i, x in enumerate(arrays):
@@ -202,6 +210,15 @@ def make_array_from_single_device_arrays(
 
 
 # --- shardings and parts ---
+
+
+def check_parts_dtype(operation: str, found: Any, dtype: Any) -> None:
+    """Refuses parts of another dtype than the one that was asked for, if one was."""
+    if dtype is not None and found != (wanted := requested_dtype(dtype, operation)):
+        raise ShapeError(
+            f"{operation}: dtype={wanted} isn't that of the parts, {found}\n"
+            f"  fix: convert them with .astype"
+        )
 
 
 def checked_sharding(operation: str, sharding: object) -> Sharding:
