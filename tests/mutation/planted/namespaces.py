@@ -37,7 +37,7 @@ MUTANTS = (
         f"{RARE} -k frexp",
     ),
     Mutant(
-        "N09", "average: axes of weights in the order given", "numpy/statistics.py",
+        "N09", "average: axes of weights in the order given", "numpy/means.py",
         "if order != list(range(len(axes))):",
         "if False:",
         f"{RARE} -k average",
