@@ -35,6 +35,26 @@ def test_sort_in_other_orders():
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 1000])
+@pytest.mark.parametrize("run", [lambda f: f, weft.jit], ids=["eager", "jit"])
+def test_searches_for_many_values_are_a_loop(run, count, side):
+    line = onp.sort(RNG.integers(-300, 300, count)).astype(onp.float32)
+    many = RNG.integers(-310, 310, (70, 1000)).astype(onp.float32)
+    many[0, :3] = onp.nan, onp.inf, -onp.inf
+    search = run(lambda a, v: np.searchsorted(a, v, side))
+    assert_close(search(line, many), onp.searchsorted(line, many, side))
+
+
+def test_derivatives_beside_searches_for_many_values():
+    xs, ys = onp.linspace(0, 1, 9, dtype="f4"), onp.linspace(0, 1, 9, dtype="f4") ** 2
+    many = RNG.random(70_000).astype(onp.float32)
+    slopes = weft.grad(lambda v: np.sum(np.interp(v, xs, ys)))(many)
+    steps = onp.diff(ys) / onp.diff(xs)
+    expected = steps[onp.searchsorted(xs, many, "right") - 1]
+    onp.testing.assert_allclose(slopes, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("method", ["scan", "compare_all"])
 def test_searchsorted(side, method):
     line = onp.sort(INTS[0]).astype(onp.float32)

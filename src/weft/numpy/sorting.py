@@ -1,6 +1,6 @@
 """Sorting, and search in sorted arrays. NaNs come last; complex numbers by real part first."""
 
-import math
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +10,7 @@ from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
 from ..errors import ShapeError
+from ..lax.loops import while_loop
 from ..primitives import (
     arithmetic,
     comparison,
@@ -237,25 +238,38 @@ def in_order(x: Any, y: Any, or_equal: bool) -> Any:
     return result
 
 
+_LARGE = 1 << 16
+"""The number of elements from which on a loop is faster than its steps one by one."""
+
+
 @composite
 def _searched(a: Any, v: Any, *, right: bool, dtype: Any) -> Any:
-    """By bisection: log2(n) steps of a look-up each."""
+    """The number of elements before `v`, a binary digit after the other: log2(n) look-ups."""
     n = a.aval.shape[0]
     shape = v.aval.shape
     index = v.aval.update(dtype=dtype, weak_type=False)
-    low, high = structural.full(index, 0), structural.full(index, n)
-    if not n:
-        return low
-    for _ in range(math.ceil(math.log2(n + 1))):
-        middle = arithmetic.div(structural.add(low, high), literal(2, dtype))
-        element = gather_along(a, arithmetic.min_(middle, literal(n - 1, dtype)))
+    count, one = literal(n, dtype), literal(1, dtype)
+
+    def more(found: Any, digit: Any) -> Any:
+        """The number so far, with the digit if so many elements are before `v`."""
+        further = structural.add(found, digit)
+        last = arithmetic.min_(further, count)
+        element = gather_along(a, arithmetic.sub(last, one))
         # `v` goes after the element: the element is below (or equal, on the right side)
-        after = in_order(element, v, right) & comparison.lt(low, high)
-        low, high = (
-            selection.select_n(after, low, structural.add(middle, literal(1, dtype))),
-            selection.select_n(after, middle, high),
+        after = in_order(element, v, right) & comparison.eq(further, last)
+        return selection.select_n(after, found, further)
+
+    found = structural.full(index, 0)
+    digits = [literal(1 << k, dtype) for k in reversed(range(n.bit_length()))]
+    if index.size < _LARGE or not n:
+        found = functools.reduce(more, digits, found)
+    else:  # in a loop the steps use the same memory
+        _, found = while_loop(
+            lambda state: comparison.gt(state[0], literal(0, dtype)),
+            lambda state: (arithmetic.div(state[0], literal(2, dtype)), more(state[1], state[0])),
+            (digits[0], found),
         )
-    return low if low.aval.shape == shape else structural.widen(low, shape)
+    return found if found.aval.shape == shape else structural.widen(found, shape)
 
 
 @composite
