@@ -47,7 +47,9 @@ def wrapping(function: Callable[..., Any]) -> Callable[[F], F]:
     attribute `weft_made` names.
     """
     attributes: dict[str, Any] = getattr(function, "__dict__", {})
-    own = (*attributes.get("weft_made", ()), "weft_made")
+    # of the object or its class, not what a `__getattr__` makes up
+    made = attributes.get("weft_made", getattr(type(function), "weft_made", ()))
+    own = (*made, "weft_made")
 
     def decorate(wrapper: F) -> F:
         functools.update_wrapper(wrapper, function, updated=())
