@@ -44,6 +44,68 @@ def test_booleans_numbers_and_floats():
     assert (np.array([1.0, np.inf]) < 2**100).tolist() == [True, False]
 
 
+COMPARING = {
+    "searchsorted": lambda m, x, k: m.searchsorted(x, k),
+    "searchsorted, right": lambda m, x, k: m.searchsorted(x, k, "right"),
+    "digitize": lambda m, x, k: m.digitize(k, x),
+    "digitize, falling": lambda m, x, k: m.digitize(k, x[::-1], True),
+    "isin": lambda m, x, k: m.isin(x, k),
+    "isin of a number": lambda m, x, k: m.isin(k, x),
+    "isin, inverted": lambda m, x, k: m.isin(x[None], k, invert=True),
+    "setdiff1d": lambda m, x, k: m.setdiff1d(x, k),
+    "intersect1d": lambda m, x, k: m.intersect1d(x, k),
+    "intersect1d of a number": lambda m, x, k: m.intersect1d(k, x, return_indices=True)[1],
+    "isclose": lambda m, x, k: m.isclose(x, k),
+    "isclose of a number": lambda m, x, k: m.isclose(k, x, 0.5),
+    "allclose": lambda m, x, k: m.allclose(x, k),
+    "array_equal": lambda m, x, k: m.array_equal(x[0], k),
+    "array_equal of a number": lambda m, x, k: m.array_equal(k, x[0], equal_nan=True),
+    "array_equal, shapes": lambda m, x, k: m.array_equal(k, x),
+    "array_equiv": lambda m, x, k: m.array_equiv(x, k),
+    "array_equiv of nothing": lambda m, x, k: m.array_equiv(k, x[:0]),
+}
+
+
+@pytest.mark.parametrize("number", [-1, 300, -(2**40), 2**40, 4, 255])
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])
+@pytest.mark.parametrize("name", COMPARING)
+def test_searches_and_sets_are_numpys(name, dtype, number):
+    f = COMPARING[name]
+    host = onp.array([4, 44, 255], dtype)  # 300 - 256 and -1 + 256 are among them
+    expected = f(onp, host, number)
+    for wrap in (lambda f: f, weft.jit):
+        onp.testing.assert_array_equal(
+            wrap(lambda x: f(np, x, number))(np.asarray(host))
+            if wrap is not weft.jit or "1d" not in name
+            else f(np, np.asarray(host), number),
+            expected,
+        )
+    if "1d" not in name:
+        mapped = weft.vmap(lambda x: f(np, x, number))(np.asarray(onp.stack([host, host])))
+        assert onp.asarray(mapped).tolist() == [onp.asarray(expected).tolist()] * 2
+
+
+def test_sets_with_a_number_beyond_their_dtype():
+    x = np.array([44, 255], "uint8")
+    for number in (300, -1):
+        assert np.in1d(number, x).tolist() == [False]
+        assert np.in1d(x, number, invert=True).tolist() == [True, True]
+        assert np.setdiff1d(number, x).tolist() == [number]
+        assert np.intersect1d(x, number).dtype == "uint8"
+        for name in ("union1d", "setxor1d"):
+            for operands in ((x, number), (number, x)):
+                found = getattr(np, name)(*operands)
+                assert found.tolist() == getattr(onp, name)(*map(onp.asarray, operands)).tolist()
+                assert (found.dtype, found.weak_type) == ("int32", False)
+        with pytest.raises(OverflowError, match="does not fit uint32"):
+            np.union1d(np.array([2**31], "uint32"), -1)  # no dtype of 32 bits has both
+    with weft.enable_x64():
+        assert np.union1d(np.array([2**31], "uint32"), -1).tolist() == [-1, 2**31]
+    assert np.isin(np.array([True, False]), 2**40).tolist() == [False, False]
+    assert np.searchsorted(np.array([0.5, 1e20]), 2**40) == 1
+    assert np.union1d(x, 7).dtype == "uint8"
+
+
 @pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.and_])
 def test_arithmetic_with_what_does_not_fit_is_an_error(op):
     for operands in ((np.arange(3, dtype="uint8"), 300), (-1, np.arange(3, dtype="uint8"))):

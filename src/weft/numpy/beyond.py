@@ -1,6 +1,7 @@
 """Comparisons with a Python integer that the other operand's dtype can't hold: they are exact.
 
-`np.uint8(3) > -1` is true, as in NumPy. Arithmetic with such an integer is an error, as there.
+`np.uint8(3) > -1` is true, as in NumPy, and so is what compares: searches, sets. Arithmetic with
+such an integer is an error, as there.
 """
 
 import operator
@@ -10,7 +11,7 @@ from typing import Any
 from .. import dtypes
 from ..core.aval import aval
 from ..primitives import structural
-from .promotion import value
+from .promotion import SCALARS, value
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "equal": operator.eq,
@@ -36,3 +37,17 @@ def compared(name: str, x: Any, y: Any) -> Any:
     # any element stands for all: 0 lies on the same side of the integer
     result = compare(0, y) if y.__class__ is int else compare(x, 0)
     return structural.full(aval(array.aval.shape, dtypes.bool_), result)
+
+
+def is_beyond(number: Any, other: Any) -> bool:
+    """True for a Python integer that the dtype of an array of integers or booleans can't hold, or
+    for booleans the default integer dtype. Such an integer is equal to no element."""
+    if number.__class__ is not int or other.__class__ in SCALARS:
+        return False
+    dtype = value("is_beyond", other).aval.dtype
+    if dtypes.is_bool(dtype):
+        dtype = dtypes.default_int()
+    if not dtypes.is_integer(dtype):
+        return False
+    limits = dtypes.iinfo(dtype)
+    return not int(limits.min) <= number <= int(limits.max)

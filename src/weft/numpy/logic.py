@@ -6,6 +6,8 @@ Knows which answers are booleans; knows nothing of reductions but `all`.
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..config import thread
 from ..core.array import Array, literal
@@ -14,7 +16,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import arithmetic, bitwise, comparison, complex_numbers, selection, structural
 from ..typing import ArrayLike
-from .beyond import compared
+from .beyond import compared, is_beyond
 from .creation import asarray
 from .elementwise import one, two
 from .makers import binary
@@ -320,6 +322,10 @@ def isclose(
       >>> np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
       Array([ True, False], dtype=bool)
     """
+    if is_beyond(a, b):
+        a = float(a)  # type: ignore[arg-type]
+    elif is_beyond(b, a):
+        b = float(b)  # type: ignore[arg-type]
     x, y = promote_values("isclose", a, b, to_number=True)
     check_ranks("isclose", x, y)
     if not dtypes.is_inexact(x.dtype):
@@ -352,6 +358,11 @@ def allclose(
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
+def _compared(x: Any) -> Any:
+    """An array, or a Python integer, which may be beyond the dtype that it is compared with."""
+    return x if x.__class__ is int else asarray(x)
+
+
 @located
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """True if the shapes and all elements are equal.
@@ -364,11 +375,11 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
       >>> np.array_equal(np.arange(3), np.arange(3.0))
       Array(True, dtype=bool)
     """
-    x, y = asarray(a1), asarray(a2)
-    if x.shape != y.shape:
+    x, y = _compared(a1), _compared(a2)
+    if np.shape(x) != np.shape(y):
         return literal_flag(False)
     same = equal(x, y)
-    if equal_nan:
+    if equal_nan and x.__class__ is not int and y.__class__ is not int:
         same = same | (_isnan(x) & _isnan(y))
     return all(same)
 
@@ -392,9 +403,9 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
       >>> np.array_equiv(np.ones((2, 3)), np.ones(3))
       Array(True, dtype=bool)
     """
-    x, y = asarray(a1), asarray(a2)
+    x, y = _compared(a1), _compared(a2)
     try:
-        structural.broadcast_shape("array_equiv", (x.aval, y.aval))
-    except TypeError:
+        np.broadcast_shapes(np.shape(x), np.shape(y))
+    except ValueError:
         return literal_flag(False)
     return all(equal(x, y))

@@ -102,7 +102,7 @@ def mean(
     return _mean_of(value("mean", a, "a"), axis, keepdims, wanted_dtype("mean", dtype), where)
 
 
-def weights_along(name: str, weights: Value, x: Value, axis: Any) -> Value:
+def weights_along(name: str, weights: Any, x: Any, axis: Any) -> Any:
     """Weights of the shape of an array, from such ones, or from one for each place along axes."""
     if weights.shape == x.shape:
         return weights
@@ -117,9 +117,7 @@ def weights_along(name: str, weights: Value, x: Value, axis: Any) -> Value:
     order = sorted(range(len(axes)), key=lambda k: axes[k])
     if order != list(range(len(axes))):
         weights = structural.transpose(weights, permutation=tuple(order))
-    return structural.broadcast_in_dim(  # type: ignore[no-any-return]
-        weights, shape=x.shape, dims=tuple(sorted(axes))
-    )
+    return structural.broadcast_in_dim(weights, shape=x.shape, dims=tuple(sorted(axes)))
 
 
 def deviation(

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..core.aval import aval
 from ..core.source import located
 from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.axis_slices import slice_along
@@ -25,9 +26,10 @@ from ..primitives import (
 from ..typing import ArrayLike, Axis
 from .axes import one_axis, whole_number
 from .axis_choices import gather_along
+from .beyond import is_beyond
 from .creation import from_numpy, zeros
 from .joining import concatenate
-from .promotion import cast, noted, promote_values, value
+from .promotion import cast, noted, promote_values, strong, value
 from .reductions import any, min
 from .rounding import is_whole
 from .shapes import ravel, reshape
@@ -286,7 +288,8 @@ def isin(
 
     Args:
       element: array of any shape.
-      test_elements: the others: array of any shape.
+      test_elements: the others: array of any shape. A Python integer, here or above, may be beyond
+        the other's dtype.
       assume_unique: for NumPy's sake.
       invert: whether it is not among them.
       method: 'auto', 'compare_all', 'binary_search' or 'sort'.
@@ -299,6 +302,8 @@ def isin(
         raise ValueError(
             f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}"
         )
+    if is_beyond(element, test_elements) or is_beyond(test_elements, element):
+        return structural.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[no-any-return, arg-type]
     x, others = promote_values("isin", element, test_elements)
     others = ravel(others)
     n = others.size
@@ -324,15 +329,27 @@ def in1d(
       >>> np.in1d(np.arange(3), np.array([0, 2]))
       Array([ True, False,  True], dtype=bool)
     """
-    return isin(ravel(value("in1d", ar1, "ar1")), ar2, assume_unique, invert)
+    return ravel(isin(ar1, ar2, assume_unique, invert))
 
 
 # --- sets ---
 
 
 def _flat_pair(name: str, ar1: Any, ar2: Any) -> Any:
-    x, y = promote_values(name, value(name, ar1, "ar1"), value(name, ar2, "ar2"))
+    x, y = value(name, ar1, "ar1"), value(name, ar2, "ar2")
+    if is_beyond(ar1, y):
+        x = _joining(x, y)
+    elif is_beyond(ar2, x):
+        y = _joining(y, x)
+    x, y = promote_values(name, x, y)
     return ravel(x), ravel(y)
+
+
+def _joining(number: Any, other: Any) -> Any:
+    """An integer beyond an array's dtype as one of the default dtype, if that holds both."""
+    whole, dtype = dtypes.default_int(), other.aval.dtype
+    wide = dtypes.is_integer(dtype) and dtypes.iinfo(whole).max >= dtypes.iinfo(dtype).max
+    return strong(number) if wide else number
 
 
 def _chosen(name: str, x: Any, mask: Any, size: Any, fill_value: Any, default: Any) -> Any:
@@ -382,7 +399,9 @@ def setdiff1d(
       >>> np.setdiff1d(np.array([1, 2, 3]), np.array([2]))
       Array([1, 3], dtype=int32)
     """
-    x, y = ravel(value("setdiff1d", ar1, "ar1")), ravel(value("setdiff1d", ar2, "ar2"))
+    x = ravel(value("setdiff1d", ar1, "ar1"))
+    apart = is_beyond(ar1, ar2) or is_beyond(ar2, ar1)
+    y = zeros((0,), x.dtype) if apart else ravel(value("setdiff1d", ar2, "ar2"))
     zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
     if assume_unique:
         return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
@@ -450,6 +469,10 @@ def intersect1d(
       >>> np.intersect1d(np.array([1, 2]), np.array([2, 3]))
       Array([2], dtype=int32)
     """
+    if is_beyond(ar1, ar2):
+        ar1 = zeros((0,), value("intersect1d", ar2).dtype)
+    elif is_beyond(ar2, ar1):
+        ar2 = zeros((0,), value("intersect1d", ar1).dtype)
     x, y = _flat_pair("intersect1d", ar1, ar2)
     order, ordered, first = _unique_sorted(reshape(x, (x.size, 1)), True)
     line = ravel(ordered)

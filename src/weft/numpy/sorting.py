@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..core.aval import aval
 from ..core.source import located
 from ..errors import ShapeError
 from ..lax.loops import while_loop
@@ -23,6 +24,7 @@ from ..primitives import (
 from ..typing import ArrayLike, Axis, DTypeLike
 from .axes import one_axis, whole_number
 from .axis_choices import gather_along
+from .beyond import is_beyond
 from .creation import from_numpy, wanted_dtype
 from .plans import composite
 from .promotion import cast, noted, promote_values, value
@@ -292,7 +294,7 @@ def searchsorted(
 
     Args:
       a: array [n], sorted.
-      v: array of any shape.
+      v: array of any shape, or a number; a Python integer may be beyond the dtype of `a`.
       side: 'left', before equal elements, or 'right', after them.
       sorter: the indices that sort `a`, if it isn't sorted.
       method: 'scan', 'scan_unrolled' or 'sort', by bisection; 'compare_all' compares with all
@@ -309,7 +311,11 @@ def searchsorted(
             "searchsorted: method must be 'scan', 'scan_unrolled', 'sort' or 'compare_all'; got "
             f"{method!r}"
         )
-    x, y = promote_values("searchsorted", a, v)
+    x = value("searchsorted", a, "a")
+    if x.ndim == 1 and is_beyond(v, x):
+        place = aval((), dtypes.default_int())
+        return structural.full(place, x.size if v > 0 else 0)  # type: ignore[no-any-return, operator]
+    x, y = promote_values("searchsorted", x, v)
     if x.ndim != 1:
         raise ShapeError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:

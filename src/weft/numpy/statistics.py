@@ -469,13 +469,14 @@ def digitize(
       >>> np.digitize(np.array([0.5, 1.0]), np.array([0.0, 1.0]))
       Array([1, 2], dtype=int32)
     """
-    v, edges = value("digitize", x), value("digitize", bins, "bins")
+    v = x if x.__class__ is int else value("digitize", x)
+    edges = value("digitize", bins, "bins")
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins must have one axis; got {edges.aval}")
     side = "left" if right else "right"
     n = edges.size
     if not n:
-        return zeros(v.shape, int)
+        return zeros(np.shape(v), int)
     method = method or "scan"
     rising = searchsorted(edges, v, side, method=method)
     falling = n - searchsorted(edges[::-1], v, side, method=method)
