@@ -89,6 +89,15 @@ def test_options_of_the_protocol():
         wnp.zeros(3, "int4").__dlpack__()
 
 
+def test_where_and_whether_an_array_is_copied():
+    x = np.arange(64.0, dtype=np.float32)
+    apart = dlpack.from_dlpack(x, copy=True)
+    x[0] = 7
+    assert apart[0] == 0
+    device = weft.devices()[-1]
+    assert dlpack.from_dlpack(x, device).devices() == {device}
+
+
 def test_a_number_is_copied():
     kept = wnp.positive(21.5)
     shared = np.from_dlpack(kept)

@@ -63,12 +63,14 @@ class Capsule:
 
 
 @located
-def from_dlpack(x: Any) -> Array:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
     """An array of another library's, or of a DLPack capsule in the CPU's memory.
 
     Args:
-      x: anything with `__dlpack__`, or a capsule.
-    Returns: array, which shares the memory where it can: it must not be written to any more.
+      external_array: anything with `__dlpack__`, or a capsule.
+      device: where to put it.
+      copy: True copies; otherwise memory is shared where it can be.
+    Returns: array. The memory that it shares must not be written to any more.
     Example:
       >>> import numpy
       >>> from weft import dlpack
@@ -76,6 +78,7 @@ def from_dlpack(x: Any) -> Array:
       Array([0, 1, 2], dtype=int32)
     Source: the DLPack specification.
     """
+    x = external_array
     if type(x).__name__ == "PyCapsule":
         x = Capsule(x)
-    return array_from_dlpack(x)
+    return array_from_dlpack(x, device=device, copy=copy)

@@ -97,6 +97,27 @@ def test_compiled_with_keywords_and_donation():
     assert y.is_deleted()
 
 
+def test_compiler_options_of_jit():
+    f = lambda x: x * 3 + 1  # noqa: E731
+    options = {"xla_backend_optimization_level": 0}
+    g = weft.jit(f, compiler_options=options)
+    for _ in range(3):  # at first, and on the hot path
+        assert g(2.0) == 7.0
+    entry = g.trace(2.0).entry
+    assert entry.program.content.options == options
+    assert weft.jit(f).trace(2.0).entry.program.content.options == {}
+    assert weft.jit(compiler_options=options)(f)(2.0) == 7.0
+    with pytest.raises(RuntimeError, match="nonsense"):
+        weft.jit(f, compiler_options={"nonsense": True})(2.0)
+    for inside in (weft.grad(g), weft.jit(g), lambda x: weft.vmap(g)(np.array([x]))):
+        with pytest.raises(ValueError, match=r"jit: compiler_options=.*whole program") as info:
+            inside(2.0)
+        assert any("test_stages.py" in note for note in info.value.__notes__)
+    for wrong in ("O0", {1: 2}, {"xla_backend_optimization_level": [0]}):
+        with pytest.raises(TypeError, match="jit: compiler_options must be a dict"):
+            weft.jit(f, compiler_options=wrong)
+
+
 def test_compiler_options():
     lowered = weft.jit(lambda x: x * 2 + 1).lower(f32([1.0]))
     compiled = lowered.compile({"xla_backend_optimization_level": 0})

@@ -70,6 +70,7 @@ class JitOptions:
     keep_unused: bool
     in_shardings: ShardingOption | None
     out_shardings: ShardingOption | None
+    compiler_options: tuple[tuple[str, str | int | float | bool], ...]
 
     def target(self) -> Placement | None:
         """The device that was named."""
@@ -91,6 +92,7 @@ def checked_options(
     donate_argnames: str | Sequence[str] | None,
     in_shardings: Any,
     out_shardings: Any,
+    compiler_options: dict[str, Any] | None,
     **others: Any,
 ) -> JitOptions:
     """The options of `jit` for a function, of what the user passed."""
@@ -117,8 +119,23 @@ def checked_options(
         donate_names,
         in_shardings=ins,
         out_shardings=outs,
+        compiler_options=checked_compiler_options(compiler_options),
         **others,
     )
+
+
+@located
+def checked_compiler_options(options: Any) -> tuple[tuple[str, Any], ...]:
+    """XLA's options, sorted by name."""
+    if not isinstance(options, dict | None) or not all(
+        isinstance(name, str) and isinstance(value, (str, int, float, bool))
+        for name, value in (options or {}).items()
+    ):
+        raise TypeError(
+            "jit: compiler_options must be a dict of names and of texts, numbers or booleans; got "
+            f"{options!r:.80}"
+        )
+    return tuple(sorted((options or {}).items()))
 
 
 @located
@@ -155,17 +172,21 @@ class JitEntry(Entry):
         super().__init__(jaxpr, out_tree)
         self.inline, self.keep_unused = options.inline, options.keep_unused
         self.donated, self.inputs, self.outs = tuple(donated), inputs, outs
+        self.compiler_options = dict(options.compiler_options)
         self.warned = False  # of donated arguments that no result can use
         stated = [*(inputs or ()), *(outs or ())]
         target = (one_group(stated) if stated else None) or options.target()
         inside = None if only_computes(jaxpr) else placement_inside(jaxpr)
         self.named = one_placement(jaxpr.name, target, inside) if inside else target
 
-    @property
+    @functools.cached_property
     def program(self) -> Program:
         """The jaxpr made ready to be compiled: if nothing is donated, the same program that calls
         inside other transformations run."""
-        return program_of(self.jaxpr, self.donated, self.keep_unused)
+        program = program_of(self.jaxpr, self.donated, self.keep_unused)
+        if self.compiler_options:
+            return program.with_options(self.compiler_options)
+        return program
 
     def load(self, types: Sequence[ArrayType], program: Program | None = None) -> Loaded:
         program = program or self.program
@@ -183,6 +204,12 @@ class JitEntry(Entry):
         return (("jaxpr", whole), *where), whole.out_avals
 
     def apply(self, values: Sequence[Value], trace: Trace) -> Any:
+        if self.compiler_options:
+            raise ValueError(
+                f"jit: compiler_options={self.compiler_options} are those of a whole program; "
+                f"{self.jaxpr.name} is called inside another transformation\n"
+                "  fix: pass them to the outermost jit"
+            )
         if self.inputs is not None:
             values = constrain_all(values, self.inputs)
         if self.inline and not is_eager(trace):
@@ -372,6 +399,7 @@ def jit(
     keep_unused: bool = False,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    compiler_options: dict[str, str | int | float | bool] | None = None,
 ) -> Wrapped[P, R]:
     """Compiles a function with XLA, once for each signature of its arguments.
 
@@ -392,6 +420,7 @@ def jit(
         argument is; one on a single device is repeated. Arrays that lie otherwise are moved. In a
         block `with mesh:`, a `PartitionSpec` does.
       out_shardings: the same for the results; `None`: as XLA finds best.
+      compiler_options: XLA's options by name, for calls outside of other transformations only.
     Returns: a function with the same arguments and results, and the methods `lower`, `trace`,
       `eval_shape` and `clear_cache`.
     Raises: TypeError: an argument or result isn't an array. ValueError: a static argument isn't

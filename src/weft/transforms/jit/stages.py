@@ -181,7 +181,8 @@ class Lowered:
         """The executable.
 
         Args:
-          compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`.
+          compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`, in
+            the place of those of `jit`.
         """
         loaded, program = self.loaded, self.traced.entry.program
         if compiler_options:
