@@ -115,3 +115,53 @@ def test_plain_functions_are_no_ufuncs():
 def test_wrong_uses_say_what_is_wrong(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+PRODUCTS = ("matmul", "matvec", "vecmat", "vecdot")  # of vectors: they take no mask in NumPy either
+UFUNCS = sorted(
+    name
+    for name in dir(onp)
+    if isinstance(getattr(onp, name), onp.ufunc) and hasattr(np, name) and name not in PRODUCTS
+)
+WHOLE = ("bitwise", "shift", "gcd", "lcm", "invert")
+DEFAULTS = {
+    "where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True,
+    "signature": None,
+}  # fmt: skip
+OTHERS = {
+    "where": (onp.ones(2, bool), "would have no value"),
+    "casting": ("no", "about `out` and `dtype`"),
+    "order": ("F", "no strides"),
+    "dtype": ("float32", r"follows from the operands(.|\n)*astype"),
+    "subok": ("yes", "must be a boolean"),
+    "signature": ("ff->f", "follows from the operands"),
+}
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_options_of_a_call(name):
+    ours, theirs = of(name)
+    x = onp.ones(2, "int32" if any(part in name for part in WHOLE) else "float32")
+    operands = (x, *[onp.ones(2, "int32")] * (theirs.nin - 1))
+    expected = weft.tree_util.tree_leaves(ours(*operands))
+    for none in (None, (None,) * theirs.nout):
+        for call in (ours, weft.jit(lambda *xs: ours(*xs, out=None, **DEFAULTS))):
+            options = {"out": none, **DEFAULTS} if call is ours else {}
+            found = weft.tree_util.tree_leaves(call(*operands, **options))
+            for a, b in zip(found, expected, strict=True):
+                assert a.dtype == b.dtype
+                same(a, onp.asarray(b))
+    for option, (given, says) in OTHERS.items():
+        with pytest.raises(NotImplementedError, match=f"{option} is not supported: .*{says}"):
+            ours(*operands, **{option: given})
+    with pytest.raises(NotImplementedError, match="out must be None: arrays are immutable"):
+        ours(*operands, out=x)
+    with pytest.raises(TypeError, match=r"there is no parameter 'axis'(.|\n)*out, where"):
+        ours(*operands, axis=0)
+
+
+def test_options_of_a_function_of_ones_own():
+    double = np.frompyfunc(lambda x: 2 * x, 1, 1)
+    same(double(X, where=True, out=None), 2 * X)
+    with pytest.raises(NotImplementedError, match="where is not supported"):
+        double(X, where=X > 0)

@@ -19,6 +19,7 @@ from .makers import binary, derived, unary
 from .promotion import cast, value
 from .reductions import sum, truth
 from .ufunc_attributes import of_two
+from .ufunc_options import takes_options
 
 __all__ = [
     "bitwise_and",
@@ -67,6 +68,7 @@ left_shift = bitwise_left_shift = binary(bitwise.shift_left, "left_shift", LEFT,
 right_shift = bitwise_right_shift = derived(_right_shift, "right_shift", RIGHT, to_number=True)
 
 
+@takes_options
 @located
 def bitwise_count(x: ArrayLike, /) -> Array:
     """The number of bits of |x| that are one.

@@ -11,6 +11,7 @@ from ..primitives import arithmetic, comparison, selection, structural
 from ..typing import ArrayLike
 from .creation import broadcast
 from .promotion import check_ranks, promote_values, strong
+from .ufunc_options import takes_options
 
 __all__ = ["gcd", "lcm"]
 
@@ -27,6 +28,7 @@ def _size(x: Any) -> Any:
     return arithmetic.abs_(x) if dtypes.is_signed(x.dtype) else x
 
 
+@takes_options
 @located
 def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Greatest common divisor, by Euclid's algorithm.
@@ -54,6 +56,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return while_loop(going, step, (_size(x), _size(y)))[0]  # type: ignore[no-any-return]
 
 
+@takes_options
 @located
 def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Least common multiple.

@@ -27,6 +27,7 @@ from .makers import binary, derived, unary
 from .plans import composite, planned
 from .promotion import SCALARS, check_ranks, inexact, noted, promote_values, strong, value
 from .ufunc_attributes import of_one, of_two
+from .ufunc_options import takes_options
 
 __all__ = [
     "abs",
@@ -122,6 +123,7 @@ _absolute = unary(arithmetic.abs_, "absolute", one(
     "Array([1, 2], dtype=int32)", note=_KEPT))  # fmt: skip
 
 
+@takes_options
 def absolute(x: ArrayLike, /) -> Array:
     if getattr(x, "dtype", None) == dtypes.bool_ or x.__class__ is bool:
         return value("absolute", x)  # type: ignore[no-any-return]
@@ -132,6 +134,7 @@ absolute.__doc__ = _absolute.__doc__
 abs = absolute
 
 
+@takes_options
 def positive(x: ArrayLike, /) -> Array:
     """The array itself.
 
@@ -142,6 +145,7 @@ def positive(x: ArrayLike, /) -> Array:
     return value("positive", x)  # type: ignore[no-any-return]
 
 
+@takes_options
 def fabs(x: ArrayLike, /) -> Array:
     """Absolute value as a float.
 
@@ -158,6 +162,7 @@ def fabs(x: ArrayLike, /) -> Array:
     return arithmetic.abs_(x)  # type: ignore[no-any-return]
 
 
+@takes_options
 def reciprocal(x: ArrayLike, /) -> Array:
     """1 / x.
 
@@ -174,6 +179,7 @@ def reciprocal(x: ArrayLike, /) -> Array:
     return divide(1, x)  # type: ignore[no-any-return]
 
 
+@takes_options
 def square(x: ArrayLike, /) -> Array:
     """x * x.
 
@@ -323,6 +329,7 @@ def _whole_power_of(x: Array, y: int) -> Array:
 _fixed_power = planned("power", _whole_power_of, "x1")
 
 
+@takes_options
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 to the power x2.
 
@@ -388,6 +395,7 @@ def _whole_power(x: Any, y: Any) -> Any:
     return result
 
 
+@takes_options
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 to the power x2, as floats.
 
@@ -424,6 +432,7 @@ def _hypot(x: Any, y: Any) -> Any:
     return length
 
 
+@takes_options
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The length of the vector (x1, x2), without overflow on the way.
 
@@ -476,6 +485,7 @@ def imag(val: ArrayLike, /) -> Array:
     return structural.zeros(x.aval)  # type: ignore[no-any-return]
 
 
+@takes_options
 def conjugate(x: ArrayLike, /) -> Array:
     """The complex conjugate; a real array is its own.
 

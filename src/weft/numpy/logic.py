@@ -25,6 +25,7 @@ from .promotion import SCALARS, check_ranks, known_aval, no_out, noted, promote_
 from .reductions import all, truth
 from .rounding import is_whole
 from .ufunc_attributes import of_two
+from .ufunc_options import takes_options
 
 __all__ = [
     "allclose",
@@ -120,7 +121,7 @@ def _logical(name: str, primitive: Any, summary: str, result: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = two(summary, f"np.{name}(np.array([True, False]), True)", result)
-    return function
+    return takes_options(function)
 
 
 logical_and = of_two(_logical("logical_and", bitwise.bitwise_and,
@@ -133,6 +134,7 @@ logical_xor = of_two(_logical("logical_xor", bitwise.bitwise_xor,
                        "Array([False,  True], dtype=bool)"), identity=False)  # fmt: skip
 
 
+@takes_options
 def logical_not(x: ArrayLike, /) -> Array:
     """True where an element is false (zero).
 
@@ -178,14 +180,17 @@ def _isfinite(x: Any) -> Any:
     return arithmetic.is_finite(x)
 
 
+@takes_options
 def isnan(x: ArrayLike, /) -> Array:
     return _isnan(value("isnan", x))  # type: ignore[no-any-return]
 
 
+@takes_options
 def isinf(x: ArrayLike, /) -> Array:
     return _isinf(value("isinf", x))  # type: ignore[no-any-return]
 
 
+@takes_options
 def isfinite(x: ArrayLike, /) -> Array:
     return _isfinite(value("isfinite", x))  # type: ignore[no-any-return]
 

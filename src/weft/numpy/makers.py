@@ -20,6 +20,7 @@ from ..switch_state import SwitchState
 from ..typing import ArrayLike
 from .plans import composite, computing, host_kernel
 from .promotion import SCALARS, check_ranks, fits, is_operand, promote_values, strong, value
+from .ufunc_options import check_options
 
 _base = current.base
 
@@ -52,34 +53,36 @@ def binary(
     plans = _BinaryPlans(primitive, name, to_inexact, to_number, operator, of_complex, beyond)
     pairs, rights, lefts, planning = plans.pairs, plans.rights, plans.lefts, plans.planning
 
-    def function(x1: Any, x2: Any, /) -> Any:
+    def function(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+        if options or out is not None:
+            check_options(name, out, options)
         x, y = x1, x2
         try:
             if x1.__class__ is Array and x2.__class__ is Array:
-                kernel, out = caches.now[pairs][x1.type, x2.type]
+                kernel, target = caches.now[pairs][x1.type, x2.type]
             elif x2.__class__ in SCALARS:
-                kernel, out, dtype, known = caches.now[rights][x1.aval, x2.__class__]
+                kernel, target, dtype, known = caches.now[rights][x1.aval, x2.__class__]
                 y = known.get(x2)
                 if y is None:
                     y = literal(x2, dtype)
                 if x1.type is not x1.aval:
                     kernel = None
             elif x1.__class__ in SCALARS:
-                kernel, out, dtype, known = caches.now[lefts][x1.__class__, x2.aval]
+                kernel, target, dtype, known = caches.now[lefts][x1.__class__, x2.aval]
                 x = known.get(x1)
                 if x is None:
                     x = literal(x1, dtype)
                 if x2.type is not x2.aval:
                     kernel = None
             else:
-                _, out = caches.now[pairs][x1.aval, x2.aval]
+                _, target = caches.now[pairs][x1.aval, x2.aval]
                 kernel = None
         except (AttributeError, KeyError, OverflowError):
             return planning(x1, x2)
         trace = current.trace
         try:
             if kernel is None or trace is not _base:
-                return trace.bind(primitive, (x, y), (), out)
+                return trace.bind(primitive, (x, y), (), target)
             hx, hy = x._host, y._host
             if hx is None:
                 hx = _base.fetch(x)
@@ -89,7 +92,7 @@ def binary(
                 result = (current.quiet or quietly())(kernel, hx, hy)
             except RuntimeError as error:
                 result = interrupting(error, kernel, hx, hy)
-            return Array(result, out)
+            return Array(result, target)
         except (TypeError, ValueError) as error:
             note_user_line(error)
             raise
@@ -206,9 +209,11 @@ def unary(
     """A function of one operand applying one primitive; planned as in `binary`."""
     plans = caches.add()
 
-    def function(x: Any, /) -> Any:
+    def function(x: Any, /, out: Any = None, **options: Any) -> Any:
+        if options or out is not None:
+            check_options(name, out, options)
         try:
-            kernel, out = caches.now[plans][x.aval]
+            kernel, target = caches.now[plans][x.aval]
         except (AttributeError, KeyError):
             return planning(x)
         trace = current.trace
@@ -220,8 +225,8 @@ def unary(
                 result = (current.quiet or quietly())(kernel, host)
             except RuntimeError as error:
                 result = interrupting(error, kernel, host)
-            return Array(result, out)
-        return trace.bind(primitive, (x,), params, out)
+            return Array(result, target)
+        return trace.bind(primitive, (x,), params, target)
 
     def planning(x: Any) -> Any:
         state = thread.switches
@@ -259,7 +264,9 @@ def derived(
     call = composite(function, host)
     rights = caches.add()
 
-    def public(x1: Any, x2: Any, /) -> Any:
+    def public(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+        if options or out is not None:
+            check_options(name, out, options)
         if x2.__class__ in SCALARS and isinstance(x1, Value):
             try:
                 dtype = caches.now[rights][x1.aval, x2.__class__]

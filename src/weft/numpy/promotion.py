@@ -223,7 +223,10 @@ def check_ranks(name: str, *xs: Any) -> None:
 # what stands between a function and who calls it: wrappers, plans, operators
 _BETWEEN = (
     os.path.join(HERE, "core", ""),
-    *[os.path.join(HERE, "numpy", f"{module}.py") for module in ("operators", "plans")],
+    *[
+        os.path.join(HERE, "numpy", f"{module}.py")
+        for module in ("operators", "plans", "ufunc_options")
+    ],
 )
 # where users' functions are called from: what these apply, a user has written
 _CALLERS = tuple(

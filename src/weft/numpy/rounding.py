@@ -23,6 +23,7 @@ from .elementwise import EVEN, maximum, minimum, two
 from .makers import binary, derived, unary
 from .plans import composite
 from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
+from .ufunc_options import takes_options
 
 __all__ = [
     "around",
@@ -62,6 +63,7 @@ def is_whole(x: Any) -> bool:
     return True
 
 
+@takes_options
 def floor(x: ArrayLike, /) -> Array:
     """The largest whole number that isn't above.
 
@@ -76,6 +78,7 @@ def floor(x: ArrayLike, /) -> Array:
     return x if is_whole(x) else _floor(x)  # type: ignore
 
 
+@takes_options
 def ceil(x: ArrayLike, /) -> Array:
     """The smallest whole number that isn't below.
 
@@ -96,6 +99,7 @@ def _trunc(x: Any) -> Any:
     return selection.select_n(below, arithmetic.floor(x), arithmetic.ceil(x))
 
 
+@takes_options
 def trunc(x: ArrayLike, /) -> Array:
     """Whole numbers towards zero.
 
@@ -128,6 +132,7 @@ def fix(x: ArrayLike, out: None = None) -> Array:
 _nearest = unary(arithmetic.round_, "rint", params=(("rounding_method", EVEN),))
 
 
+@takes_options
 def rint(x: ArrayLike, /) -> Array:
     """The nearest whole number; the even one of two.
 
@@ -292,6 +297,7 @@ def _signbit(x: Any) -> Any:
     return comparison.lt(x, literal(0, dtype))
 
 
+@takes_options
 def signbit(x: ArrayLike, /) -> Array:
     """True where the sign is minus; -0.0 has one.
 
@@ -323,6 +329,7 @@ nextafter = binary(arithmetic.nextafter, "nextafter", two(
     "Array([1.1920929e-07], dtype=float32)"), to_inexact=True)  # fmt: skip
 
 
+@takes_options
 def spacing(x: ArrayLike, /) -> Array:
     """The distance to the next float away from zero.
 
@@ -366,6 +373,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     )
 
 
+@takes_options
 def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Mantissas from 1/2 to 1 (not included) and exponents: x = mantissa * 2 ** exponent.
 
@@ -406,6 +414,7 @@ def _ldexp(x: Any, e: Any) -> Any:
     return cast(x, dtype, x.aval.weak_type)
 
 
+@takes_options
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 * 2 ** x2, for whole x2.
 
@@ -439,6 +448,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
     return arithmetic.sub(x, whole), whole
 
 
+@takes_options
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """Fractions and whole parts, both with the sign of x.
 

@@ -22,6 +22,7 @@ from .makers import binary, derived, unary
 from .plans import composite
 from .promotion import inexact, noted, value
 from .ufunc_attributes import of_two
+from .ufunc_options import takes_options
 
 __all__ = [
     "acos",
@@ -96,6 +97,7 @@ def _complex_log(x: Any, *, base: float) -> Any:
     )
 
 
+@takes_options
 def log2(x: ArrayLike, /) -> Array:
     """Logarithm to base 2; that of a power of 2 is exact.
 
@@ -109,6 +111,7 @@ def log2(x: ArrayLike, /) -> Array:
     return _complex_log(value("log2", x), base=2.0) if _is_complex(x) else _log2(x)  # type: ignore[no-any-return]
 
 
+@takes_options
 def log10(x: ArrayLike, /) -> Array:
     """Logarithm to base 10; that of a power of 10 is exact.
 
@@ -182,6 +185,7 @@ arctan2 = atan2 = binary(t.atan2, "arctan2", two(
     to_inexact=True)  # fmt: skip
 
 
+@takes_options
 def deg2rad(x: ArrayLike, /) -> Array:
     """Degrees to radians.
 
@@ -195,6 +199,7 @@ def deg2rad(x: ArrayLike, /) -> Array:
     return multiply(inexact("deg2rad", x), math.pi / 180)  # type: ignore[no-any-return]
 
 
+@takes_options
 def rad2deg(x: ArrayLike, /) -> Array:
     """Radians to degrees.
 

@@ -64,13 +64,15 @@ class UfuncMethods(Protocol):
 class BinaryUfunc(UfuncMethods, Protocol):
     """A ufunc of two operands."""
 
-    def __call__(self, x1: ArrayLike | Value, x2: ArrayLike | Value, /) -> Array: ...
+    def __call__(
+        self, x1: ArrayLike | Value, x2: ArrayLike | Value, /, out: None = None, **options: Any
+    ) -> Array: ...
 
 
 class UnaryUfunc(UfuncMethods, Protocol):
     """A ufunc of one operand."""
 
-    def __call__(self, x: ArrayLike | Value, /) -> Array: ...
+    def __call__(self, x: ArrayLike | Value, /, out: None = None, **options: Any) -> Array: ...
 
 
 METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")

@@ -22,6 +22,7 @@ from .ranges import arange
 from .shapes import broadcast_to, moveaxis, reshape
 from .taking import integers, refuse_in_place, take
 from .ufunc_attributes import METHODS
+from .ufunc_options import check_options
 
 __all__ = ["frompyfunc", "ufunc"]
 
@@ -70,14 +71,18 @@ class ufunc(metaclass=_Kind):
     def __repr__(self) -> str:
         return f"<ufunc {self.__name__!r}>"
 
-    def __call__(self, *args: ArrayLike) -> Any:
+    def __call__(self, *args: ArrayLike, out: None = None, **options: Any) -> Any:
         """The function of each of the elements, which broadcast.
 
         Args:
           args: arrays, as many as `nin`.
+          out, options: NumPy's, `where`, `casting`, `order`, `dtype`, `subok` and `signature`, at
+            their defaults only.
         Returns: an array, or `nout` of them in a tuple.
-        Raises: TypeError: another number of arguments.
+        Raises: TypeError: another number of arguments. NotImplementedError: an option that isn't
+          at its default.
         """
+        check_options(str(self.__name__), out, options)
         if len(args) != self.nin:
             raise TypeError(f"{self.__name__}: takes {self.nin} arguments; got {len(args)}")
         return self._apply(*args)
