@@ -154,8 +154,11 @@ def test_options_of_a_call(name):
     for option, (given, says) in OTHERS.items():
         with pytest.raises(NotImplementedError, match=f"{option} is not supported: .*{says}"):
             ours(*operands, **{option: given})
-    with pytest.raises(NotImplementedError, match="out must be None: arrays are immutable"):
-        ours(*operands, out=x)
+    for call in (lambda: ours(*operands, out=x), lambda: ours(*operands, x)):
+        with pytest.raises(NotImplementedError, match="out must be None: arrays are immutable"):
+            call()
+    if theirs.nout == 1:
+        same(ours(*operands, None), onp.asarray(expected[0]))
     with pytest.raises(TypeError, match=r"there is no parameter 'axis'(.|\n)*out, where"):
         ours(*operands, axis=0)
 

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..core.source import noted
+from ..core.source import noted, unwrapped
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,10 +63,13 @@ def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
 def takes_options(function: F) -> F:
     """Decorates a function of arrays that NumPy has as a ufunc, to take a ufunc's options."""
     name = function.__name__
+    count = unwrapped(function).__code__.co_posonlyargcount
 
     @functools.wraps(function)
     def call(*operands: Any, out: Any = None, **options: Any) -> Any:
-        if out is not None or options:
+        if out is not None or options or len(operands) > count:
+            if out is None and len(operands) == count + 1:
+                *operands, out = operands  # type: ignore[assignment]
             check_options(name, out, options)
         return function(*operands)
 
