@@ -46,7 +46,7 @@ MUTANTS = (
         "Q35", "derived results: the last of several threads wins", "core/caching.py",
         "return results.setdefault(args, result)",
         "return results.__setitem__(args, result) or result",
-        "tests/core/test_derived.py -k threads",
+        "tests/core/test_caching.py -k threads",
     ),
     # --- partial evaluation ---
     Mutant(

@@ -181,6 +181,20 @@ def test_functions_are_scipys_and_quantiles_are_inverses(name):
             onp.testing.assert_allclose(again[inside], x[inside], rtol=1e-9, atol=1e-8)
 
 
+INFINITY = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "ends"),
+    [("beta", (2.0, 3.0), (0, 1)), ("t", (3.0,), (-INFINITY, INFINITY)),
+     ("truncnorm", (-1.0, 2.0), (-1, 2)), ("gamma", (2.0,), (0, INFINITY))],
+)  # fmt: skip
+def test_quantiles_of_nothing_and_of_all(name, shapes, ends):
+    module, q = getattr(stats, name), np.array([0.0, 1.0])
+    assert module.ppf(q, *shapes).tolist() == [*ends]
+    assert module.isf(q, *shapes).tolist() == [*ends[::-1]]
+
+
 # --- tails ---
 
 
