@@ -53,6 +53,31 @@ def test_full_arrays():
             lax.full((3, 8), 0, sharding=sharding)
 
 
+LIKE = {
+    "zeros_like": (wnp.zeros_like, 0),
+    "ones_like": (wnp.ones_like, 1),
+    "empty_like": (wnp.empty_like, 0),
+    "full_like": (lambda x, **o: wnp.full_like(x, 7, **o), 7),
+    "lax.full_like": (lambda x, **o: lax.full_like(x, 7, **o), 7),
+}
+
+
+@pytest.mark.parametrize(("like", "value"), LIKE.values(), ids=LIKE.keys())
+def test_an_array_like_another_lies_as_that_does(like, value):
+    one = SingleDeviceSharding(DEVICES[3])
+    for sharding in (ROWS, TILES, ALL, one):
+        x = weft.device_put(W, sharding)
+        lies(like(x), sharding, np.full((8, 8), value))
+        lies(like(x, dtype="int8"), sharding, np.full((8, 8), value))
+        lies(like(x, shape=(8, 8)), sharding, np.full((8, 8), value))
+        assert not like(x, shape=(3, 8)).committed
+        mapped = weft.jit(weft.vmap(like))(x)
+        np.testing.assert_array_equal(mapped, np.full((8, 8), value))
+        total = weft.jit(lambda y, x=x: y + like(x))(W)  # closed over
+        np.testing.assert_allclose(total, W + value)
+    assert not like(wnp.asarray(W)).committed
+
+
 def test_trees():
     tree = {"a": W, "b": (2.0, weft.device_put(W, ROWS))}
     said = {"a": TILES, "b": (ALL, None)}

@@ -6,6 +6,7 @@ from .. import dtypes
 from ..core.array import Array, as_value
 from ..core.aval import aval
 from ..core.source import located
+from ..core.trace import current
 from ..core.value import Value
 from ..errors import ShapeError
 from ..primitives import creation, structural
@@ -13,7 +14,7 @@ from ..primitives.structural import convert_element_type
 from ..transforms.devices.placing import device_put
 from ..typing import ArrayLike, DTypeLike, Shape
 from .axes import shape_of
-from .operands import scalar_as
+from .operands import scalar_as, uncommitted
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "zeros_like_array"]
 
@@ -100,7 +101,7 @@ def full_like(
       x: an array, or anything with a shape and a dtype.
       fill_value: a scalar.
       dtype, shape: to be taken instead of those of `x`.
-      sharding: as in `full`; that of `x` isn't taken.
+      sharding: as in `full`; by default that of `x`, if `x` was put there and the shape is its.
     Returns: array.
     Raises: as `full`.
     Example:
@@ -116,7 +117,19 @@ def full_like(
         raise ShapeError(f"full_like: fill_value must be a scalar; got {number.aval}")
     lengths = tuple(x.shape) if shape is None else shape_of("full_like", shape)
     number = convert_element_type(number, dtype=kind, weak_type=weak)
-    return _filled(number, lengths, sharding)
+    return _filled(number, lengths, place_like(x, shape) if sharding is None else sharding)
+
+
+def place_like(x: Any, shape: Any) -> Any:
+    """The sharding that an array like `x` has outside transformations, `None` for the default one.
+
+    Args:
+      shape: of that array; `None` for that of `x`.
+    """
+    if type(x) is not Array or uncommitted(x) or not current.trace.computes:
+        return None
+    same = shape is None or tuple(shape) == x.shape
+    return x.sharding if same and x.is_fully_addressable else None
 
 
 def _filled(number: Any, shape: tuple[int, ...], sharding: Any) -> Any:

@@ -19,6 +19,7 @@ from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
 from ..interpreters.eager_tiers import made_on_device
+from ..lax.creation import place_like
 from ..lax.operands import uncommitted
 from ..primitives import comparison, selection, slicing, structural
 from ..transforms.devices.placing import device_put
@@ -519,6 +520,7 @@ def _constant_like(name: str, number: int, a: Any, dtype: Any, shape: Any, devic
     if uncommitted(a) and dtype is None and shape is None and not a.aval.weak_type:
         return _constant(name, number, a.aval.shape, a.aval.dtype, device)
     lengths, found, weak = _like(name, a, dtype, shape)
+    device = place_like(a, shape) if device is None else device
     if not weak:
         return _constant(name, number, lengths, found, device)
     return on_device(structural.full(aval_of(lengths, found, True), number), device)
@@ -588,6 +590,7 @@ def full_like(
       Array([2., 2., 2.], dtype=float32)
     """
     lengths, found, weak = _like("full_like", a, dtype, shape)
+    device = place_like(a, shape) if device is None else device
     return on_device(_filled("full_like", lengths, fill_value, found, weak), device)
 
 
