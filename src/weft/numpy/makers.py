@@ -3,6 +3,7 @@
 Knows how a call is planned; knows no function by name.
 """
 
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -296,6 +297,9 @@ def derived(
 def described(function: Any, name: str, doc: str) -> Any:
     """A made function with its name, docstring and module."""
     function.__name__ = function.__qualname__ = name
+    shown = inspect.signature(function)  # a rule for derivatives has the operands for arguments
+    operands = [p for p in shown.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    function.__signature__ = shown.replace(parameters=operands)  # type: ignore[attr-defined]
     function.__module__ = sys._getframe(2).f_globals["__name__"]  # that of the maker's caller
     if doc:
         function.__doc__ = doc
