@@ -1,7 +1,7 @@
 """Threads that share NumPy's work on one large array. Knows neither arrays nor primitives.
 
 NumPy lets other threads run while it computes, and computes in the calling thread. What takes it
-several times as long as reading the memory does, an exponential or a variance, is cut into parts.
+several times as long as reading the memory does, an exponential or a sine, is cut into parts.
 Each thread takes the next part as it becomes free, the calling one too: where no other core is idle
 that one does it all, and waits at most for a part that another has begun.
 """

@@ -294,12 +294,21 @@ def derived(
     return described(public, name, doc)
 
 
+_OF_OPERANDS = {
+    names: inspect.Signature(
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation=Any) for n in names],
+        return_annotation=Any,
+    )
+    for names in (("x",), ("x1", "x2"))
+}
+"""The signatures that are shown, of operands only: they are what a rule for derivatives gets."""
+
+
 def described(function: Any, name: str, doc: str) -> Any:
     """A made function with its name, docstring and module."""
     function.__name__ = function.__qualname__ = name
-    shown = inspect.signature(function)  # a rule for derivatives has the operands for arguments
-    operands = [p for p in shown.parameters.values() if p.kind is p.POSITIONAL_ONLY]
-    function.__signature__ = shown.replace(parameters=operands)  # type: ignore[attr-defined]
+    code = function.__code__
+    function.__signature__ = _OF_OPERANDS[code.co_varnames[: code.co_posonlyargcount]]
     function.__module__ = sys._getframe(2).f_globals["__name__"]  # that of the maker's caller
     if doc:
         function.__doc__ = doc
