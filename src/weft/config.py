@@ -547,11 +547,17 @@ cache_dir = Switch(
     "folder that keeps executables between runs; '' keeps none, None is the user's cache folder",
     aliases=("compilation_cache_dir",),
 )
+enable_compilation_cache = Switch(
+    "enable_compilation_cache",
+    flag,
+    True,
+    "keeps executables between runs, in cache_dir",
+)
 cache_size = Switch(
     "cache_size",
-    whole(0),
+    whole(-1),
     2**30,
-    "most bytes kept in cache_dir; the least recently used executables go first",
+    "most bytes kept in cache_dir, -1 for any; the least recently used executables go first",
     aliases=("compilation_cache_max_size",),
 )
 debug = Switch(

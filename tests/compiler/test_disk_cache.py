@@ -350,6 +350,8 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
         assert disk_cache.info()["path"] is None
     with config.temporarily(cache_dir=str(tmp_path)):
         assert disk_cache.info()["path"] == str(tmp_path)
+        with config.temporarily(enable_compilation_cache=False):
+            assert disk_cache.info()["path"] is None
         disk_cache.configure("")
         assert disk_cache.info()["path"] is None
         disk_cache.configure()

@@ -177,7 +177,10 @@ def test_as_python_and_numpy_see_it(x):
     np.testing.assert_array_equal(np.from_dlpack(x), WHOLE)
     np.testing.assert_array_equal(wnp.from_dlpack(x), WHOLE)
     np.testing.assert_array_equal(weft.device_get({"x": [x]})["x"][0], WHOLE)
-    assert copy.copy(x) is copy.deepcopy(x) is x
+    for other in (copy.copy(x), copy.deepcopy([x, x])[1]):
+        assert other is not x
+        assert other.sharding == x.sharding
+        np.testing.assert_array_equal(other, WHOLE)
     loaded = pickle.loads(pickle.dumps(x))
     np.testing.assert_array_equal(loaded, WHOLE)
     assert loaded.dtype == x.dtype
@@ -205,6 +208,8 @@ def test_scalars(x):
     assert [10, 11, 12][put(np.int32(1))] == 11
     assert f"{put(np.float32(0.5)):.2f}" == "0.50"
     assert round(put(np.float32(2.6))) == 3
+    assert round(put(np.float32(2.6))).dtype == np.int32
+    assert round(put(np.float32(2.66)), 1).dtype == np.float32
     assert put(np.float32(3)).item() == 3.0
 
 

@@ -11,6 +11,7 @@ import itertools
 import os
 import stat
 import struct
+import sys
 import threading
 import time
 import warnings
@@ -67,7 +68,7 @@ def configure(directory: str | os.PathLike[str] | None = None, size: int | None 
 
     Args:
       directory: '' keeps none; None is what the switch `cache_dir` says.
-      size: None is what the switch `cache_size` says.
+      size: -1 is any number; None is what the switch `cache_size` says.
     """
     _cache.directory = None if directory is None else os.fspath(directory)
     _cache.size = size
@@ -184,7 +185,7 @@ def _processor() -> str:
 def _path() -> str:
     """The folder's path; empty: the cache is off."""
     path = _cache.directory if _cache.directory is not None else thread.cache_dir
-    if os.name != "posix" or path == "":
+    if os.name != "posix" or path == "" or not thread.enable_compilation_cache:
         return ""
     if path is None:
         base = os.environ.get("XDG_CACHE_HOME", "")
@@ -197,7 +198,8 @@ def _path() -> str:
 
 
 def _size() -> int:
-    return int(_cache.size if _cache.size is not None else thread.cache_size)
+    size = int(_cache.size if _cache.size is not None else thread.cache_size)
+    return size if size >= 0 else sys.maxsize
 
 
 def _open_folder(path: str, create: bool = False) -> int | None:

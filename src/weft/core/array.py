@@ -136,11 +136,12 @@ class Array(Value):
         parts = np.array(self.host()), self.aval.weak_type
         return _unpickle, (*parts, self.aval.dtype) if is_extended(self.aval.dtype) else parts
 
-    def __deepcopy__(self, memo: object) -> "Array":
-        return self  # immutable
-
     def __copy__(self) -> "Array":
-        return self
+        # immutable, but not for ever: a program that is given one of the two may take its memory
+        return current.base.duplicate(self)  # type: ignore[no-any-return]
+
+    def __deepcopy__(self, memo: object) -> "Array":
+        return self.__copy__()
 
     def __repr__(self) -> str:
         return Value.operators.array_repr(self)  # type: ignore[no-any-return]

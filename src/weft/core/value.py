@@ -197,7 +197,10 @@ class Value(Methods):
         return Value.operators.invert(self)
 
     def __round__(self, ndigits: int | None = None) -> "Array":
-        return Value.operators.round(self, ndigits or 0)
+        # as Python's: a number without digits to keep becomes an integer
+        rounded = Value.operators.round(self, ndigits or 0)
+        real = ndigits is None and self.aval.dtype.kind != "c"
+        return rounded.astype(int) if real else rounded
 
     def __getitem__(self, index: object) -> "Array":
         return Value.operators.getitem(self, index)

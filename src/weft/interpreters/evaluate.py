@@ -130,6 +130,10 @@ class EvaluateTrace(Trace):
             self.fetch(array)  # says that it was deleted
         return array._host is not None or bool(buffers.is_ready(array._buffer))
 
+    def duplicate(self, array: Array) -> Array:
+        """The same array, which goes on if that one is deleted or donated."""
+        return placing.duplicate(array)
+
     def delete(self, array: Array) -> None:
         """Gives an array's memory back."""
         if is_kept(array):

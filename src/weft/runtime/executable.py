@@ -3,6 +3,7 @@
 `Executable.execute` is the hot path of all compiled code.
 """
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,15 +30,29 @@ class BufferType:
         self.weak_type = False
 
 
-class MemoryAnalysis(NamedTuple):
-    """The memory that an executable needs, in bytes (0 where the platform does not say)."""
-
+class _Memory(NamedTuple):
     argument_bytes: int
     output_bytes: int
     temp_bytes: int
     alias_bytes: int
     peak_bytes: int
     generated_code_bytes: int
+
+
+class MemoryAnalysis(_Memory):
+    """The memory that an executable needs, in bytes (0 where the platform does not say).
+
+    Each number has the name too that XLA's own record has for it, as in JAX.
+    """
+
+    __slots__ = ()
+
+    argument_size_in_bytes = property(operator.attrgetter("argument_bytes"))
+    output_size_in_bytes = property(operator.attrgetter("output_bytes"))
+    temp_size_in_bytes = property(operator.attrgetter("temp_bytes"))
+    alias_size_in_bytes = property(operator.attrgetter("alias_bytes"))
+    peak_memory_in_bytes = property(operator.attrgetter("peak_bytes"))
+    generated_code_size_in_bytes = property(operator.attrgetter("generated_code_bytes"))
 
 
 Target: TypeAlias = Device | Group

@@ -1,6 +1,8 @@
 """What must be a part of a kept program's key, and which argument is given up."""
 
+import copy
 import gc
+import pickle
 import warnings
 import weakref
 
@@ -10,6 +12,8 @@ import pytest
 import weft
 import weft.numpy as np
 from weft import lax
+
+KEY = weft.random.key(0)
 
 
 def f32(*shape):
@@ -33,6 +37,33 @@ def test_the_donated_argument_is_the_one_that_goes_where_others_are_unused():
         assert [a.is_deleted() for a in (unused, x, y)] == [False, True, False]
         onp.testing.assert_array_equal(y + f32(4, 4), onp.full((4, 4), 3.0))
         onp.testing.assert_array_equal(weft.jit(lambda y: y * 2)(y), onp.full((4, 4), 4.0))
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "tree": lambda x: copy.deepcopy({"w": [x]})["w"][0],
+    "method": lambda x: x.copy(),
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+}
+
+
+@pytest.mark.parametrize("where", ["device", "host", "keys"])
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_outlives_the_array_that_is_donated(way, where):
+    x = {"device": f32(4, 4), "host": np.ones((4, 4)), "keys": weft.random.split(KEY, 4)}[where]
+    before = str(x)
+    other = COPIES[way](x)
+    weft.jit(lambda x: x[::-1], donate_argnums=0)(x)
+    assert x.is_deleted()
+    assert str(other) == before
+    assert other.aval is x.aval
+
+
+def test_a_copy_made_while_a_function_is_traced_is_an_array():
+    x = f32(4, 4)
+    weft.jit(lambda y: type(copy.deepcopy(x)) is type(x) or 1 / 0)(1.0)
+    assert weft.grad(lambda y: (copy.copy(y) * copy.copy(x)).sum())(x).tolist() == x.tolist()
 
 
 WAYS = {
@@ -87,6 +118,11 @@ def test_a_warning_names_donated_memory_that_no_result_can_use(f, donated, unusa
     message = f"Some donated buffers were not usable: {', '.join(unusable)}\n"
     assert [str(w.message).startswith(message) for w in caught] == [True] * bool(unusable)
     assert all(w.filename == __file__ for w in caught)
+
+
+def test_donated_keys_are_usable():
+    step = weft.jit(lambda k, x: (weft.random.fold_in(k, 1), x + 1), donate_argnums=(0, 1))
+    step(weft.random.key(0), np.ones(3))  # without a warning, which would be an error
 
 
 # --- static arguments that can't be compared ---

@@ -69,6 +69,9 @@ def test_analyses():
     memory = compiled.memory_analysis()
     assert memory.argument_bytes == 4000
     assert memory.output_bytes == 4000
+    for name in memory._fields:
+        given = name.replace("_bytes", "_memory_in_bytes" if "peak" in name else "_size_in_bytes")
+        assert getattr(memory, given) == getattr(memory, name)
 
 
 def test_another_signature_is_an_error():

@@ -148,8 +148,8 @@ def warn_of_unusable(program: Program, transform: str) -> None:
     unusable = []
     for i in program.donated:
         a = program.in_avals[program.live[i]]
-        if (a.shape, a.dtype) in free:
-            free.remove((a.shape, a.dtype))
+        if (a.shape, a.stored) in free:
+            free.remove((a.shape, a.stored))
         else:
             unusable.append(str(a))
     if unusable:
