@@ -13,8 +13,10 @@ from ..core.jaxpr import Jaxpr, Var
 from ..primitives.callbacks import TOKEN, token_of
 from ..runtime import plugins
 from ..stablehlo import Block, Module, Operand
+from ..stablehlo.block import NOT_INLINED
 from ..stablehlo.shardy import Meshes
 from .simplify import jaxpr_calls_host
+from .turning import turned_apart
 
 
 def lower(
@@ -91,10 +93,14 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     checking = thread.enable_checks
     here = (block.module.platform, block.module.axes)  # what collectives' forms depend on
     numbers = operation_numbers.known(jaxpr)  # if outlining has found them
+    apart = turned_apart(jaxpr) if block.module.platform == "cpu" else ()
     own: dict[int, Template] = {}  # templates that are for this block
     seen: dict[int, int] = {}
     for n, equation in enumerate(jaxpr.equations):
         inputs = equation.inputs
+        if apart and equation.outvars[0] in apart:
+            names[equation.outvars[0]] = block.turn(*operands_of(inputs)).name
+            continue
         if numbers is not None:
             template = own.get(numbers[n])
             if template is not None:
@@ -277,8 +283,6 @@ def with_token(build: Callable[[Block, Any], Sequence[Operand]]) -> Any:
 
 # --- functions that stay apart ---
 
-_NOT_INLINED = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
-
 
 def no_inlining(block: Block) -> str:
     """The attribute of a call that is not to be inlined.
@@ -287,7 +291,7 @@ def no_inlining(block: Block) -> str:
     over the others, and XLA doesn't know then in which part of the program it is.
     """
     region = block.module.region
-    return "" if region is not None and region.rest else _NOT_INLINED
+    return "" if region is not None and region.rest else NOT_INLINED
 
 
 def lower_isolated(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:

@@ -17,15 +17,13 @@ from ..portable.writing import lowered_algorithm
 from ..rule_types import Argument, Avals, Batched, Tangent, Tangents, Values
 from ..slicing import concatenate, slice_
 from ..structural import add, move_axis, reshape, with_batch_axis, zeros
+from .lapack_calls import has_lapack, lapack, letter
 from .native import (
     check_dtype,
     check_matrices,
     cusolver,
     has_cusolver,
-    has_lapack,
     integers,
-    lapack,
-    letter,
     nan_where_failed,
     native_call,
     reduced,
@@ -59,8 +57,7 @@ def _(block: Block, x: Operand, out: Avals, vectors: bool) -> list[Operand]:
     outs = [x.aval.strong(), x.aval.strong(), *values, info, info]
     options = f"{letter('mode', 'V' if vectors else 'N')}, {letter('sort', 'N')}"
     kinds = f"M>MM{'V' * len(values)}VV"
-    t, z, *_, failed = lapack(block, "gees", [x], outs, kinds, options, {0: 0})
-    return nan_where_failed(block, failed, *([t, z] if vectors else [t]))
+    return lapack(block, "gees", [x], outs, kinds, options, {0: 0}, checked=True)[: len(out)]
 
 
 @schur.batch
@@ -93,8 +90,7 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
         return list(lowered_algorithm(portable_gehrd)(block, x, out=out))
     options = f"low = 1 : i32, high = {n} : i32"
     outs = [*out, integers(x.aval)]
-    *found, info = lapack(block, "gehrd", [x], outs, "M>MVV", options, {0: 0})
-    return nan_where_failed(block, info, *found)
+    return lapack(block, "gehrd", [x], outs, "M>MVV", options, {0: 0}, checked=True)
 
 
 @hessenberg.batch
@@ -128,14 +124,13 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
     if has_lapack(block):
         routine = "hetrd" if dtypes.is_complex(x.aval.dtype) else "sytrd"
         options = letter("uplo", "L" if lower else "U")
-        *found, info = lapack(block, routine, [x], outs, "M>MVVVV", options, {0: 0})
-    elif has_cusolver(block):
+        return lapack(block, routine, [x], outs, "M>MVVVV", options, {0: 0}, checked=True)
+    if has_cusolver(block):
         options = f"lower = {str(lower).lower()}"
         target = "cusolver_sytrd_ffi"
         *found, info = cusolver(block, target, [x], outs, "M>MVVVV", options, {0: 0})
-    else:
-        return list(lowered_algorithm(portable_sytrd)(block, x, out=out, lower=lower))
-    return nan_where_failed(block, info, *found)
+        return nan_where_failed(block, info, *found)
+    return list(lowered_algorithm(portable_sytrd)(block, x, out=out, lower=lower))
 
 
 @tridiagonal.batch
@@ -184,8 +179,8 @@ def _(
     if has_lapack(block):
         outs = [dl.aval, d.aval, du.aval, out, integers(out)]
         aliases = {0: 0, 1: 1, 2: 2, 3: 3}
-        *_, x, info = lapack(block, "gtsv", operands, outs, "VVVM>VVVMV", aliases=aliases)
-        return nan_where_failed(block, info, x)[0]
+        kinds = "VVVM>VVVMV"
+        return lapack(block, "gtsv", operands, outs, kinds, aliases=aliases, checked=True)[3]
     if has_cusolver(block) and not perturb_singular and d.aval.shape[-1] > 2:  # it needs three
         target = "cusparse_gtsv2_ffi"
         return native_call(block, target, operands, [out], "VVVM>M", "", {3: 0}, batch)[0]

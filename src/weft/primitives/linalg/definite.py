@@ -11,16 +11,13 @@ from ..rule_types import Batched, Host, Tangent, Values
 from ..selection import where
 from ..structural import full
 from . import numpy_lapack
+from .lapack_calls import has_lapack, lapack, letter
 from .native import (
-    adjoint_of,
     check_matrices,
     cusolver,
     each,
     has_cusolver,
-    has_lapack,
     integers,
-    lapack,
-    letter,
     lower_triangle,
     nan_where_failed,
     small,
@@ -55,11 +52,9 @@ def _(block: Block, x: Operand, out: Aval) -> Operand:
     if out.size == 0:
         return x
     if has_lapack(block):
-        # Row by row, as XLA has arrays, LAPACK sees the transposes: xᵀ = Uᴴ U with U = Lᵀ, of the
-        # upper triangle. Nothing is moved, neither here nor where the other triangle is cleared.
-        seen, outs = adjoint_of(block, x, conjugate=False), [out, integers(out)]
-        factor, info = lapack(block, "potrf", [seen], outs, "M>MV", letter("uplo", "U"), {0: 0})
-        (factor,) = nan_where_failed(block, info, adjoint_of(block, factor, conjugate=False))
+        # LAPACK sees the transposes: xᵀ = Uᴴ U with U = Lᵀ, of the upper triangle.
+        outs, options = [out, integers(out)], letter("uplo", "U")
+        (factor,) = lapack(block, "potrf", [x], outs, "T>TV", options, {0: 0}, checked=True)
     elif has_cusolver(block):
         outs, target = [out, integers(out)], "cusolver_potrf_ffi"
         factor, info = cusolver(block, target, [x], outs, "M>MV", "lower = true", {0: 0})

@@ -22,8 +22,8 @@ from ..structural import (
 )
 from . import numpy_lapack
 from .factors import inverse_permutation, permuted_rows
-from .native import each, has_lapack, work
-from .triangular import triangular_solve, trsm
+from .native import each, work
+from .triangular import triangular_solve
 from .values import product_of, turned
 
 # --- factored_solve ---
@@ -75,18 +75,12 @@ def _(
 
 
 def by_triangles(block: Block, factors: Operand, b: Operand, transposed: bool) -> Operand:
-    """The solutions of L U x = b, or (L U)ᵀ x = b.
-
-    LAPACK makes factors column by column, and takes them so: nothing is moved but b.
-    """
+    """The solutions of L U x = b, or (L U)ᵀ x = b."""
     for lower in (False, True) if transposed else (True, False):
-        if has_lapack(block):
-            b = trsm(block, factors, b, True, lower, "T" if transposed else "N", lower)
-        else:
-            b = triangular_solve.lower_rule(  # type: ignore[misc]
-                block, factors, b, out=b.aval.strong(), left_side=True, lower=lower,
-                transpose_a=transposed, conjugate_a=False, unit_diagonal=lower,
-            )  # fmt: skip
+        b = triangular_solve.lower_rule(  # type: ignore[misc]
+            block, factors, b, out=b.aval.strong(), left_side=True, lower=lower,
+            transpose_a=transposed, conjugate_a=False, unit_diagonal=lower,
+        )  # fmt: skip
     return b
 
 

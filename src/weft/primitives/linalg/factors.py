@@ -34,14 +34,8 @@ from ..structural import (
     with_batch_axis,
     zeros,
 )
-from .native import (
-    check_matrices,
-    cusolver,
-    has_cusolver,
-    has_lapack,
-    integers,
-    lapack,
-)
+from .lapack_calls import has_lapack, lapack
+from .native import check_matrices, cusolver, has_cusolver, integers
 from .triangular import triangular_solve
 from .values import identities, part_of, product_of
 

@@ -139,22 +139,6 @@ def _sharding_rule(avals: Avals, outs: Avals, batch: int) -> str:
     return f"sdy.sharding_rule = #sdy.op_sharding_rule<({given})->({gives}) {{{factors}}}, custom>"
 
 
-def lapack(
-    block: Block,
-    routine: str,
-    operands: Sequence[Operand],
-    outs: Sequence[Aval],
-    kinds: str,
-    attributes: str = "",
-    aliases: Mapping[int, int] | None = None,
-) -> list[Operand]:
-    """A call of a routine of LAPACK for the first operand's dtype: `getrf`."""
-    x = operands[0].aval
-    batch = x.ndim - (2 if kinds[0] == "M" else 1)
-    target = f"lapack_{PREFIX[x.dtype]}{routine}_ffi"
-    return native_call(block, target, operands, outs, kinds, attributes, aliases, batch)
-
-
 def cusolver(
     block: Block,
     target: str,
@@ -169,19 +153,9 @@ def cusolver(
     return native_call(block, target, operands, outs, kinds, attributes, aliases, batch)
 
 
-def has_lapack(block: Block) -> bool:
-    """True if the program is for a CPU."""
-    return block.module.platform == "cpu"
-
-
 def has_cusolver(block: Block) -> bool:
     """True if the program is for a GPU whose plugin has the kernels of cuSOLVER."""
     return block.module.solvers
-
-
-def letter(name: str, value: str) -> str:
-    """An attribute of LAPACK's that is a letter."""
-    return f"{name} = {ord(value)} : ui8"
 
 
 # --- results ---

@@ -24,13 +24,12 @@ from ..slicing import concatenate
 from ..structural import full, with_batch_axis, zeros
 from . import numpy_lapack
 from .factors import corner, permuted_rows, rest, window
+from .lapack_calls import has_lapack, lapack
 from .native import (
     check_matrices,
     cusolver,
     has_cusolver,
-    has_lapack,
     integers,
-    lapack,
     reduced,
     upper_triangle,
     work,

@@ -17,20 +17,17 @@ from ..slicing import concatenate
 from ..structural import add, full, reduce_sum
 from . import numpy_lapack
 from .factors import corner, window
+from .lapack_calls import has_lapack, lapack, letter
 from .native import (
     adjoint_of,
     check_matrices,
     cusolver,
     each,
     has_cusolver,
-    has_lapack,
     integers,
-    lapack,
-    letter,
     nan_where_failed,
     native_call,
     reduced,
-    turned_aval,
     work,
     written_identity,
 )
@@ -107,13 +104,11 @@ def _(
     thin = min(m, n) if compute_uv and not full_matrices else None
     u, vt = reduced(x.aval, m, thin or m), reduced(x.aval, thin or n, n)
     mode = "N" if not compute_uv else "A" if full_matrices else "S"
-    # Row by row LAPACK sees xᵀ = V̄ S Uᵀ, and of its results, row by row again, come Vᴴ and U.
-    seen = adjoint_of(block, x, conjugate=False)
-    outs = [seen.aval.strong(), out[0], turned_aval(vt), turned_aval(u), integers(x.aval)]
-    results = lapack(block, routine, [seen], outs, "M>MVMMV", letter("mode", mode), {0: 0})
-    _, s, right, left, info = results
-    right, left = (adjoint_of(block, v, conjugate=False) for v in (right, left))
-    return nan_where_failed(block, info, *([s, left, right] if compute_uv else [s]))
+    # LAPACK sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U.
+    outs, options = [x.aval.strong(), out[0], vt, u, integers(x.aval)], letter("mode", mode)
+    found = lapack(block, routine, [x], outs, "T>TVTTV", options, {0: 0}, checked=True)
+    _, s, right, left = found
+    return [s, left, right] if compute_uv else [s]
 
 
 def svd_by_cusolver(

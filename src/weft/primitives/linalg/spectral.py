@@ -22,15 +22,13 @@ from ..slicing import concatenate
 from ..structural import broadcast_in_dim, convert_element_type, full, reduce_sum, zeros
 from . import numpy_lapack
 from .factors import solve_by_lu, window
+from .lapack_calls import has_lapack, lapack, letter
 from .native import (
     check_matrices,
     cusolver,
     each,
     has_cusolver,
-    has_lapack,
     integers,
-    lapack,
-    letter,
     nan_where_failed,
     reduced,
     work,
@@ -89,14 +87,13 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
     if has_lapack(block):
         routine = "heevd" if dtypes.is_complex(x.aval.dtype) else "syevd"
         options = f"{letter('mode', 'V')}, {letter('uplo', 'L' if lower else 'U')}"
-        *found, info = lapack(block, routine, [x], outs, "M>MVV", options, {0: 0})
-    elif has_cusolver(block):
+        return lapack(block, routine, [x], outs, "M>MVV", options, {0: 0}, checked=True)
+    if has_cusolver(block):
         options = f"algorithm = 0 : ui8, lower = {str(lower).lower()}"
         target = "cusolver_syevd_ffi"
         *found, info = cusolver(block, target, [x], outs, "M>MVV", options, {0: 0})
-    else:
-        return list(lowered_algorithm(portable_hermitian)(block, x, out=out, lower=lower))
-    return nan_where_failed(block, info, *found)
+        return nan_where_failed(block, info, *found)
+    return list(lowered_algorithm(portable_hermitian)(block, x, out=out, lower=lower))
 
 
 def portable_hermitian(x: Value, *, lower: bool) -> Sequence[Value]:
@@ -162,10 +159,9 @@ def _(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Ope
         for side, wanted in (("left", left), ("right", right))
     )
     kinds = f"M>{'V' * len(spectrum)}MMV"
-    *numbers, vl, vr, info = lapack(block, "geev", [x], outs, kinds, options)
+    *numbers, vl, vr = lapack(block, "geev", [x], outs, kinds, options, checked=True)
     w = numbers[0] if is_complex else block.op("complex", *numbers, out=values)
-    chosen = [w, *[vl] * left, *[vr] * right]
-    return nan_where_failed(block, info, *chosen)
+    return [w, *[vl] * left, *[vr] * right]
 
 
 def eig_by_cusolver(block: Block, x: Operand, out: Avals, left: bool, right: bool) -> list[Operand]:

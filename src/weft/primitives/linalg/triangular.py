@@ -14,7 +14,8 @@ from ..arithmetic import neg, sub
 from ..families import same_dtype
 from ..rule_types import Argument, Avals, Batched, Host, Tangent, Tangents, Values
 from ..structural import move_axis, reshape, with_batch_axis
-from .native import adjoint_of, check_matrices, has_lapack, lapack, letter
+from .lapack_calls import has_lapack, lapack, letter
+from .native import check_matrices
 from .values import conjugated, part_of, product_of, turned
 
 triangular_solve = Primitive(
@@ -98,11 +99,7 @@ def _(
         a, conjugate_a = block.op("chlo.conj", a, out=a.aval), False
     conjugate_a = conjugate_a and dtypes.is_complex(a.aval.dtype)
     if has_lapack(block):
-        # Row by row, as XLA has arrays, LAPACK sees them transposed: no element is moved.
-        a, b = (adjoint_of(block, x, conjugate=False) for x in (a, b))
-        change = "C" if conjugate_a else "T" if transpose_a else "N"
-        x = trsm(block, a, b, not left_side, not lower, change, unit_diagonal)
-        return adjoint_of(block, x, conjugate=False)
+        return trsm(block, a, b, out, left_side, lower, transpose_a, conjugate_a, unit_diagonal)
     change = "ADJOINT" if conjugate_a else "TRANSPOSE" if transpose_a else "NO_TRANSPOSE"
     words = (
         f"left_side = {str(left_side).lower()}",
@@ -115,17 +112,27 @@ def _(
 
 
 def trsm(
-    block: Block, a: Operand, b: Operand, left_side: bool, lower: bool, change: str, unit: bool
+    block: Block,
+    a: Operand,
+    b: Operand,
+    out: Aval,
+    left_side: bool,
+    lower: bool,
+    transpose: bool,
+    conjugate: bool,
+    unit: bool,
 ) -> Operand:
-    """LAPACK's solution, which wants arrays column by column. `change` of a is N, T or C."""
+    """LAPACK's solution. It sees bᵀ, and so op(a)ᵀ on the other side; of a it sees aᵀ too, or a
+    itself, if that was made column by column. No element is moved."""
+    columns = a.name in block.turned and not conjugate
     options = (
-        letter("side", "L" if left_side else "R"),
-        letter("uplo", "L" if lower else "U"),
-        letter("trans_x", change),
+        letter("side", "R" if left_side else "L"),
+        letter("uplo", "L" if lower is columns else "U"),
+        letter("trans_x", "C" if conjugate else "T" if transpose is not columns else "N"),
         letter("diag", "U" if unit else "N"),
     )
-    out = b.aval.strong()
-    return lapack(block, "trsm", [a, b], [out], "MM>M", ", ".join(options), {1: 0})[0]
+    kinds = "MT>T" if columns else "TT>T"
+    return lapack(block, "trsm", [a, b], [out], kinds, ", ".join(options), {1: 0})[0]
 
 
 @triangular_solve.jvp
