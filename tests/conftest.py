@@ -227,14 +227,14 @@ def effort_of_compilation(request):
     from weft.compiler import program
 
     options = request.getfixturevalue("least_effort")
-    before = program.OPTIONS["cpu"]
-    program.OPTIONS["cpu"] = before | options
+    before = dict(program.OPTIONS)
+    program.OPTIONS |= {name: given | options for name, given in before.items()}
     with pytest.MonkeyPatch.context() as patch:
         # for the processes that tests start; XLA in this one has read it long ago
         flags = " ".join(f"--{name}={value}".lower() for name, value in options.items())
         patch.setenv("XLA_FLAGS", f"{os.environ.get('XLA_FLAGS', '')} {flags}".lstrip())
         yield
-    program.OPTIONS["cpu"] = before
+    program.OPTIONS |= before
 
 
 @pytest.fixture(scope="session")

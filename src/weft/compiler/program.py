@@ -30,7 +30,13 @@ from .simplify import jaxpr_calls_host, without_dead_code
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
 # choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
-OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}}
+# Beside LAPACK there are loops that read in strides, which level 1 makes a fifth slower.
+OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}, "lapack": {}}
+
+
+def options_of(text: str, platform: str) -> dict[str, Any]:
+    """The compile options of a program."""
+    return OPTIONS.get("lapack" if 'call_target_name = "lapack_' in text else platform, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
             *qr(a, pivoting=False, **options),
             *svd(a, compute_uv=True, algorithm="default", **options),
             *eigh(positive, lower=True),
-            cholesky(positive),
+            cholesky(positive, hermitian=True),
             *hessenberg(square),
             *schur(square, vectors=True),
             *schur(real, vectors=True),

@@ -54,7 +54,8 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     (value,), narrow = widened(x)
     if symmetrize_input:
         value = symmetrized("cholesky", value)
-    return narrowed([definite.cholesky(value)], narrow)[0]  # type: ignore[no-any-return]
+    found = definite.cholesky(value, hermitian=bool(symmetrize_input))
+    return narrowed([found], narrow)[0]  # type: ignore[no-any-return]
 
 
 @located

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import dtypes
 from ...core.aval import Aval
 from ...core.primitive import Primitive
 from ...core.value import Value
@@ -21,18 +22,20 @@ from .native import (
     lower_triangle,
     nan_where_failed,
     small,
+    upper_triangle,
 )
 from .triangular import triangular_solve
 from .values import hermitian_of, mask_of, part_of, product_of
 
 cholesky = Primitive(
     "cholesky",
-    "The lower triangle L with L Lᴴ = x, of x's lower triangle; NaN if x isn't positive definite.",
+    "The lower triangle L with L Lᴴ = x, of x's lower triangle; NaN if x isn't positive definite. "
+    "Where x is `hermitian` its upper triangle may be read.",
 )
 
 
 @cholesky.type
-def _(x: Aval) -> Aval:
+def _(x: Aval, *, hermitian: bool) -> Aval:
     check_matrices("cholesky", x, square=True)
     return x.strong()
 
@@ -41,21 +44,26 @@ cholesky.host_when(small)
 
 
 @cholesky.evaluate
-def _(x: Host) -> Host:
+def _(x: Host, *, hermitian: bool) -> Host:
     factor = each(lambda a: [numpy_lapack.cholesky(a)], [Aval(x.shape, x.dtype)], x)[0]
     last = factor[..., -1:, -1:]
     return factor if (last == last).all() else np.tril(factor)
 
 
 @cholesky.lower
-def _(block: Block, x: Operand, out: Aval) -> Operand:
+def _(block: Block, x: Operand, out: Aval, hermitian: bool) -> Operand:
     if out.size == 0:
         return x
     if has_lapack(block):
-        # LAPACK sees the transposes: xᵀ = Uᴴ U with U = Lᵀ, of the upper triangle.
-        outs, options = [out, integers(out)], letter("uplo", "U")
-        (factor,) = lapack(block, "potrf", [x], outs, "T>TV", options, {0: 0}, checked=True)
-    elif has_cusolver(block):
+        # LAPACK sees the transposes: of real symmetric matrices L itself, which its blocks make
+        # sooner than U; of the others' upper triangles U = Lᵀ, and nothing is moved.
+        outs = [out, integers(out)]
+        if not hermitian or dtypes.is_complex(out.dtype):
+            (u,) = lapack(block, "potrf", [x], outs, "T>TV", letter("uplo", "U"), {0: 0}, True)
+            return lower_triangle(block, u)
+        (low,) = lapack(block, "potrf", [x], outs, "T>TV", letter("uplo", "L"), {0: 0}, True)
+        return block.turn(upper_triangle(block, low))
+    if has_cusolver(block):
         outs, target = [out, integers(out)], "cusolver_potrf_ffi"
         factor, info = cusolver(block, target, [x], outs, "M>MV", "lower = true", {0: 0})
         (factor,) = nan_where_failed(block, info, factor)
@@ -65,13 +73,14 @@ def _(block: Block, x: Operand, out: Aval) -> Operand:
 
 
 @cholesky.jvp
-def _(primals: Values, tangents: Values, out: Value) -> Tangent:
+def _(primals: Values, tangents: Values, out: Value, *, hermitian: bool) -> Tangent:
     """dL = L Φ(L⁻¹ dx L⁻ᴴ); Φ takes the lower triangle, and half of the diagonal.
 
     I. Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527, eq. 8.
     """
     (dx,) = tangents
-    dx = hermitian_of(dx, lower=True)  # of all that is read
+    if not hermitian:
+        dx = hermitian_of(dx, lower=True)  # of all that is read
     solve = dict(lower=True, unit_diagonal=False)
     left = triangular_solve(out, dx, left_side=True, transpose_a=False, conjugate_a=False, **solve)
     both = triangular_solve(out, left, left_side=False, transpose_a=True, conjugate_a=True, **solve)
@@ -86,5 +95,5 @@ def halved_triangle(x: Value) -> Value:
 
 
 @cholesky.batch
-def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return cholesky(args[0])  # type: ignore[no-any-return]
+def _(args: Values, batched: Batched, batch_size: int, *, hermitian: bool) -> Value:
+    return cholesky(args[0], hermitian=hermitian)  # type: ignore[no-any-return]
