@@ -82,10 +82,7 @@ def operation_numbers(jaxpr: Jaxpr) -> list[int]:
 
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
     """Writes a jaxpr's equations into a block; returns the operands of its outputs."""
-    names: dict[Any, str] = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
-    for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-        names[var] = block.constant(const.host(), const.aval).name
-    literal = block.literal
+    names, literal = names_of(block, jaxpr, args), block.literal
 
     def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
@@ -145,6 +142,14 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
             template = template_of(block, start, count, inputs, operands, result.name, False)
             remember(primitive.templates, key, template)
     return operands_of(jaxpr.outvars)
+
+
+def names_of(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict[Any, str]:
+    """The names that a jaxpr's inputs and constants have in a block."""
+    names = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
+    for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+        names[var] = block.constant(const.host(), const.aval).name
+    return names
 
 
 class Template:

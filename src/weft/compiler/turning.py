@@ -7,9 +7,6 @@ from collections import Counter
 
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
-from ..primitives.contraction import dot_general
-from ..primitives.selection import select_n
-from ..primitives.structural import transpose
 from ..stablehlo.block import strides_collide
 
 
@@ -29,13 +26,13 @@ def turned_apart(jaxpr: Jaxpr) -> frozenset[Var]:
         [
             v
             for e in jaxpr.equations
-            if e.primitive.elementwise or e.primitive is select_n
+            if e.primitive.elementwise or e.primitive.selects
             for v in e.inputs
             if v.__class__ is Var
         ]
     )
     products = {
-        v for e in jaxpr.equations if e.primitive is dot_general for v in e.outvars if reads[v] == 1
+        v for e in jaxpr.equations if e.primitive.contracts for v in e.outvars if reads[v] == 1
     }
     return frozenset(
         [v for v, e in found.items() if reads[v] == alone[v] and e.inputs[0] not in products]
@@ -44,7 +41,7 @@ def turned_apart(jaxpr: Jaxpr) -> frozenset[Var]:
 
 def is_turn(e: Equation) -> bool:
     """True of an exchange of the last two axes of matrices with colliding strides."""
-    if e.primitive is not transpose:
+    if not e.primitive.permutes:
         return False
     out = e.outvars[0].aval
     *front, i, j = range(out.ndim) if out.ndim >= 2 else (0, 0)

@@ -328,7 +328,7 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
 # --- transpose ---
 
 transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
-transpose.takes_keys = True
+transpose.takes_keys = transpose.permutes = True
 
 
 @transpose.type
