@@ -82,15 +82,14 @@ def operation_numbers(jaxpr: Jaxpr) -> list[int]:
 
 def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Operand]:
     """Writes a jaxpr's equations into a block; returns the operands of its outputs."""
-    names, literal = names_of(block, jaxpr, args), block.literal
+    names, literal = names_of_inputs(block, jaxpr, args), block.literal
 
     def operands_of(atoms: Sequence[object]) -> list[Operand]:
         return [Operand(names[v], v.aval) if v.__class__ is Var else literal(v) for v in atoms]
 
-    checking = thread.enable_checks
+    checking, apart = thread.enable_checks, turned_apart(jaxpr)
     here = (block.module.platform, block.module.axes)  # what collectives' forms depend on
     numbers = operation_numbers.known(jaxpr)  # if outlining has found them
-    apart = turned_apart(jaxpr) if block.module.platform == "cpu" else ()
     own: dict[int, Template] = {}  # templates that are for this block
     seen: dict[int, int] = {}
     for n, equation in enumerate(jaxpr.equations):
@@ -144,7 +143,7 @@ def lower_jaxpr(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> list[Ope
     return operands_of(jaxpr.outvars)
 
 
-def names_of(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict[Any, str]:
+def names_of_inputs(block: Block, jaxpr: Jaxpr, args: Sequence[Operand]) -> dict[Any, str]:
     """The names that a jaxpr's inputs and constants have in a block."""
     names = {v: a.name for v, a in zip(jaxpr.invars, args, strict=True)}
     for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
