@@ -153,6 +153,8 @@ def test_vectorize():
         (lambda: np.convolve(P, P, "other"), "mode must be"),
         (lambda: np.gradient(X[:1]), "fewer than two elements"),
         (lambda: np.diff(X, -1), "must not be negative"),
+        (lambda: np.trapezoid(np.ones(3), np.ones(4)), "trapezoid: x must be as long as y"),
+        (lambda: np.trapezoid(np.ones((2, 3)), np.ones((1, 3)), axis=0), "x must be as long as y"),
         (lambda: np.polyadd(X, P), "coefficients have one axis"),
     ],
 )
@@ -165,6 +167,7 @@ def test_errors(call, message):
 def test_trapezoid_along_an_axis_of_coordinates_of_fewer_axes(axis):
     y, x = RNG.random((2, 3, 3)).astype("f"), RNG.random((3, 3)).cumsum(axis).astype("f")
     agree("trapezoid", y, x, axis=axis)
+    assert_close(np.trapezoid(y, x, axis=axis + 3), onp.trapezoid(y, x, axis=axis))
 
 
 def test_polyval_of_several_polynomials():

@@ -28,6 +28,8 @@ REFUSED = {
         lambda: np.repeat(np.zeros((2, 0)), 2, axis=1, total_repeat_length=4),
         "has no element to fill up total_repeat_length 4",
     ),
+    "bytes of floats": (lambda: np.packbits(ONES), "packbits: a must be integer or boolean"),
+    "bytes of complex numbers": (lambda: np.packbits(ONES * 1j), "packbits: a must be integer"),
     "variance of complex numbers as real": (
         lambda: np.var(np.array([1j]), dtype="float32"),
         "dtype must be complex",

@@ -109,6 +109,25 @@ def test_sets(name):
     assert fixed.tolist() == [*wanted.tolist(), -7, -7]
 
 
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([onp.nan, 1, onp.nan, 2, 1], [1, onp.nan]),
+        ([onp.nan, 1], [1]),
+        ([1], [onp.nan, onp.nan]),
+        ([2], [2]),
+        ([], [onp.nan]),
+    ],
+)
+def test_sets_of_numbers_with_nan(x, y):
+    x, y = onp.array(x, "f"), onp.array(y, "f")
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        agree(name, x, y, compiled=False)
+    fixed = weft.jit(lambda x, y: np.setxor1d(x, y, size=4, fill_value=-7))(x, y)
+    wanted = onp.setxor1d(x, y)
+    onp.testing.assert_array_equal(fixed, onp.append(wanted, onp.full(4 - wanted.size, -7)))
+
+
 def test_intersection_with_indices():
     x, y = onp.array([5, 1, 2, 2], onp.int32), onp.array([2, 5, 5, 8], onp.int32)
     agree("intersect1d", x, y, return_indices=True, compiled=False)

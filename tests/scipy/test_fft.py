@@ -37,6 +37,8 @@ def test_several_axes(name):
             for _ in range(3):
                 assert_close(function(np.asarray(X), kind, **options), expected(X, kind, **options))
     assert_close(function(np.asarray(X), 2, (3, 4)), expected(X, 2, (3, 4), (1, 2)))
+    for s, axes in [(None, 0), (4, -1), (5, None), (onp.int64(3), (1,))]:
+        assert_close(function(np.asarray(X), 2, s, axes), expected(X, 2, s, axes))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,7 +96,7 @@ BAD = [
     (lambda: fft.dct("x"), TypeError, "expected an array"),
     (lambda: fft.dctn(np.ones((2, 2)), axes=(0, 0)), ValueError, "axes must be different"),
     (lambda: fft.dctn(np.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "equally many"),
-    (lambda: fft.dstn(np.ones((2, 2)), s=2), TypeError, "s must be a sequence"),
+    (lambda: fft.dstn(np.ones((2, 2)), s=2.0), TypeError, "s must be a sequence"),
 ]
 
 

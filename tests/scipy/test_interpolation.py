@@ -128,14 +128,32 @@ def test_grids_are_compiled_differentiated_and_checked():
     assert_close(f(xi), wanted.astype("f"))
     assert_close(f((xi[:, 0], xi[:, 1])), wanted.astype("f"))
     assert f(xi, method="nearest").shape == (2,)
-    with pytest.raises(ValueError, match="points are outside of the grid"):
+    with pytest.raises(ValueError, match="2 of 2 points are outside of the grid, which goes"):
         f(xi + 3)
     with pytest.raises(ValueError, match="can't be held in a compiled program"):
         weft.jit(f)(xi)
     line = RegularGridInterpolator(([0, 1],), np.array([1, 3]))
     assert line(np.array([0.5, 2.0])).tolist()[0] == 2.0
     single = RegularGridInterpolator((x, [1.0]), values[:, :1], fill_value=None)
-    assert_close(single(np.array([1.0, 1.0])), values[1, 0].astype("f"))
+    assert_close(single(np.array([1.0, 1.0])), values[1, :1].astype("f"))
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [0.3, 1.5],
+        [[0.3, 1.5], [2.0, 0.2], [1.0, 1.0]],
+        [[0.3, 1.5], [2.0, 0.2]],
+        onp.array([0.3, 1.5, 2.0, 0.2]),
+        (0.3, 1.5),
+        ([0.3, 2.0], [1.5, 0.2]),
+        (onp.ones((3, 1)), onp.ones(2)),
+    ],
+)
+def test_points_of_grids_come_in_scipys_forms(points):
+    grid, values = ([0.0, 1.0, 3.0], [0.0, 2.0]), onp.array([[1.0, 2.0], [4.0, 8.0], [0.0, -3.0]])
+    wanted = interpolation.RegularGridInterpolator(grid, values)(points)
+    assert_close(RegularGridInterpolator(grid, values)(points), wanted.astype("f"))
 
 
 # --- integrals ---

@@ -98,7 +98,7 @@ def hermitian_line(lib, d, e, **options):
 TABLE = [
     *[
         (plain("toeplitz"), args, {})
-        for args in [(LINE,), (LINE, numbers(3)), (COMPLEX_LINE,), (INTS, INTS[:2])]
+        for args in [(LINE,), (LINE, numbers(3)), (COMPLEX_LINE,), (INTS, INTS[:2]), (2.0, LINE)]
     ],
     *[(plain("hankel"), args, {}) for args in [(LINE,), (INTS, INTS[:3])]],
     (plain("circulant"), (INTS,), {}),
@@ -129,7 +129,7 @@ TABLE = [
     *[(by_cholesky, (POSITIVE_Z, b, low), {}) for b in (COMPLEX_LINE, C) for low in (False, True)],
     *[
         (plain("lu"), (x,), o)
-        for x in (A, TALL, WIDE)
+        for x in (A, TALL, WIDE, Z)
         for o in ({}, {"permute_l": True}, {"p_indices": True})
     ],
     (plain("lu_factor"), (Z,), {}),

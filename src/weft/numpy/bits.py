@@ -108,11 +108,17 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
       axis: the axis to pack; None flattens.
       bitorder: 'big', the first is the highest bit, or 'little'.
     Returns: uint8 array; the axis is an eighth as long, rounded up.
+    Raises: ShapeError: floats or complex numbers.
     Example:
       >>> np.packbits(np.array([1, 0, 1]))
       Array([160], dtype=uint8)
     """
-    flags = truth("packbits", a)
+    given = value("packbits", a)
+    if given.aval.inexact:
+        raise ShapeError(
+            f"packbits: a must be integer or boolean; got {given.aval}\n  fix: packbits(a != 0)"
+        )
+    flags = truth("packbits", given)
     x = cast(flags, dtypes.uint8)
     if axis is None:
         x, axis = structural.reshape(x, shape=(x.size,)), 0

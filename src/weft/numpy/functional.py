@@ -399,6 +399,7 @@ def trapezoid(
       dx: the distance, where there are no coordinates.
       axis: the axis.
     Returns: array without the axis.
+    Raises: ShapeError: `x` isn't as long as `y` along the axis.
     Example:
       >>> np.trapezoid(np.array([1.0, 2.0, 3.0]))
       Array(4., dtype=float32)
@@ -413,7 +414,15 @@ def trapezoid(
         if points.ndim == 1:
             points = reshape(points, tuple([points.size if k == i else 1 for k in range(v.ndim)]))
             axis = i
-        step = diff(points, axis=one_axis("trapezoid", axis, points))
+        elif points.ndim < v.ndim:
+            points = reshape(points, (*[1] * (v.ndim - points.ndim), *points.shape))
+            axis = i
+        along = one_axis("trapezoid", axis, points)
+        if points.shape[along] != v.shape[i]:
+            raise ShapeError(
+                f"trapezoid: x must be as long as y along axis {i}; got {points.aval} and {v.aval}"
+            )
+        step = diff(points, axis=along)
     n = v.shape[i]
     if not n:
         return sum(v, i)

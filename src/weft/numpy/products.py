@@ -284,12 +284,18 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, m, k].
       x2: array [batch…, k].
     Returns: array [batch…, m].
+    Raises: ShapeError: no matrices or vectors, or lengths that differ.
     Example:
       >>> np.matvec(np.ones((2, 3)), np.arange(3))
       Array([3., 3.], dtype=float32)
     """
-    y = value("matvec", x2, "x2")
-    out = matmul(x1, structural.reshape(y, shape=(*y.shape, 1)))
+    a, y = value("matvec", x1, "x1"), value("matvec", x2, "x2")
+    if a.ndim < 2 or not y.ndim:
+        raise ShapeError(
+            f"matvec: expected matrices [batch…, m, k] and vectors [batch…, k]; got {a.aval} and "
+            f"{y.aval}\n  fix: np.vecdot(x1, x2) for products of vectors"
+        )
+    out = matmul(a, structural.reshape(y, shape=(*y.shape, 1)))
     return structural.reshape(out, shape=out.shape[:-1])  # type: ignore[no-any-return]
 
 
@@ -301,12 +307,19 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1: array [batch…, k].
       x2: array [batch…, k, n].
     Returns: array [batch…, n].
+    Raises: ShapeError: no matrices or vectors, or lengths that differ.
     Example:
       >>> np.vecmat(np.arange(3), np.ones((3, 2)))
       Array([3., 3.], dtype=float32)
     """
-    x = _conjugated(value("vecmat", x1, "x1"))
-    out = matmul(structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), x2)
+    x, a = value("vecmat", x1, "x1"), value("vecmat", x2, "x2")
+    if not x.ndim or a.ndim < 2:
+        raise ShapeError(
+            f"vecmat: expected vectors [batch…, k] and matrices [batch…, k, n]; got {x.aval} and "
+            f"{a.aval}\n  fix: np.vecdot(x1, x2) for products of vectors"
+        )
+    x = _conjugated(x)
+    out = matmul(structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), a)
     return structural.reshape(out, shape=(*out.shape[:-2], out.shape[-1]))  # type: ignore[no-any-return]
 
 

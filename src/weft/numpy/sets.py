@@ -422,6 +422,8 @@ def setxor1d(
 ) -> Array:
     """The different elements that are in just one of two arrays, sorted.
 
+    NaN differs from NaN: if both arrays have it, it is there twice.
+
     Args:
       assume_unique: the elements of each array are known to be different.
       size, fill_value: as in `unique`.
@@ -434,6 +436,11 @@ def setxor1d(
     _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
     line = ravel(ordered)
     mask = first & comparison.ne(isin(line, x), isin(line, y))
+    if line.aval.inexact:  # NaN is different from NaN, and each array has it at most once
+        nan, index = comparison.ne(line, line), dtypes.default_int()
+        of_x, of_y = (cast(any(comparison.ne(z, z)), index) for z in (x, y))
+        place = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)
+        mask = mask | (nan & comparison.le(place, of_x + of_y))
     default = _first_of(line, mask)
     return _chosen("setxor1d", line, mask, size, fill_value, default)  # type: ignore[no-any-return]
 

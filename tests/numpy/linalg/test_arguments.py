@@ -57,6 +57,25 @@ BAD = [
     (ShapeError, "one or two axes", lambda: linalg.norm(CUBE, 2)),
     (ShapeError, "one or two axes", lambda: linalg.norm(CUBE, axis=(0, 1, 2))),
     (ShapeError, "twice", lambda: linalg.norm(CUBE, axis=(1, -2))),
+    *[
+        (
+            ShapeError,
+            f"norm: ord={ord} is a smallest number",
+            lambda x=x, ord=ord: linalg.norm(x, ord),
+        )
+        for x, ord in [
+            (np.zeros(0), -np.inf),
+            (np.zeros((3, 0)), -1),
+            (np.zeros((3, 0)), -2),
+            (np.zeros((0, 3)), -2),
+            (np.zeros((0, 3)), -np.inf),
+        ]
+    ],
+    (ShapeError, "vector_norm: ord=-inf", lambda: linalg.vector_norm(np.zeros(0), ord=-np.inf)),
+    (ShapeError, "matrix_norm: ord=-2", lambda: linalg.matrix_norm(np.zeros((0, 3)), ord=-2)),
+    (ShapeError, "matvec: expected matrices", lambda: np.matvec(LINE, LINE)),
+    (ShapeError, "vecmat: expected vectors", lambda: np.vecmat(LINE, LINE)),
+    (ShapeError, "vecmat: expected vectors", lambda: np.vecmat(1.0, A)),
     (AxisError, "axis 3", lambda: linalg.norm(CUBE, axis=3)),
     (ShapeError, "empty", lambda: linalg.cond(np.zeros((0, 0)))),
     (ShapeError, "square", lambda: linalg.cond(TALL, 1)),
@@ -144,6 +163,17 @@ def test_integers_become_floats_and_weak_types_go():
     assert linalg.eigvals(ints).dtype == np.complex64
     with weft.config.temporarily(enable_x64=True):
         assert linalg.inv(np.asarray([[2, 1], [1, 3]])).dtype == np.float64
+
+
+def test_the_smallest_sum_of_rows_without_elements_is_zero():
+    assert linalg.norm(np.zeros((0, 3)), -1) == 0 == linalg.norm(np.zeros((3, 0)), -np.inf)
+
+
+def test_ranks_at_several_tolerances():
+    x = np.diag(np.array([4.0, 2.0, 1.0, 0.1]))
+    for hermitian in (False, True):
+        assert linalg.matrix_rank(x, np.array([0.01, 0.3, 0.6]), hermitian).tolist() == [4, 2, 1]
+    assert linalg.matrix_rank(x[None, :3], np.array([[0.01], [0.3]])).tolist() == [[3], [2]]
 
 
 @pytest.mark.parametrize("name", ["inv", "solve", "det", "slogdet", "cond", "cholesky", "pinv"])

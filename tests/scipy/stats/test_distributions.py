@@ -368,6 +368,23 @@ def test_refusals_name_the_function_and_the_argument(call, message):
         call()
 
 
+def test_no_number_is_reached_where_infinitely_many_events_are_expected():
+    k = onp.array([-1.0, 0.0, 3.0, INF], "f")
+    for name, wanted in [("pmf", 0), ("logpmf", -INF), ("cdf", k == INF), ("sf", k < INF)]:
+        function = getattr(stats.poisson, name)
+        for got in (function(k, INF), weft.jit(function)(k, INF)):
+            onp.testing.assert_array_equal(got, onp.broadcast_to(wanted, 4).astype("f"))
+
+
+def test_what_is_certain_has_the_probability_one():
+    k, n, p = (onp.array(x, "f") for x in ([0, 7, 40], [40, 7, 40], [0, 1, 1]))
+    got = stats.binom.pmf(k, n, p)
+    assert got.tolist() == [1, 1, 1]
+    x, n = onp.array([0, 3, 30], "f"), onp.array([10, 3, 30], "f")
+    got = stats.binom.logpmf(x, n, onp.float32(0.4))
+    onp.testing.assert_allclose(got, scipy_stats.binom.logpmf(x, n, onp.float32(0.4)), rtol=3e-7)
+
+
 def test_entropy_of_poisson():
     mu = onp.array([0.0, 0.5, 3.0, 40.0, 150.0, 1e4, -1.0])
     with weft.enable_x64(True):

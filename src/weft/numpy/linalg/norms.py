@@ -50,7 +50,7 @@ def vector_norm(
       keepdims: keep these axes, with length one.
       ord: p of the p-norm; inf and -inf are the largest and smallest |x|, 0 counts what isn't zero.
     Returns: array of the dtype of x's real part, without the axes.
-    Raises: ValueError: `ord` is no number.
+    Raises: ValueError: `ord` is no number. ShapeError: the smallest |x| of no elements.
     Example:
       >>> np.linalg.vector_norm(np.array([3.0, 4.0]))
       Array(5., dtype=float32)
@@ -58,7 +58,7 @@ def vector_norm(
     """
     v = _inexact(value("vector_norm", x))
     axes = all_axes("vector_norm", axis, v)
-    return _vectors(v, ord=_number("vector_norm", ord), axes=axes, keepdims=bool(keepdims))
+    return _checked_vectors("vector_norm", v, ord, axes, bool(keepdims))
 
 
 def _inexact(x: Any) -> Any:
@@ -77,6 +77,25 @@ def _number(name: str, ord: Any) -> float:
     raise noted(
         ValueError(f"{name}: ord of vectors must be a number, inf or -inf; got {ord!r:.60}")
     )
+
+
+def _checked_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The p-norms along axes, for a user's `ord`."""
+    number = _number(name, ord)
+    if number == -np.inf:
+        _check_smallest(name, x, ord, min([x.shape[axis] for axis in axes], default=1))
+    return _vectors(x, ord=number, axes=axes, keepdims=keepdims)
+
+
+def _check_smallest(name: str, x: Any, ord: Any, length: int) -> None:
+    """Refuses the smallest of no numbers."""
+    if not length:
+        raise noted(
+            ShapeError(
+                f"{name}: ord={ord!r} is a smallest number, and there is none among no elements; "
+                f"got {x.aval}\n  fix: an ord above 0, or an array with elements"
+            )
+        )
 
 
 def _vectors(x: Any, *, ord: float, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -149,7 +168,7 @@ def _to_power(total: Any, power: float) -> Any:
 
 
 def _extreme(reduce: Any, size: Any, axes: tuple[int, ...]) -> Any:
-    """The largest or smallest number along axes; of none 0, as in NumPy."""
+    """The largest or smallest number along axes; the largest of none is 0, as in NumPy."""
     if not all([size.shape[axis] for axis in axes]):
         shape = tuple([n for i, n in enumerate(size.shape) if i not in axes])
         return structural.full(size.aval.update(shape=shape), 0)
@@ -170,7 +189,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Order = "fro") 
         largest and smallest singular value), 1 and -1 (the largest and smallest sum of |x| over a
         column), inf and -inf (over a row).
     Returns: array [batch…] of the dtype of x's real part.
-    Raises: ShapeError: less than two axes. ValueError: another `ord`.
+    Raises: ShapeError: less than two axes, or the smallest of none. ValueError: another `ord`.
     Example:
       >>> np.linalg.matrix_norm(np.eye(3), ord='nuc')
       Array(3., dtype=float32)
@@ -195,6 +214,10 @@ def _norm_of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdi
                 f"{ord!r:.60}"
             )
         )
+    if ord < 0:
+        rows, columns = [x.shape[axis] for axis in axes]
+        lengths = {-1.0: columns, -2.0: min(rows, columns), -np.inf: rows}
+        _check_smallest(name, x, ord, lengths[float(ord)])
     if abs(ord) == 2:
         return _spectral(x, float(ord), axes, keepdims)
     return _summed(x, ord=float(ord), axes=axes, keepdims=keepdims)
@@ -240,7 +263,8 @@ def norm(
       axis: one, of vectors, or two, of matrices.
       keepdims: keep these axes, with length one.
     Returns: array of the dtype of x's real part, without the axes.
-    Raises: ShapeError: more than two axes. ValueError: an unknown `ord`.
+    Raises: ShapeError: more than two axes, or the smallest of no elements. ValueError: an unknown
+      `ord`.
     Example:
       >>> np.linalg.norm(np.array([[3.0, 4.0], [0.0, 0.0]]), axis=1)
       Array([5., 0.], dtype=float32)
@@ -251,14 +275,14 @@ def norm(
     if axis is None:
         axes = tuple(range(v.ndim))
         if ord is None or not axes:
-            return _vectors(v, ord=_number("norm", ord), axes=axes, keepdims=keepdims)
+            return _checked_vectors("norm", v, ord, axes, keepdims)
     elif isinstance(axis, SEQUENCES):
         axes = all_axes("norm", axis, v)
     else:
         no_bool("norm", axis, "axis")
         axes = all_axes("norm", axis, v)
     if len(axes) == 1:
-        return _vectors(v, ord=_number("norm", ord), axes=axes, keepdims=keepdims)
+        return _checked_vectors("norm", v, ord, axes, keepdims)
     if len(axes) == 2:
         return _norm_of_matrices("norm", v, ord, axes, keepdims)
     raise ShapeError(

@@ -256,7 +256,7 @@ def matrix_rank(
     x = in_wide(matrices("matrix_rank", v, "M", square=bool(hermitian)))
     s = arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian else values_of(x)
     counted = cast(gt(s, _threshold("matrix_rank", s, rtol, x)), dtypes.default_int())
-    return structural.reduce_sum(counted, axes=(s.ndim - 1,))  # type: ignore[no-any-return]
+    return structural.reduce_sum(counted, axes=(counted.ndim - 1,))  # type: ignore[no-any-return]
 
 
 @located

@@ -97,8 +97,8 @@ def idct(
 def dctn(
     x: ArrayLike,
     type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
     overwrite_x: bool = False,
     workers: int | None = None,
@@ -110,7 +110,7 @@ def dctn(
     Args:
       x, type, norm, overwrite_x, workers, orthogonalize: as in `dct`.
       s: the lengths of the signal along the axes; -1 is that of the axis.
-      axes: the axes; all of them by default, or as many of the last as `s` has lengths.
+      axes: the axes, or one; all of them by default, or as many of the last as `s` has lengths.
     Returns: array; the axes have the lengths s.
     Raises: as `dct`. ShapeError: s and axes differ in number, an axis twice.
     Example:
@@ -128,8 +128,8 @@ def dctn(
 def idctn(
     x: ArrayLike,
     type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    s: int | Sequence[int] | None = None,
+    axes: int | Sequence[int] | None = None,
     norm: str | None = None,
     overwrite_x: bool = False,
     workers: int | None = None,
@@ -141,7 +141,7 @@ def idctn(
     Args:
       x, type, norm, overwrite_x, workers, orthogonalize: as in `idct`.
       s: the lengths of the signal along the axes; -1 is that of the axis.
-      axes: the axes; all of them by default, or as many of the last as `s` has lengths.
+      axes: the axes, or one; all of them by default, or as many of the last as `s` has lengths.
     Returns: array; the axes have the lengths s.
     Raises: as `idct`. ShapeError: s and axes differ in number, an axis twice.
     Example:

@@ -56,7 +56,8 @@ def real_trigonometric(
 
 def with_type(name: str, type: Any, s: Any, axes: Any) -> tuple[tuple[Any, ...], int]:
     """The type, lengths and axes as one tuple of ints, by which plans are found, and the form of
-    `packed`."""
+    `packed`. An int stands for a sequence of one, as in SciPy."""
+    s, axes = ((x,) if isinstance(x, (int, np.integer)) else x for x in (s, axes))
     first, form = packed(name, s, axes)
     return (type, *(first or ())), form
 

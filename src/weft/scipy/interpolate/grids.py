@@ -32,6 +32,11 @@ def _method(given: Any) -> Any:
     return given
 
 
+def _array(given: Any, argument: str) -> Any:
+    """A value; lists and tuples of numbers become arrays."""
+    return asarray(given) if isinstance(given, (list, tuple)) else value(NAME, given, argument)
+
+
 class RegularGridInterpolator:
     """A function given by its values on a rectangular grid, which needn't be even.
 
@@ -76,8 +81,7 @@ class RegularGridInterpolator:
             raise ShapeError(f"{NAME}: {len(points)} axes of points for values {self.values.aval}")
         grid = []
         for i, given in enumerate(points):
-            line = cast(asarray(given) if isinstance(given, (list, tuple)) else
-                        value(NAME, given, "points"), dtype)  # fmt: skip
+            line = cast(_array(given, "points"), dtype)
             if line.ndim != 1 or line.shape[0] != self.values.shape[i]:
                 raise ShapeError(
                     f"{NAME}: points[{i}] must be one number for each element of axis {i} of "
@@ -108,7 +112,8 @@ class RegularGridInterpolator:
         """The function at points.
 
         Args:
-          xi: array [..., n] of points, or n arrays that broadcast, one for each axis.
+          xi: array [..., n] of points, or a tuple of n arrays that broadcast, one for each axis.
+            Numbers in one axis are points one after the other: the result of [n] is [1].
           method: another one than that of the constructor.
         Returns: array of the points' shape, with the axes of values behind the grid.
         Raises: ShapeError: points have another number of coordinates. ValueError: an unknown
@@ -116,12 +121,16 @@ class RegularGridInterpolator:
         """
         kind = self.method if method is None else _method(method)
         n = len(self.grid)
-        if isinstance(xi, (tuple, list)):
-            places = broadcast_arrays(*[value(NAME, x, "xi") for x in xi])
+        if isinstance(xi, tuple) and len(xi) != 1:
+            places = broadcast_arrays(*[_array(x, "xi") for x in xi])
             points: Any = stack(places, -1)
         else:
-            points = value(NAME, xi, "xi")
-            points = points[..., None] if n == 1 and points.ndim < 2 else points
+            (xi,) = xi if isinstance(xi, tuple) else (xi,)
+            points = _array(xi, "xi")
+            if n == 1 and points.ndim < 2:
+                points = points[..., None]
+            elif points.ndim == 1 and not points.size % n:
+                points = points.reshape(-1, n)
         if not points.ndim or points.shape[-1] != n:
             raise ShapeError(f"{NAME}: points must have {n} coordinates; got {points.aval}")
         points = cast(points, dtypes.real_of(self.values.dtype))
@@ -147,7 +156,12 @@ class RegularGridInterpolator:
                     "  fix: bounds_error=False, and a fill_value"
                 )
             if np.asarray(known).any():
-                raise ValueError(f"{NAME}: points are outside of the grid\n  fix: fill_value")
+                bounds = ", ".join([f"{line[0]:.6g} to {line[-1]:.6g}" for line in self.grid])
+                raise ValueError(
+                    f"{NAME}: {int(np.sum(known))} of {np.size(known)} points are outside of the "
+                    f"grid, which goes from {bounds}\n"
+                    "  fix: bounds_error=False, and a fill_value"
+                )
         return found
 
     def _cells(self, points: Any) -> list[tuple[Any, Any]]:

@@ -6,7 +6,7 @@ accepted and do nothing. Matrices that aren't finite give NaN.
 
 from typing import Any
 
-from ... import numpy as np
+from ... import dtypes, numpy as np
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
@@ -113,7 +113,7 @@ def lu(
       a: array [batch…, m, n]; k is the smaller one of m and n.
       permute_l: return (P L, U).
       p_indices: return the permutation as indices p, with a = L[p] U, in the place of P.
-    Returns: (P [m, m], L [m, k], U [k, n]).
+    Returns: (P [m, m], which is real, L [m, k], U [k, n]).
     Raises: ShapeError: less than two axes.
     Example:
       >>> p, l, u = lu(np.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -136,7 +136,8 @@ def lu(
     if p_indices:
         return back, lower, upper
     places = structural.widen(np.arange(m), (*order.shape[:-1], m))
-    permutation = cast(back[..., :, None] == places[..., None, :], x.dtype)
+    found = back[..., :, None] == places[..., None, :]
+    permutation = cast(found, dtypes.real_of(x.dtype))
     return permutation, lower, upper
 
 

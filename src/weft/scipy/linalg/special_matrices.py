@@ -43,11 +43,9 @@ __all__ = [
 
 
 def _vectors(name: str, x: Any, argument: str) -> Any:
-    """A stack of vectors."""
+    """A stack of vectors; a number is a vector of one."""
     v = value(name, x, argument)
-    if v.ndim < 1:
-        raise noted(ShapeError(f"{name}: {argument} must have at least one axis; got {v.aval}"))
-    return v
+    return v if v.ndim else v.reshape(1)
 
 
 def _one_vector(name: str, x: Any, argument: str, least: int) -> Any:

@@ -45,7 +45,8 @@ def _log_mass(k: Array, n: Array, p: Array) -> Array:
     r = np.where(large, p, 0.5)
     joined = log_beta_weight(a, b, r, 1 - r) + np.log((a + b) / a / b)
     c, d = np.where(large, 1.0, k), np.where(large, 1.0, n - k)
-    choose = -np.log(c + d + 1) - log_beta(c + 1, d + 1)
+    only = (c == 0) | (d == 0)  # one way: the formula's rounding could give more than 1
+    choose = np.where(only, 0.0, -np.log(c + d + 1) - log_beta(c + 1, d + 1))
     return np.where(large, joined, choose + xlogy(c, p) + xlog1py(d, -p))
 
 

@@ -42,9 +42,15 @@ _TEXTS = {
 
 def _tail(k: Array, mu: Array) -> tuple[Array, Array]:
     """P(K > k) is the lower tail of a gamma distribution of shape k + 1, at mu."""
-    none = mu == 0
-    log, upper = gamma_tail(np.where(none, 1.0, mu), k + 1)
-    return np.where(none, -math.inf, log), np.where(none, False, ~upper)
+    sure = (mu == 0) | (mu == math.inf)
+    log, upper = gamma_tail(np.where(sure, 1.0, mu), k + 1)
+    return np.where(sure, -math.inf, log), np.where(sure, mu > 0, ~upper)
+
+
+def _log_mass(k: Array, mu: Array) -> Array:
+    """Of infinitely many expected events no number has a probability."""
+    endless = mu == math.inf
+    return np.where(endless, -math.inf, log_poisson(k, np.where(endless, 1.0, mu)))
 
 
 _made = Discrete(
@@ -52,7 +58,7 @@ _made = Discrete(
     _at,
     _of,
     _TEXTS,
-    log_poisson,
+    _log_mass,
     _tail,
     lambda mu: mu >= 0,
 )
