@@ -61,6 +61,7 @@ def square_parts(x, definite):
         "cholesky": (
             linalg.cholesky(definite),
             linalg.cholesky(triangle, symmetrize_input=False),
+            np.linalg.cholesky(np.triu(definite), upper=True, symmetrize_input=False).mT.conj(),
         ),
         "schur": linalg.schur(x),
         "solutions": (np.linalg.solve(x, definite), np.linalg.inv(x)),

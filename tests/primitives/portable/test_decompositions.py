@@ -244,7 +244,8 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
             *qr(a, pivoting=False, **options),
             *svd(a, compute_uv=True, algorithm="default", **options),
             *eigh(positive, lower=True),
-            cholesky(positive, hermitian=True),
+            cholesky(positive, lower=True, hermitian=True),
+            cholesky(positive, lower=False, hermitian=False),
             *hessenberg(square),
             *schur(square, vectors=True),
             *schur(real, vectors=True),
@@ -266,11 +267,13 @@ def test_in_a_program_for_a_device_without_a_library(least_effort):
         for v, r in zip(program.stripped.outvars, results, strict=True)
     ]
     *found, inverse = found
-    q, r, s, u, vh, v, w, low, packed, _, t, z, real_t, real_z, *lines, values, right, x, y = found
+    q, r, s, u, vh, v, w, low, up, packed, _, t, z, real_t, real_z, *rest = found
+    *lines, values, right, x, y = rest
     near(q @ r, a)
     near(u[..., :4] * s[:, None, :] @ vh, a)
     near(v * w[:, None, :] @ adjoint(v), positive, 1e-11)
     near(low @ adjoint(low), positive, 1e-11)
+    near(up, adjoint(low), 1e-11)
     near(onp.abs(onp.linalg.det(onp.triu(packed, -1))), onp.abs(onp.linalg.det(square)), 1e-10)
     near(z @ t @ adjoint(z), square)
     near(real_z @ real_t @ adjoint(real_z), square.real)

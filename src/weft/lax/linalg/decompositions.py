@@ -54,7 +54,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     (value,), narrow = widened(x)
     if symmetrize_input:
         value = symmetrized("cholesky", value)
-    found = definite.cholesky(value, hermitian=bool(symmetrize_input))
+    found = definite.cholesky(value, lower=True, hermitian=bool(symmetrize_input))
     return narrowed([found], narrow)[0]  # type: ignore[no-any-return]
 
 

@@ -152,7 +152,9 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
         q, _ = qr(tall, pivoting=False, full_matrices=False)
         inner = product_of(taken(q, -2, 0, m), adjoint(taken(q, -2, m, m + n)))
         return add(kept, mul(inner, number(x, (a - b / c) / root)))  # type: ignore[no-any-return]
-    factor = cholesky(add(unit, mul(product_of(adjoint(x), x), number(x, c))), hermitian=True)
+    factor = cholesky(
+        add(unit, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
+    )
     inner = x
     for turned in (True, False):
         inner = triangular_solve(

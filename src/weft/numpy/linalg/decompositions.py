@@ -6,11 +6,13 @@ from ... import dtypes
 from ...core.array import Array
 from ...core.source import located
 from ...lax import linalg as lax_linalg
+from ...lax.linalg.decompositions import symmetrized
+from ...primitives.linalg.definite import cholesky as factor_of
 from ...primitives.linalg.orthogonal import geqrf
 from ...typing import ArrayLike
 from ..plans import composite
 from ..promotion import noted
-from .operands import adjoint, in_wide, matrices, rounded, turned
+from .operands import in_wide, matrices, rounded, turned
 from .results import EighResult, EigResult, QRResult
 
 __all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr"]
@@ -40,9 +42,10 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
 
 @composite
 def _cholesky(x: Any, *, upper: bool, symmetrize_input: bool) -> Any:
-    read = adjoint(x) if upper and not symmetrize_input else x
-    factor = lax_linalg.cholesky(in_wide(read), symmetrize_input=symmetrize_input)
-    return rounded(adjoint(factor) if upper else factor, x.dtype)
+    read = in_wide(x)
+    if symmetrize_input:
+        read = symmetrized("cholesky", read)
+    return rounded(factor_of(read, lower=not upper, hermitian=symmetrize_input), x.dtype)
 
 
 @overload

@@ -1,5 +1,7 @@
 """cholesky: the triangular factors of positive definite matrices."""
 
+from typing import Any
+
 import numpy as np
 
 from ... import dtypes
@@ -14,6 +16,7 @@ from ..structural import full
 from . import numpy_lapack
 from .lapack_calls import has_lapack, lapack, letter
 from .native import (
+    adjoint_of,
     check_matrices,
     cusolver,
     each,
@@ -29,13 +32,13 @@ from .values import hermitian_of, mask_of, part_of, product_of
 
 cholesky = Primitive(
     "cholesky",
-    "The lower triangle L with L Lᴴ = x, of x's lower triangle; NaN if x isn't positive definite. "
-    "Where x is `hermitian` its upper triangle may be read.",
+    "The triangle L with L Lᴴ = x, or U with Uᴴ U = x, of that triangle of x; NaN if x isn't "
+    "positive definite. Where x is `hermitian` the other triangle may be read.",
 )
 
 
 @cholesky.type
-def _(x: Aval, *, hermitian: bool) -> Aval:
+def _(x: Aval, *, lower: bool, hermitian: bool) -> Aval:
     check_matrices("cholesky", x, square=True)
     return x.strong()
 
@@ -44,25 +47,35 @@ cholesky.host_when(small)
 
 
 @cholesky.evaluate
-def _(x: Host, *, hermitian: bool) -> Host:
+def _(x: Host, *, lower: bool, hermitian: bool) -> Host:
+    if not lower:
+        x = x.swapaxes(-1, -2).conj()
     factor = each(lambda a: [numpy_lapack.cholesky(a)], [Aval(x.shape, x.dtype)], x)[0]
     last = factor[..., -1:, -1:]
-    return factor if (last == last).all() else np.tril(factor)
+    if not (last == last).all():
+        factor = np.tril(factor)
+    return factor if lower else factor.swapaxes(-1, -2).conj()
 
 
 @cholesky.lower
-def _(block: Block, x: Operand, out: Aval, hermitian: bool) -> Operand:
+def _(block: Block, x: Operand, out: Aval, lower: bool, hermitian: bool) -> Operand:
     if out.size == 0:
         return x
-    if has_lapack(block):
-        # LAPACK sees the transposes: of real symmetric matrices L itself, which its blocks make
-        # sooner than U; of the others' upper triangles U = Lᵀ, and nothing is moved.
-        outs = [out, integers(out)]
-        if not hermitian or dtypes.is_complex(out.dtype):
-            (u,) = lapack(block, "potrf", [x], outs, "T>TV", letter("uplo", "U"), {0: 0}, True)
-            return lower_triangle(block, u)
-        (low,) = lapack(block, "potrf", [x], outs, "T>TV", letter("uplo", "L"), {0: 0}, True)
-        return block.turn(upper_triangle(block, low))
+    if not has_lapack(block):
+        factor = lower_factor(block, x if lower else adjoint_of(block, x), out)
+        return factor if lower else adjoint_of(block, factor)
+    # LAPACK sees the transposes: of xᵀ = Uᴴ U the lower triangle comes without a move, and of
+    # xᵀ = L Lᴴ, of which its blocks are faster, the upper one.
+    turned = lower and hermitian and not dtypes.is_complex(out.dtype)
+    uplo = letter("uplo", "U" if lower and not turned else "L")
+    (factor,) = lapack(block, "potrf", [x], [out, integers(out)], "T>TV", uplo, {0: 0}, True)
+    if turned:
+        return block.turn(upper_triangle(block, factor))
+    return lower_triangle(block, factor) if lower else upper_triangle(block, factor)
+
+
+def lower_factor(block: Block, x: Operand, out: Aval) -> Operand:
+    """The lower triangles, without LAPACK."""
     if has_cusolver(block):
         outs, target = [out, integers(out)], "cusolver_potrf_ffi"
         factor, info = cusolver(block, target, [x], outs, "M>MV", "lower = true", {0: 0})
@@ -73,27 +86,32 @@ def _(block: Block, x: Operand, out: Aval, hermitian: bool) -> Operand:
 
 
 @cholesky.jvp
-def _(primals: Values, tangents: Values, out: Value, *, hermitian: bool) -> Tangent:
-    """dL = L Φ(L⁻¹ dx L⁻ᴴ); Φ takes the lower triangle, and half of the diagonal.
+def _(primals: Values, tangents: Values, out: Value, *, lower: bool, hermitian: bool) -> Tangent:
+    """dL = L Φ(L⁻¹ dx L⁻ᴴ); Φ takes the lower triangle, and half of the diagonal. dU = dLᴴ.
 
     I. Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527, eq. 8.
     """
     (dx,) = tangents
     if not hermitian:
-        dx = hermitian_of(dx, lower=True)  # of all that is read
-    solve = dict(lower=True, unit_diagonal=False)
-    left = triangular_solve(out, dx, left_side=True, transpose_a=False, conjugate_a=False, **solve)
-    both = triangular_solve(out, left, left_side=False, transpose_a=True, conjugate_a=True, **solve)
-    return product_of(out, halved_triangle(both))
+        dx = hermitian_of(dx, lower)  # of all that is read
+    inner = dx
+    for left in (True, False):
+        by_adjoint = left is not lower
+        inner = triangular_solve(
+            out, inner, left_side=left, lower=lower, unit_diagonal=False,
+            transpose_a=by_adjoint, conjugate_a=by_adjoint,
+        )  # fmt: skip
+    half = halved_triangle(inner, "lower" if lower else "upper")
+    return product_of(out, half) if lower else product_of(half, out)
 
 
-def halved_triangle(x: Value) -> Value:
-    """The lower triangle, with half of the diagonal."""
+def halved_triangle(x: Value, part: str) -> Value:
+    """A triangle, with half of the diagonal."""
     scalar = x.aval.update(shape=(), weak_type=False)
     half = where(mask_of(x.shape, "diagonal"), mul(x, full(scalar, 0.5)), x)
-    return part_of(half, "lower")
+    return part_of(half, part)
 
 
 @cholesky.batch
-def _(args: Values, batched: Batched, batch_size: int, *, hermitian: bool) -> Value:
-    return cholesky(args[0], hermitian=hermitian)  # type: ignore[no-any-return]
+def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
+    return cholesky(args[0], **params)  # type: ignore[no-any-return]

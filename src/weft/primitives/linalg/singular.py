@@ -104,11 +104,14 @@ def _(
     thin = min(m, n) if compute_uv and not full_matrices else None
     u, vt = reduced(x.aval, m, thin or m), reduced(x.aval, thin or n, n)
     mode = "N" if not compute_uv else "A" if full_matrices else "S"
-    # LAPACK sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U.
-    outs, options = [x.aval.strong(), out[0], vt, u, integers(x.aval)], letter("mode", mode)
-    found = lapack(block, routine, [x], outs, "T>TVTTV", options, {0: 0}, checked=True)
-    _, s, right, left = found
-    return [s, left, right] if compute_uv else [s]
+    outs, options = [x.aval.strong(), out[0], u, vt, integers(x.aval)], letter("mode", mode)
+    kinds = "M>MVMMV"
+    if m <= n:
+        # It sees xᵀ = V̄ S Uᵀ, and its results are transposed to Vᴴ and U. With more rows than
+        # columns, which it decomposes sooner, it sees x as it is.
+        outs[2:4], kinds = [vt, u], "T>TVTTV"
+    _, s, *vectors = lapack(block, routine, [x], outs, kinds, options, {0: 0}, checked=True)
+    return [s, *(vectors if m > n else vectors[::-1])] if compute_uv else [s]
 
 
 def svd_by_cusolver(
