@@ -39,12 +39,14 @@ BESIDE = {
     "of a stack": lambda x, y: np.stack([x, y]) + np.swapaxes(np.stack([y, x]), 1, 2),
     "in a loop": lambda x, y: lax.fori_loop(0, 3, lambda i, z: (z + z.T) * 0.5 + y, x),
     "in a branch": lambda x, y: lax.cond(np.real(x[0, 0]) > 5, lambda x: x, lambda x: x - x.T, y),
+    "there and back with another": lambda x, y: (np.exp(x.T) * y).T,
     "mapped": lambda x, y: weft.vmap(lambda z: z + z.T)(np.stack([x, y])),
 }
 ELSEWHERE = {
     "into a product": lambda x, y: x @ y.T,
     "of a product": lambda x, y: (x @ y).T + x,
     "of both": lambda x, y: (lambda z: z @ x + z)(y.T),
+    "there and back": lambda x, y: (lambda z: np.where(z > 0, np.exp(z) * 2, z))(x.T).T + y,
     "out": lambda x, y: (x.T, x + y),
     "of other axes": lambda x, y: np.transpose(np.stack([x, y]), (1, 0, 2)) * 2,
 }

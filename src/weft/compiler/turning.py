@@ -4,6 +4,7 @@ Knows jaxprs; writes nothing.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
@@ -22,21 +23,41 @@ def turned_apart(jaxpr: Jaxpr) -> frozenset[Var]:
         return frozenset()
     reads = Counter([v for e in jaxpr.equations for v in e.inputs if v.__class__ is Var])
     reads.update([v for v in jaxpr.outvars if v.__class__ is Var])
-    alone = Counter(
-        [
-            v
-            for e in jaxpr.equations
-            if e.primitive.elementwise or e.primitive.selects
-            for v in e.inputs
-            if v.__class__ is Var
-        ]
-    )
+    loops = [e for e in jaxpr.equations if e.primitive.elementwise or e.primitive.pointwise]
+    alone = Counter([v for e in loops for v in e.inputs if v.__class__ is Var])
     products = {
         v for e in jaxpr.equations if e.primitive.contracts for v in e.outvars if reads[v] == 1
     }
+    repeated = {
+        v
+        for e in jaxpr.equations
+        for v in e.outvars
+        if all([x.aval.size < v.aval.size for x in e.inputs])
+    }
+    undone = {v for x in found for v in both_ways(x, found, loops, repeated)}
     return frozenset(
-        [v for v, e in found.items() if reads[v] == alone[v] and e.inputs[0] not in products]
+        [
+            v
+            for v, e in found.items()
+            if reads[v] == alone[v] and e.inputs[0] not in products and v not in undone
+        ]
     )
+
+
+def both_ways(
+    x: Var, turns: Mapping[Var, Equation], loops: Sequence[Equation], repeated: Set[Var]
+) -> Set[Var]:
+    """A transpose and those that undo it, if what it becomes before is made of no other matrix:
+    XLA leaves out all of them."""
+    made = {x}
+    for e in loops:
+        inputs = {v for v in e.inputs if v.__class__ is Var and v.aval.shape == x.aval.shape}
+        if not made.isdisjoint(inputs):
+            if not made | repeated >= inputs:
+                return set()
+            made.update(e.outvars)
+    undoing = {v for v, e in turns.items() if e.inputs[0] in made}
+    return undoing | {x} if undoing else undoing
 
 
 def is_turn(e: Equation) -> bool:

@@ -135,7 +135,7 @@ class Primitive:
     labels_value = False  # its parameter `name` is a label, by which policies choose its operand
     equal_results = False  # of a collective: all that take part get the same result
     elementwise = False  # each element of the output is of those at its place in the operands
-    selects = False  # it is one of those; the operand that says which may be a scalar
+    pointwise = False  # nearly that: a choice, which a scalar may make, or a conversion
     permutes = False  # moves axes, by the parameter `permutation`
     contracts = False  # a product of arrays, which may be given transposed for nothing
     adds_cotangents = False  # by which the cotangents of one value are summed

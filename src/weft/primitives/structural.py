@@ -421,7 +421,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 convert_element_type = Primitive(
     "convert_element_type", "The elements converted to another dtype.", host_limit=262_144
 )
-convert_element_type.converts = True
+convert_element_type.converts = convert_element_type.pointwise = True
 
 
 _SMALL = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}
