@@ -56,6 +56,18 @@ def test_compiled_mapped_wide_and_of_length_one(name):
         assert_close(function(np.ones(1), t), expected(onp.ones(1), t).astype("f"))
 
 
+@pytest.mark.parametrize("n", [131, 169, 256])  # a long prime is transformed otherwise
+def test_long_ones(n):
+    x, v = rng.standard_normal((2, 2, n))
+    for kind in (2, 3):
+        found = weft.jit(lambda x: fft.dct(x, kind))(x)  # noqa: B023
+        assert_close(found, oracle.dct(x, kind))
+        assert_close(fft.idst(np.asarray(x), kind), oracle.idst(x, kind))
+        # the transform is linear: its transpose is that of the other kind
+        _, back = weft.vjp(lambda x: fft.dct(x, kind, norm="ortho"), np.asarray(x))  # noqa: B023
+        assert_close(back(np.asarray(v, "float32"))[0], oracle.dct(v, 5 - kind, norm="ortho"))
+
+
 def test_dtypes_and_complex_numbers():
     z = X + 1j * X[::-1]
     assert_close(fft.dct(np.asarray(z), 3, norm="ortho"), oracle.dct(z, 3, norm="ortho"))
