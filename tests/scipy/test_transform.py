@@ -94,6 +94,13 @@ def test_where_two_axes_lie_on_each_other(end):
         same(Rotation.from_euler(seq, r.as_euler(seq)).as_matrix(), onp.asarray(r.as_matrix()))
 
 
+def test_matrices_that_are_no_rotations_give_nan():
+    flips = onp.array([-onp.eye(3), onp.diag([-1.0, 1, 1]), onp.zeros((3, 3)), onp.eye(3)])
+    for found in (Rotation.from_matrix(flips), weft.jit(Rotation.from_matrix)(flips)):
+        assert onp.isnan(found.as_quat()).all(-1).tolist() == [True, True, True, False]
+        same(found[3].as_matrix(), onp.eye(3))
+
+
 def test_half_turns_have_matrices_and_vectors():
     for v in onp.pi * onp.array([*onp.eye(3), [0.6, 0.8, 0], [0, -0.6, 0.8]]):
         matrix = oracle.Rotation.from_rotvec(v).as_matrix()
@@ -183,6 +190,7 @@ BAD = [
     (lambda: len(ONE), TypeError, "no len"),
     (lambda: ONE[0], TypeError, "no elements"),
     (lambda: SIX.mean(onp.ones(5)), ValueError, "expected 6 weights"),
+    (lambda: SIX.mean(onp.arange(6.0) - 1), ValueError, "weights must not be negative"),
     (lambda: SIX * Rotation.identity(5), ValueError, "don't broadcast"),
     (lambda: SIX * 2, TypeError, "unsupported operand"),
     (lambda: Rotation.concatenate([]), ValueError, "at least one rotation"),

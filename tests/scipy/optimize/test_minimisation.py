@@ -67,6 +67,36 @@ def test_mapped_compiled_and_in_float32():
     assert found.x.dtype == onp.float32
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS"])
+@pytest.mark.parametrize(
+    "scales", [[1, 1e4], [1, 1e4, 1e4], [1e6, 1e6, 1e2], [1, 10, 100, 1e3, 1e4], [1e-3, 1e-3]]
+)
+def test_badly_scaled_squares(scales, method, dtype):
+    with weft.enable_x64(dtype == "float64"):
+        c = np.array(scales, dtype)
+        x0 = np.arange(1, c.size + 1, dtype=dtype)
+        found = minimize(lambda x: np.sum(c * x**2), x0, method=method, options={"gtol": 1e-3})
+    assert bool(found.success)
+    assert found.fun < 1e-3
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS"])
+@pytest.mark.parametrize(
+    ("f", "value"),
+    [
+        (lambda x: np.sum(x * 0) + onp.nan, onp.nan),
+        (lambda x: np.sum(x * 0) + onp.inf, onp.inf),
+        (lambda x: np.sum(np.log(x)), -onp.inf),
+    ],
+)
+def test_a_value_that_is_not_finite_is_no_minimum(f, value, method):
+    found = minimize(f, onp.array([3.0, 2.0], "f"), method=method)
+    assert not found.success
+    assert int(found.status) == (3 if method == "BFGS" else 5)
+    onp.testing.assert_equal(onp.asarray(found.fun), onp.float32(value))
+
+
 def test_inverse_of_the_hessian_matrix():
     A = onp.array([[3.0, 1.0], [1.0, 2.0]])
     with weft.enable_x64(True):

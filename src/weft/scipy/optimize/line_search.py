@@ -50,8 +50,11 @@ def chosen(condition: Array, x: Any, y: Any) -> Any:
 
 
 def between(low: Point, high: Point) -> Array:
-    """The minimiser of the cubic through two points and slopes, kept away from both; the middle
-    where there is none. Source: Nocedal and Wright, equation 3.59."""
+    """The minimiser of the cubic through two points and slopes, or as near to it as a twentieth of
+    the bracket from both allows; the middle where there is none.
+
+    Source: Nocedal and Wright, equation 3.59.
+    """
     width = high.step - low.step
     safe = np.where(width == 0, 1.0, width)
     first = low.slope + high.slope - 3 * (low.value - high.value) / -safe
@@ -60,8 +63,8 @@ def between(low: Point, high: Point) -> Array:
     bottom = high.slope - low.slope + 2 * second
     at = high.step - safe * (high.slope + second - first) / np.where(bottom == 0, 1.0, bottom)
     part = (at - low.step) / safe
-    good = (inside >= 0) & (part > 0.05) & (part < 0.95)
-    return np.where(good, at, low.step + width / 2)
+    good = (inside >= 0) & np.isfinite(part)
+    return low.step + width * np.where(good, np.clip(part, 0.05, 0.95), 0.5)
 
 
 def search(
@@ -107,4 +110,5 @@ def search(
     no = np.asarray(False)
     begin = Search(np.int32(0), first, start, start, no, no)
     end: Search = while_loop(going, step, begin)
-    return end.low, ~end.done & (end.low.step == 0), end.evaluations
+    higher = end.low.value >= start.value
+    return end.low, ~end.done & ((end.low.step == 0) | higher), end.evaluations

@@ -41,13 +41,15 @@ def norm(x: Array, order: float) -> Array:
 def advanced(
     f: ValueAndGradient, s: State, direction: Array, first: Array, maxiter: int
 ) -> tuple[Point, Array, Array]:
-    """A line search from the state along a direction; along the gradient if that one rises."""
+    """A line search from the state along a direction; along the gradient if that one rises. It has
+    failed too if the value at its end isn't finite."""
     slope = np.vdot(s.gradient, direction)
     falls = slope < 0
     direction = np.where(falls, direction, -s.gradient)
     slope = np.where(falls, slope, -np.vdot(s.gradient, s.gradient))
     start = Point(np.zeros_like(slope), s.value, slope, s.gradient)
     point, failed, count = search(f, s.x, start, direction, first, maxiter)
+    failed = failed | ~np.isfinite(point.value)
     return Point(point.step * direction, *point[1:]), failed, count
 
 
@@ -57,7 +59,8 @@ def iterated(
     """Repeats `step` until it has converged or says why not."""
     value, gradient = f(x0)
     zero = np.int32(0)
-    start = State(zero, zero + 1, x0, value, gradient, memory, norm(gradient, order) < gtol, zero)
+    converged = np.isfinite(value) & (norm(gradient, order) < gtol)
+    start = State(zero, zero + 1, x0, value, gradient, memory, converged, zero)
     return while_loop(  # type: ignore[no-any-return]
         lambda s: ~s.converged & (s.status == 0), step, start
     )
@@ -89,7 +92,7 @@ def bfgs(
         left = np.eye(n, dtype=x0.dtype) - rho * change[:, None] * difference
         updated = np.dot(np.dot(left, inverse), left.T) + rho * change[:, None] * change
         inverse = np.where(positive & np.all(np.isfinite(updated)), updated, inverse)
-        converged = norm(point.gradient, norm_order) < gtol
+        converged = ~failed & (norm(point.gradient, norm_order) < gtol)
         nit = s.nit + 1
         status = np.where(converged, 0, np.where(failed, 3, np.where(nit >= maxiter, 1, 0)))
         return State(
@@ -169,7 +172,7 @@ def lbfgs(
             np.where(positive, scale, h.scale),
         )  # fmt: skip
         nit, evaluations = s.nit + 1, s.evaluations + count
-        converged = norm(point.gradient, norm_order) < gtol
+        converged = ~failed & (norm(point.gradient, norm_order) < gtol)
         largest = np.maximum(np.maximum(np.abs(s.value), np.abs(point.value)), 1.0)
         still = (s.value - point.value) <= ftol * largest
         status = np.where(nit >= maxiter, 1, np.where(evaluations >= maxfun, 2, 0))

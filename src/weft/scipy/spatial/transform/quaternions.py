@@ -135,7 +135,7 @@ def to_matrix(q: Any) -> Any:
 
 @composite
 def from_matrix(m: Any) -> Any:
-    """Of matrices [..., 3, 3] that are orthogonal, with determinant 1.
+    """Of matrices [..., 3, 3] that are orthogonal, with determinant 1; NaN where it isn't positive.
 
     Each of four formulas gives a multiple of the quaternion; that of its largest element is taken.
     Source: S. W. Shepperd, "Quaternion from rotation matrix", Journal of Guidance and Control 1
@@ -155,7 +155,9 @@ def from_matrix(m: Any) -> Any:
         -2,
     )
     largest = argmax(parts(a, e, i, trace), -1)[..., None, None]
-    return normalized(take_along_axis(choices, largest, -2)[..., 0, :])
+    quat = normalized(take_along_axis(choices, largest, -2)[..., 0, :])
+    determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return where((determinant > 0)[..., None], quat, math.nan)
 
 
 @composite

@@ -103,7 +103,8 @@ class Rotation:
     @classmethod
     @located
     def from_matrix(cls, matrix: ArrayLike) -> "Rotation":
-        """Of matrices [..., 3, 3], which must be orthogonal, with determinant 1."""
+        """Of matrices [..., 3, 3], which must be orthogonal, with determinant 1. Reflections, and
+        what else has no positive determinant, give NaN."""
         return cls(q.from_matrix(numbers("Rotation.from_matrix", "matrix", matrix, (3, 3))))
 
     @classmethod
@@ -219,7 +220,8 @@ class Rotation:
         """The rotation that is nearest to all, in the mean of squared distances of matrices.
 
         Args:
-          weights: one for each rotation; all are 1 by default.
+          weights: one for each rotation, not negative; all are 1 by default.
+        Raises: ShapeError: another number of weights. ValueError: a negative one, outside of `jit`.
         """
         quat = self.quat.reshape(-1, 4)
         if weights is None:
@@ -229,6 +231,11 @@ class Rotation:
             raise ShapeError(
                 f"Rotation.mean: expected {quat.shape[0]} weights, one for each rotation; got "
                 f"{given.aval}"
+            )
+        known = given.concrete()
+        if known is not None and (np.asarray(known) < 0).any():
+            raise ValueError(
+                f"Rotation.mean: weights must not be negative; got {np.asarray(known)!s:.200}"
             )
         return Rotation(q.mean(quat, given.astype(quat.dtype)))
 
