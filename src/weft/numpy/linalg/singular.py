@@ -174,8 +174,28 @@ def _(primals: Any, tangents: Any) -> Any:
     return p, second + third - first
 
 
-def _inverse_and_values(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[Any, Any, Any]:
-    """(pseudo-inverse, singular values, which of them count)."""
+@custom_jvp
+def _shortest(b: Any, a: Any, u: Any, s: Any, vh: Any) -> Any:
+    """The product of a pseudo-inverse with matrices b: V diag(s) Uᴴ b."""
+    scales = structural.reshape(cast(s, vh.dtype), shape=(*s.shape, 1))
+    return matmul(adjoint(vh), matmul(adjoint(u), b) * scales)
+
+
+@_shortest.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    """That of `_pseudo_inverse`, times b."""
+    b, a, *factors = primals
+    db, da, *_ = tangents
+    # products, since what is linear here is transposed without this rule
+    x, p = _shortest(*primals), _pseudo_inverse(a, *factors)
+    dah, ph = adjoint(da), adjoint(p)
+    first = db - matmul(da, x) + matmul(ph, matmul(dah, b - matmul(a, x)))
+    right = matmul(dah, matmul(ph, x))
+    return x, matmul(p, first - matmul(a, right)) + right
+
+
+def _factors(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[Any, Any, Any]:
+    """((U, inverses of singular values, or zero, and Vᴴ), singular values, which of them count)."""
     still = selection.stop_gradient(x)
     if hermitian:
         u, s, vh = _of_hermitian(still)
@@ -184,7 +204,7 @@ def _inverse_and_values(name: str, x: Any, rtol: Any, hermitian: bool) -> tuple[
     kept = gt(s, _threshold(name, s, rtol, x))
     safe = selection.select_n(kept, literal(1, s.dtype), s)
     inverses = selection.select_n(kept, literal(0, s.dtype), 1 / safe)
-    return _pseudo_inverse(x, u, inverses, vh), s, kept
+    return (u, inverses, vh), s, kept
 
 
 @located
@@ -222,8 +242,9 @@ def pinv(
 
 @composite
 def _pinv(x: Any, rtol: Any = None, *, hermitian: bool) -> Any:
-    p, _, _ = _inverse_and_values("pinv", in_wide(x), rtol, hermitian)
-    return rounded(p, x.dtype)
+    wide = in_wide(x)
+    factors, _, _ = _factors("pinv", wide, rtol, hermitian)
+    return rounded(_pseudo_inverse(wide, *factors), x.dtype)
 
 
 @located
@@ -302,9 +323,9 @@ def _least_squares(x: Any, y: Any, rcond: Any = None) -> Any:
     wide, rhs = cast(x, wide_dtype(dtype)), cast(y, wide_dtype(dtype))
     if y.ndim == 1:
         rhs = structural.reshape(rhs, shape=(*rhs.shape, 1))
-    p, s, kept = _inverse_and_values("lstsq", wide, rcond, False)
+    factors, s, kept = _factors("lstsq", wide, rcond, False)
     counted = structural.reduce_sum(cast(kept, dtypes.default_int()), axes=(0,))
-    solution = matmul(p, rhs)
+    solution = _shortest(rhs, wide, *factors)
     rest = rhs - matmul(wide, solution)
     residuals = structural.reduce_sum((rest * rest.conj()).real, axes=(0,))
     if y.ndim == 1:
