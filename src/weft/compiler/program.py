@@ -30,13 +30,16 @@ from .simplify import jaxpr_calls_host, without_dead_code
 
 # LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
 # choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
-# Beside LAPACK there are loops that read in strides, which level 1 makes a fifth slower.
-OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}, "lapack": {}}
+# Beside LAPACK and Fourier transforms there are loops that read in strides or over complex numbers,
+# which level 1 makes a tenth to a fifth slower.
+OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}, "library": {}}
+_LIBRARY = ('call_target_name = "lapack_', '"stablehlo.fft"')
 
 
 def options_of(text: str, platform: str) -> dict[str, Any]:
     """The compile options of a program."""
-    return OPTIONS.get("lapack" if 'call_target_name = "lapack_' in text else platform, {})
+    by_library = platform == "cpu" and any([words in text for words in _LIBRARY])
+    return OPTIONS.get("library" if by_library else platform, {})
 
 
 @dataclass(frozen=True, slots=True)
