@@ -117,6 +117,12 @@ def test_keys_and_batches():
     ("call", "error", "part"),
     [
         (lambda: init.variance_scaling(1.0, "fan", "normal"), ValueError, "mode"),
+        (lambda: init.variance_scaling(-1.0, "fan_in", "normal"), ValueError, "scale must be 0"),
+        (
+            lambda: init.variance_scaling(float("nan"), "fan_in", "normal"),
+            ValueError,
+            "scale must be 0",
+        ),
         (lambda: init.variance_scaling(1.0, "fan_in", "beta"), ValueError, "distribution"),
         (lambda: init.he_normal()(KEY, (3,)), ValueError, "two axes"),
         (lambda: init.he_normal(in_axis=4)(KEY, (3, 2)), ValueError, "in_axis 4"),

@@ -306,7 +306,7 @@ def variance_scaling(
     """An initializer of mean 0 and variance `scale / n`, where n is a number of inputs or outputs.
 
     Args:
-      scale: a positive number.
+      scale: a number that isn't negative.
       mode: n: "fan_in" is the number of inputs of an output, "fan_out" the number of outputs of an
         input, "fan_avg" their mean, "fan_geo_avg" their geometric mean.
       distribution: "truncated_normal" (none beyond two standard deviations), "normal" or "uniform".
@@ -316,7 +316,7 @@ def variance_scaling(
       batch_axis: axes of independent weights.
       dtype: a float or complex dtype, of values for which the initializer's call names none.
     Returns: function `init(key, shape, dtype)`.
-    Raises: ValueError: another mode or distribution; too few axes.
+    Raises: ValueError: a negative scale, another mode or distribution; too few axes.
     Example:
       >>> from weft.nn import initializers
       >>> init = initializers.variance_scaling(1.0, "fan_in", "uniform")
@@ -325,6 +325,8 @@ def variance_scaling(
     Source: JAX documentation, `jax.nn.initializers.variance_scaling`.
     """
     name = "variance_scaling"
+    if isinstance(scale, (int, float)) and not scale >= 0:
+        raise ValueError(f"{name}: scale must be 0 or more; got {scale!r}")
     modes = ("fan_in", "fan_out", "fan_avg", "fan_geo_avg")
     if mode not in modes:
         raise ValueError(f"{name}: mode must be one of {', '.join(modes)}; got {mode!r}")

@@ -105,6 +105,13 @@ def test_trees_functions_starts_and_limits(name):
     assert not onp.asarray(none["y"]).any()
 
 
+@pytest.mark.parametrize("name", ["bicgstab", "cg", "gmres"])
+def test_a_traced_tolerance_below_zero_is_zero(name):
+    A, _, (b, _) = system(name)
+    x, _ = weft.jit(lambda tol, atol: METHODS[name](A, b, tol=tol, atol=atol))(-1.0, -2.0)
+    onp.testing.assert_allclose(x, onp.linalg.solve(A, b), rtol=1e-9)
+
+
 def test_dtypes_follow_the_system_and_nothing_hangs():
     A = onp.array([[2.0, 0.0], [0.0, 4.0]], "float32")
     assert linalg.cg(A, onp.array([2, 4]))[0].dtype == onp.float64
@@ -130,6 +137,9 @@ def test_dtypes_follow_the_system_and_nothing_hangs():
         (lambda A, b: linalg.gmres(A, b, restart=0), "restart must be a positive int"),
         (lambda A, b: linalg.cg(A, b, maxiter=1.5), "maxiter must be an int"),
         (lambda A, b: linalg.cg(A, b, maxiter=0), "maxiter must be a positive int"),
+        (lambda A, b: linalg.cg(A, b, tol=-1), "cg: tol must be 0 or more; got -1"),
+        (lambda A, b: linalg.bicgstab(A, b, atol=-1.0), "bicgstab: atol must be 0 or more"),
+        (lambda A, b: linalg.gmres(A, b, tol=float("nan")), "gmres: tol must be 0 or more"),
     ],
 )
 def test_refusals(call, message):

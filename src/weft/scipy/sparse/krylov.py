@@ -51,6 +51,7 @@ def minus(x: PyTree, y: PyTree) -> PyTree:
 
 def bound(b: PyTree, tol: Any, atol: Any) -> Array:
     """The squared norm that a residual may have: that of max(tol · |b|, atol)."""
+    tol, atol = np.maximum(tol, 0), np.maximum(atol, 0)  # a square would lose the sign
     return np.maximum(np.square(tol) * square(b), np.square(atol))
 
 

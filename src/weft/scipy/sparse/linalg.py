@@ -9,6 +9,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as onp
+
 from ... import dtypes, numpy as np
 from ...core.array import Array, as_value
 from ...core.source import function_line, located
@@ -50,7 +52,8 @@ def cg(
       maxiter: the most steps; 10 times the number of unknowns by default.
       M: a preconditioner: a matrix or a function that is nearly the inverse of A, and symmetric.
     Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
-    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter.
+    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
+      tol or atol.
     Example:
       >>> from weft.scipy.sparse.linalg import cg
       >>> x, _ = cg(np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([6.0, 7.0]))
@@ -58,7 +61,7 @@ def cg(
       Array([1., 2.], dtype=float32)
     Source: SciPy documentation, `scipy.sparse.linalg.cg`; JAX documentation, the same name.
     """
-    method = functools.partial(conjugate_gradients, tol=tol, atol=atol)
+    method = functools.partial(conjugate_gradients, **tolerances("cg", tol, atol))
     return solution("cg", A, b, x0, maxiter, M, method, symmetric=True), None
 
 
@@ -77,7 +80,8 @@ def bicgstab(
 
     Args: as in `cg`; A and M need no symmetry.
     Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
-    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter.
+    Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
+      tol or atol.
     Example:
       >>> from weft.scipy.sparse.linalg import bicgstab
       >>> x, _ = bicgstab(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
@@ -85,7 +89,7 @@ def bicgstab(
       Array([1., 2.], dtype=float32)
     Source: SciPy documentation, `scipy.sparse.linalg.bicgstab`; JAX documentation, the same name.
     """
-    method = functools.partial(bicgstab_steps, tol=tol, atol=atol)
+    method = functools.partial(bicgstab_steps, **tolerances("bicgstab", tol, atol))
     return solution("bicgstab", A, b, x0, maxiter, M, method), None
 
 
@@ -114,7 +118,7 @@ def gmres(
         residual is small enough.
     Returns: (x like b, None). Differentiable in b and in what A is made of, in both modes.
     Raises: TypeError: A or M is no matrix and no function, or trees differ. ValueError: maxiter,
-      restart or solve_method.
+      tol, atol, restart or solve_method.
     Example:
       >>> from weft.scipy.sparse.linalg import gmres
       >>> x, _ = gmres(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([8.0, 7.0]))
@@ -129,8 +133,19 @@ def gmres(
     unknowns = sum(as_value(x).size for x in tree_leaves(b))
     steps = max(1, min(positive("gmres", "restart", restart), unknowns))
     early = solve_method == "incremental"
-    method = functools.partial(minimal_residuals, tol=tol, atol=atol, restart=steps, early=early)
+    ends = tolerances("gmres", tol, atol)
+    method = functools.partial(minimal_residuals, **ends, restart=steps, early=early)
     return solution("gmres", A, b, x0, maxiter, M, method), None
+
+
+def tolerances(name: str, tol: Any, atol: Any) -> dict[str, Any]:
+    """The tolerances by name; those that are known aren't negative, nor NaN."""
+    given = {"tol": tol, "atol": atol}
+    for argument, number in given.items():
+        known = as_value(number).concrete()
+        if known is not None and not onp.all(onp.asarray(known) >= 0):
+            raise ValueError(f"{name}: {argument} must be 0 or more; got {number!r:.60}")
+    return given
 
 
 def positive(name: str, argument: str, number: Any) -> int:
