@@ -420,3 +420,9 @@ def test_bad_inputs_are_refused(row):
     kind, message, call = BAD[row]
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_permutations_of_complex_matrices_are_real():
+    permutation, lower, _ = ours.lu(Z)
+    assert permutation.dtype == onp.float32
+    assert lower.dtype == onp.complex64
