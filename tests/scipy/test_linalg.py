@@ -423,6 +423,6 @@ def test_bad_inputs_are_refused(row):
 
 
 def test_permutations_of_complex_matrices_are_real():
-    permutation, lower, _ = ours.lu(Z)
+    permutation, lower, _ = ours.lu(Z.astype("complex64"))
     assert permutation.dtype == onp.float32
     assert lower.dtype == onp.complex64
