@@ -19,12 +19,13 @@ E = TypeVar("E", bound=BaseException)
 HERE = os.path.dirname(__file__) + os.sep
 _OWN = (HERE, "<weft ")  # what weft generates is compiled under such names
 _NUMPY = os.path.dirname(np.__file__) + os.sep
-_INSIDE = (*_OWN, _NUMPY)
-files.inside, files.libraries = _OWN, (_NUMPY, functools.__file__, contextlib.__file__)
+_LIBRARIES = (_NUMPY, functools.__file__, contextlib.__file__)
+_INSIDE = (*_OWN, *_LIBRARIES)
+files.inside, files.libraries = _OWN, _LIBRARIES
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of code that isn't weft's or NumPy's."""
+    """The innermost frame of code that isn't weft's, NumPy's, or between the two in Python."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_INSIDE):
         frame = frame.f_back

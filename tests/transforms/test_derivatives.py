@@ -1,11 +1,13 @@
 """grad, value_and_grad, jacfwd, jacrev, hessian: every option, and what is refused."""
 
 import collections
+import math
 
 import numpy as np
 import pytest
 
 import weft
+from weft import errors, lax
 from weft.primitives.structural import reduce_sum, reshape
 from weft.primitives.transcendental import cos, exp, sin, tanh
 
@@ -44,10 +46,10 @@ def test_higher_orders():
 
 def test_python_control_flow_on_values_works_under_grad():
     def f(x):
-        if float(x) > 1:
+        if x.item() > 1:
             return x * x
         y = x
-        while float(y) < 3:
+        while y < 3:
             y = y * 2
         return y
 
@@ -55,6 +57,37 @@ def test_python_control_flow_on_values_works_under_grad():
     same(weft.grad(f)(0.5), 8.0)
     same(weft.grad(weft.grad(f))(2.0), 2.0)
     same(weft.jvp(f, (0.5,), (1.0,))[1], 8.0)
+
+
+NUMBERS = {
+    "float": float,
+    "complex": lambda x: complex(x).real,
+    "math": math.sin,
+    "fsum": lambda x: math.fsum([x, 1.0]),
+    "tolist": lambda x: x.tolist(),
+}
+FORWARD = lambda f: lambda x: weft.jvp(f, (x,), (1.0,))[1]  # noqa: E731
+
+
+@pytest.mark.parametrize("transform", [weft.grad, FORWARD, lambda f: weft.grad(weft.grad(f))])
+@pytest.mark.parametrize("way", NUMBERS)
+def test_a_number_that_would_lose_its_derivative_is_refused(way, transform):
+    f = lambda x: x * NUMBERS[way](x)  # noqa: E731
+    with pytest.raises(
+        errors.ConcretizationTypeError, match=r"its derivative would be lost\n  fix"
+    ):
+        transform(f)(2.0)
+    number = NUMBERS[way](np.float32(2.0))
+    stopped = transform(lambda x: x * x * NUMBERS[way](lax.stop_gradient(x)))(2.0)
+    same(stopped, transform(lambda x: x * x * number)(2.0))
+
+
+def test_numbers_without_a_derivative_may_be_taken():
+    def f(x, i):
+        return x * int(x) * x.item() * float(i) * float(f"{x:.1f}")
+
+    same(weft.grad(f)(2.0, 3), 24.0)
+    same(weft.jvp(lambda x: f(x, 3), (2.0,), (1.0,))[1], 24.0)
 
 
 def test_argnums():

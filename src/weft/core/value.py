@@ -9,7 +9,7 @@ an operation is carried out.
 # mypy: no-warn-return-any
 # The functions behind the methods are loaded late: no type of theirs is known here.
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,6 +79,13 @@ class Value(Methods):
     def concrete(self) -> Any:
         """The array behind the value, if it is known now."""
         return None
+
+    def plain(self) -> Any:
+        """The array behind the value, if it is known now and nothing is lost by taking its numbers.
+
+        The numbers of a value that is being differentiated have no derivative.
+        """
+        return self.concrete()
 
     # --- operators ---
 
@@ -251,24 +258,27 @@ class Value(Methods):
         return int(_one_element(self, "int", errors.ConcretizationTypeError))
 
     def __float__(self) -> float:
-        return float(_one_element(self, "float", errors.ConcretizationTypeError))
+        return float(_one_element(self, "float", errors.ConcretizationTypeError, self.plain))
 
     def __complex__(self) -> complex:
-        return complex(_one_element(self, "complex", errors.ConcretizationTypeError))
+        return complex(_one_element(self, "complex", errors.ConcretizationTypeError, self.plain))
 
     @located
     def __index__(self) -> int:
         if self.aval.ndim or not dtypes.is_integer(self.aval.dtype):
-            raise TypeError(f"index: expected an integer scalar; got {self.aval}")
+            fix = "x.astype(int)" if self.aval.ndim == 0 else "index one, x[i]"
+            raise TypeError(f"index: expected an integer scalar; got {self.aval}\n  fix: {fix}")
         return int(_one_element(self, "index", errors.TracerIntegerConversionError))
 
     def item(self, *index: int) -> Any:
-        """One element as a Python scalar."""
-        return _known(self, "item", errors.ConcretizationTypeError).item(*index)
+        """One element as a Python scalar, which has no derivative."""
+        if not index:
+            return _one_element(self, "item", errors.ConcretizationTypeError)
+        return _known(self, "item", errors.ConcretizationTypeError, self.concrete).item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""
-        return _known(self, "tolist", errors.ConcretizationTypeError).tolist()
+        return _known(self, "tolist", errors.ConcretizationTypeError, self.plain).tolist()
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -304,8 +314,8 @@ def fill_operators(module: object = None, **functions: object) -> None:
         setattr(Value, f"__{name}__", function)
 
 
-def _known(value: Value, operation: str, error: type[Exception]) -> Any:
-    array = value.concrete()
+def _known(value: Value, operation: str, error: type[Exception], find: Callable[[], Any]) -> Any:
+    array = find()
     if array is None:
         raise noted(value.conversion_error(operation, error))  # type: ignore[attr-defined]
     if is_extended(value.aval.dtype):
@@ -313,7 +323,12 @@ def _known(value: Value, operation: str, error: type[Exception]) -> Any:
     return array.host()
 
 
-def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
+def _one_element(
+    value: Value,
+    operation: str,
+    error: type[Exception],
+    find: Callable[[], Any] | None = None,
+) -> Any:
     if value.aval.size != 1:
         raise noted(
             errors.ShapeError(
@@ -326,4 +341,4 @@ def _one_element(value: Value, operation: str, error: type[Exception]) -> Any:
                 )
             )
         )
-    return _known(value, operation, error).item()
+    return _known(value, operation, error, find or value.concrete).item()

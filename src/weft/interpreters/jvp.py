@@ -13,6 +13,7 @@ from ..core.primitive import Primitive
 from ..core.source_location import at_location, location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
+from ..dtypes import is_inexact
 from .debugging.leaks import refuse_leaks
 from .derivative import Mask, derivative, owner_of
 from .stage import leaked
@@ -29,13 +30,16 @@ class JvpTracer(Tracer):
     def concrete(self) -> Any:
         return self.primal.concrete()
 
+    def plain(self) -> Any:
+        return None if is_inexact(self.aval.dtype) else self.concrete()
+
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
             return self.primal.conversion_error(operation, error)
         return error(
             f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
-            "  fix: weft.numpy functions instead of NumPy's; lax.stop_gradient(x) first if no "
-            "derivative is wanted"
+            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first if "
+            "no derivative is wanted"
         )
 
     def __repr__(self) -> str:

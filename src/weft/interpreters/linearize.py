@@ -54,14 +54,17 @@ class LinearizeTracer(Tracer):
     def concrete(self) -> Any:
         return None if self.primal is None else self.primal.concrete()
 
+    def plain(self) -> Any:
+        return None
+
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         inner = self.primal
         if operation != "numpy.asarray" and isinstance(inner, Tracer):
             return inner.conversion_error(operation, error)
         return error(
             f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
-            "  fix: weft.numpy functions instead of NumPy's; lax.stop_gradient(x) first if no "
-            "derivative is wanted"
+            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first if "
+            "no derivative is wanted"
         )
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from ...core.masks import scatter_list
 from ...core.primitive import Primitive
 from ...core.trace import Params, Trace, current, under
 from ...core.value import Value
+from ...dtypes import is_inexact
 from ...interpreters.dependence import dependents
 from ...interpreters.derivative import Derivative, derivative
 from ...interpreters.jvp import jvp
@@ -38,6 +39,9 @@ class JetTracer(Tracer):
 
     def concrete(self) -> Any:
         return self.primal.concrete()
+
+    def plain(self) -> Any:
+        return None if is_inexact(self.aval.dtype) else self.concrete()
 
     def conversion_error(self, operation: str, error: type[Exception]) -> Exception:
         if operation != "numpy.asarray" and isinstance(self.primal, Tracer):
