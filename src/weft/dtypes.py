@@ -146,9 +146,10 @@ def named_dtype(dtype: Any) -> np.dtype[Any]:
         # A descriptor: `dtype` is a NumPy scalar class, whose own `dtype` serves its instances.
         own = attribute if isinstance(attribute, np.dtype) else np.dtype(dtype)
     except (TypeError, ValueError) as error:
+        shape = "; the lengths of a shape are one argument, (2, 3)" * isinstance(dtype, int)
         raise TypeError(
             f"{dtype!r:.60} is not a dtype: {error}\n"
-            "  fix: a name, such as 'float32', or a class, such as weft.numpy.float32"
+            f"  fix: a name, such as 'float32', or a class, such as weft.numpy.float32{shape}"
         ) from None
     found = _SAME.get(own.newbyteorder("="))
     if found is None:

@@ -365,10 +365,10 @@ def test_concrete_refuses_to_do_an_effect_twice():
 
 
 def test_concrete_looks_at_values_in_other_ways():
-    """What became a Python number is a constant, as it is under grad without checkpoint."""
+    """What `item` makes a Python number is a constant, as it is under grad without checkpoint."""
 
     def g(x, n):
-        numbers = [float(x[i]) for i in range(int(n))]
+        numbers = [x[i].item() for i in range(int(n))]
         return total(sum([x * c for c in numbers], x)) * (2 if x.sum() > 0 else 1)
 
     x = f32([0.5, 1.5, 2.0])

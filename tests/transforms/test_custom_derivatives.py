@@ -326,7 +326,7 @@ def test_nondiff_argnames_that_are_no_positions():
 
 def test_nondiff_argnums_out_of_range():
     f = weft.custom_jvp(lambda x: x, nondiff_argnums=(3,))
-    f.defjvp(lambda p, t: (p[0], t[0]))
+    f.defjvp(lambda n, p, t: (p[0], t[0]))
     with pytest.raises(TypeError, match=r"nondiff_argnums names position 3.*1 arguments"):
         f(1.0)
 

@@ -38,8 +38,8 @@ class JvpTracer(Tracer):
             return self.primal.conversion_error(operation, error)
         return error(
             f"{operation}: {self.aval} is being differentiated: its derivative would be lost\n"
-            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first if "
-            "no derivative is wanted"
+            "  fix: weft.numpy functions instead of NumPy's and math's; lax.stop_gradient(x) first "
+            "if no derivative is wanted"
         )
 
     def __repr__(self) -> str:

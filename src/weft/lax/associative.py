@@ -53,7 +53,7 @@ def associative_scan(
     Source: JAX documentation, `jax.lax.associative_scan`; Blelloch, Prefix Sums
     and Their Applications (1990).
     """
-    check_function("associative_scan", "function", fn)
+    check_function("associative_scan", "function", fn, ("a", "b"))
     values, tree = values_of("associative_scan", "elems", elems)
     if not values:
         return elems

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from ..config import thread
+from ..core.arity import check_arity
 from ..core.array import Tracer, as_value
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr
@@ -179,13 +180,18 @@ class Adapted:
         return self.form(self.__wrapped__, *args)
 
 
-def check_function(operation: str, role: str, function: object) -> None:
-    """Refuses what can't be called."""
+def check_function(
+    operation: str, role: str, function: object, given: Sequence[str] | None = None
+) -> None:
+    """Refuses what can't be called, or not with the arguments that are given, if they are known."""
     if not callable(function):
+        got = getattr(function, "aval", f"a {type(function).__name__}, {function!r:.60}")
         raise TypeError(
-            f"{operation}: the {role} must be a function; got a {type(function).__name__}, "
-            f"{function!r:.60}"
+            f"{operation}: the {role} must be a function; got {got}\n"
+            "  fix: lambda x: …, if it is a value"
         )
+    if given is not None:
+        check_arity(f"{operation}: the {role}", function, given)
 
 
 def widened_carry(carry: Sequence[Value], outs: Sequence[Aval]) -> list[Value] | None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack, overload
 from .. import dtypes
 from ..compiler.placing import platform_of_types
 from ..config import thread
+from ..core.arity import check_arity
 from ..core.array import Array, as_value, literal
 from ..core.aval import aval
 from ..core.caching import derived
@@ -119,16 +120,20 @@ def cond(
         check_function("cond", name, function)
     names = ["true_fun", "false_fun"]
     which = predicate("cond", pred)
-    functions = [false_fun, true_fun]
+    functions: list[Any] = [false_fun, true_fun]
+    given: list[str] = []
     if true_operand is not _MISSING or false_operand is not _MISSING:
         if true_operand is _MISSING or false_operand is _MISSING or operands:
             raise TypeError("cond: true_operand and false_operand go together, and alone")
         functions = [Adapted(false_fun, of_second), Adapted(true_fun, of_first)]
-        operands = (true_operand, false_operand)
+        given, operands = ["operand"], (true_operand, false_operand)
     elif operand is not _MISSING:
         if operands:
             raise ShapeError("cond: expected operands by position or operand=; got both")
         operands = (operand,)
+    given = given or [f"operand {i}" for i in range(len(operands))]
+    for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
+        check_arity(f"cond: the {name}", function, given)
     known = which.concrete()
     if thread.disable_jit and known is not None:
         return functions[int(bool(known.host()))](*operands)
@@ -171,15 +176,21 @@ def switch(
 
     Source: JAX documentation, `jax.lax.switch`; StableHLO `case`.
     """
+    if callable(branches):
+        raise TypeError(
+            "switch: branches must be a sequence of functions; got one function, "
+            f"{function_line(branches)}\n  fix: switch(index, [f, g], *operands)"
+        )
     branches = list(branches)
     if not branches:
         raise ValueError("switch: expected at least one branch; got none")
-    for i, branch in enumerate(branches):
-        check_function("switch", f"branch {i}", branch)
     if operand is not _MISSING:
         if operands:
             raise ShapeError("switch: expected operands by position or operand=; got both")
         operands = (operand,)
+    for i, branch in enumerate(branches):
+        given = [f"operand {n}" for n in range(len(operands))]
+        check_function("switch", f"branch {i}", branch, given)
     value = integer_scalar("switch", "the index", index)
     last = min(len(branches) - 1, int(dtypes.iinfo(value.dtype).max))
     known = value.concrete()

@@ -109,7 +109,7 @@ def scan(
 
     Source: JAX documentation, `jax.lax.scan`; StableHLO `while`.
     """
-    check_function("scan", "body", f)
+    check_function("scan", "body", f, ("carry", "x"))
     carry, carry_tree = values_of("scan", "init", init)
     slices, xs_tree = values_of("scan", "xs", xs)
     count = scan_length(slices, xs, length)
@@ -234,7 +234,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     Source: JAX documentation, `jax.lax.map`.
     """
-    check_function("map", "function", f)
+    check_function("map", "function", f, ("x",))
     if batch_size is None:
         return scan(Adapted(f, map_step), (), xs)[1]
     if not hasattr(batch_size, "__index__") or batch_size < 1:
@@ -305,8 +305,8 @@ def while_loop(
 
     Source: JAX documentation, `jax.lax.while_loop`; StableHLO `while`.
     """
-    check_function("while_loop", "condition", cond_fun)
-    check_function("while_loop", "body", body_fun)
+    check_function("while_loop", "condition", cond_fun, ("value",))
+    check_function("while_loop", "body", body_fun, ("value",))
     carry, tree = values_of("while_loop", "init_val", init_val)
     if thread.disable_jit:
         done, result = while_in_python(cond_fun, body_fun, tree.unflatten(carry))
@@ -408,7 +408,7 @@ def fori_loop(
 
     Source: JAX documentation, `jax.lax.fori_loop`.
     """
-    check_function("fori_loop", "body", body_fun)
+    check_function("fori_loop", "body", body_fun, ("i", "value"))
     low, high = one_dtype(loop_bound("lower", lower), loop_bound("upper", upper))
     known = low.concrete(), high.concrete()
     if known[0] is None or known[1] is None:

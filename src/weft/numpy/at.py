@@ -52,6 +52,20 @@ class At:
     def __getitem__(self, index: Any) -> "Update":
         return Update(self.array, index)
 
+    @located
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"at: x.at is not a function: it is indexed; got a call of it, of {self.array.aval}\n"
+            "  fix: x.at[index].set(value)"
+        )
+
+    @located
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            f"at: elements of {self.array.aval} can't be assigned to: arrays are immutable\n"
+            "  fix: y = x.at[index].set(value), or .add(value) instead of +="
+        )
+
     def __repr__(self) -> str:
         return f"{self.array!r}.at"
 
@@ -78,6 +92,17 @@ class Update:
 
     def __init__(self, array: Any, index: Any) -> None:
         self.array, self.index = array, index
+
+    @located
+    def _no_operator(self, other: object) -> Any:
+        raise TypeError(
+            f"at: x.at[{self.index!r}] says where {self.array.aval} is to be changed, and is no "
+            "array itself\n  fix: x = x.at[index].add(value) for +=, .multiply(value) for *=; "
+            "x[index] reads"
+        )
+
+    __add__ = __sub__ = __mul__ = __truediv__ = __pow__ = _no_operator
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = _no_operator
 
     def __repr__(self) -> str:
         return f"{self.array!r}.at[{self.index!r}]"

@@ -88,6 +88,13 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
                 break
         else:
             return shape  # type: ignore[no-any-return]
+    if hasattr(shape, "aval") and shape.ndim and shape.dtype == np.uint32:
+        raise noted(
+            TypeError(
+                f"{name}: {argument} must be ints; got {shape.aval}, which is the form of random "
+                f"keys\n  fix: the key is the first argument, {argument} comes after it"
+            )
+        )
     if isinstance(shape, Iterable) and getattr(shape, "ndim", True):
         lengths = tuple([no_bool(name, n, f"a length in {argument}") for n in shape])
     else:

@@ -62,6 +62,7 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
             )
         )
     if dtype is not None:
+        _in_one_list(name, dtype)
         wanted = wanted_dtype(name, dtype)
         return [cast(value(name, p, f"array {i}"), wanted) for i, p in enumerate(parts)]
     first = parts[0]
@@ -70,6 +71,18 @@ def parts_of(name: str, arrays: Any, dtype: Any = None) -> list[Any]:
         if all(isinstance(p, Value) and p.aval.dtype == dtype for p in parts):
             return parts
     return promote_values(name, *parts)
+
+
+def _in_one_list(name: str, option: Any) -> None:
+    """Refuses an array where an axis or a dtype belongs: it is one more array to join."""
+    if isinstance(option, (Value, np.ndarray)) and option.ndim:
+        found = option.aval if isinstance(option, Value) else f"{option.dtype} {option.shape}"
+        raise noted(
+            TypeError(
+                f"{name}: expected one sequence of arrays; got a further array, {found}, after it\n"
+                f"  fix: {name}([x, y])"
+            )
+        )
 
 
 def joined(name: str, parts: Sequence[Any], axis: int) -> Any:
@@ -117,6 +130,7 @@ def concatenate(
         else:
             if arrays:
                 return _concatenated(*arrays, axis=axis)  # type: ignore[no-any-return]
+    _in_one_list("concatenate", axis)
     return _concatenate(parts_of("concatenate", arrays, dtype), axis)  # type: ignore[no-any-return]
 
 
@@ -176,6 +190,7 @@ def stack(
         else:
             if arrays:
                 return _stacked_along(*arrays, axis=axis)  # type: ignore[no-any-return]
+    _in_one_list("stack", axis)
     return _stack(parts_of("stack", arrays, dtype), axis)  # type: ignore[no-any-return]
 
 

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from .. import errors
 from ..config import thread
+from ..core.arity import check_arity
 from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
 from ..core.caching import remember
@@ -161,6 +162,12 @@ class _Custom(Generic[P, R]):
             *positions_of(fun, nondiff_argnames, self.kind, "nondiff"),
         )
         self.signatures: dict[Any, Signature] = {}
+
+    def check_rule(self, what: str, rule: Callable[..., Any], *given: str) -> None:
+        """Refuses what isn't a function of the static arguments and of what a rule is given."""
+        check_callable(rule, f"{self.kind}.{what}")
+        static = [f"argument {n}" for n in self.nondiff_argnums]
+        check_arity(f"{self.kind}: the rule", rule, (*static, *given))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError
@@ -314,7 +321,7 @@ class custom_jvp(_Custom[P, R]):
           symbolic_zeros: if True, a tangent that is zero comes as a `SymbolicZero` (of
             `weft.custom_derivatives`) and not as an array of zeros; the rule may return one.
         """
-        check_callable(jvp, "custom_jvp.defjvp")
+        self.check_rule("defjvp", jvp, "primals", "tangents")
         self.rule, self.symbolic_zeros = jvp, bool(symbolic_zeros)
         return jvp
 
@@ -431,7 +438,7 @@ class custom_vjp(_Custom[P, R]):
         Raises: NotImplementedError: `optimize_remat` is True.
         """
         check_callable(fwd, "custom_vjp.defvjp")
-        check_callable(bwd, "custom_vjp.defvjp")
+        self.check_rule("defvjp", bwd, "residuals", "cotangent")
         if optimize_remat:
             raise noted(
                 NotImplementedError(

@@ -165,6 +165,11 @@ def over_trees(
 
     @located
     def update_fun(i: ArrayLike, grad_tree: PyTree, opt_state: OptimizerState) -> OptimizerState:
+        if isinstance(i, (dict, list, tuple)):
+            raise TypeError(
+                f"{name}: expected the number of the step as the first argument; got a "
+                f"{type(i).__name__}\n  fix: opt_update(step, gradients, opt_state)"
+            )
         states = states_of(name, opt_state)
         places, gs, treedef = arrays_of(name, "grads", grad_tree)
         expected = opt_state.tree_def
