@@ -1,5 +1,7 @@
 """Compiled decompositions of matrices that LAPACK is given by transposes of their own."""
 
+import itertools
+
 import numpy as onp
 import pytest
 
@@ -90,3 +92,23 @@ def test_nan_takes_the_place_of_what_fails():
     low = onp.asarray(weft.jit(linalg.cholesky)(x))
     onp.testing.assert_array_equal(low[0], x[0])
     onp.testing.assert_array_equal(low[1], onp.where(onp.tri(256), onp.nan, 0))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_triangles_as_lapack_made_them_are_read_as_any_others(dtype):
+    x, b = random((5, 5), dtype), random((2, 5, 5), dtype)[0]
+    options = [
+        {"left_side": side, "lower": lower, "transpose_a": turned, "conjugate_a": conjugate}
+        for side, lower, turned, conjugate in itertools.product([True, False], repeat=4)
+    ]
+
+    def solved(x, b):
+        factors = linalg.lu(x)[0]  # column by column, as it comes
+        return factors, [linalg.triangular_solve(factors, b, **o) for o in options]
+
+    factors, found = weft.jit(solved)(x, b)
+    for o, y in zip(options, map(onp.asarray, found), strict=True):
+        a = (onp.tril if o["lower"] else onp.triu)(factors)
+        a = a.conj() if o["conjugate_a"] else a
+        a = a.T if o["transpose_a"] else a
+        near(a @ y if o["left_side"] else y @ a, b)
