@@ -40,6 +40,8 @@ FUNCTIONS = {
     "logit": ("unit",),
     "rel_entr": ("positive", "positive"),
     "kl_div": ("positive", "positive"),
+    "boxcox": ("positive", "symmetric"),
+    "boxcox1p": ("positive", "symmetric"),
     "spence": ("positive",),
     "owens_t": ("line", "line"),
 }

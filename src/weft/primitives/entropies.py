@@ -10,6 +10,7 @@ from ..core.value import Value
 from .arithmetic import add, div, like, mul, neg, sub
 from .comparison import eq
 from .formulas import WITHIN_TWO, Algebra, Number, inverse_tanh, log_of_2
+from .powers import power_less_one
 from .selection import where
 from .special import by_formula
 from .transcendental import FALSE, exp, log, log1p
@@ -136,18 +137,11 @@ logit: Primitive = by_formula(
 
 
 def _boxcox(m: Algebra, x: Number, power: Number) -> Number:
-    return _power_less_one(m, m.log(x), m.power(x, power), power)
+    return power_less_one(m, x, 0, power)
 
 
 def _boxcox1p(m: Algebra, x: Number, power: Number) -> Number:
-    return _power_less_one(m, m.log1p(x), m.power(1 + x, power), power)
-
-
-def _power_less_one(m: Algebra, logarithm: Number, raised: Number, power: Number) -> Number:
-    """(raised - 1) / power, where raised is exp(power · logarithm); the logarithm for power 0."""
-    none, change = power == 0, power * logarithm
-    less = m.where(m.abs(change) < 0.7, m.expm1(change), raised - 1)
-    return m.where(none, logarithm, less / m.where(none, 1.0, power))
+    return power_less_one(m, x, 1, power)
 
 
 def _slope_in_power(out: Value, logarithm: Value, power: Value) -> Value:

@@ -217,26 +217,39 @@ class BlockAlgebra:
     def log1p(self, x: Term) -> Term:
         """log(1 + x) by 1 + x = 2**k (1 + f), 1 + f from √½ to √2. XLA's own takes twice as long,
         and is off by a hundred units in the last place of float64 near -0.4."""
-        _, places, bias = self._format()
-        total = 1 + x
-        shift = (self._bits(self.term(math.sqrt(2))) - self._bits(total)) & (-1 << places)
-        shrunk = self._number((shift + (bias << places))._with("maximum", 0))  # 2**-k, or 0
-        f = self._number(self._bits(x) + shift) - (1 - shrunk)
-        minus_k = self._exponent(shift)
+        minus_k, f = self.reduced(x, 1, math.sqrt(2))
         high, low = log_of_2(self)
         out = f - (self._bend(f) + minus_k * low) - minus_k * high
-        out = self.where(total < math.inf, out, total)
-        return self.where(total > 0, out, self.where(total == 0, -math.inf, math.nan))
+        return self.log_outside(1 + x, out)
 
     def logarithm_to(self, base: int, x: Term) -> Term:
         """The logarithm of x = 2**k (1 + f) to base 2 or 10, 1 + f from √½ to √2."""
-        shift = (self._bits(self.term(math.sqrt(2))) - self._bits(x)) & (-1 << self._format()[1])
-        f, minus_k = self._number(self._bits(x) + shift) - 1, self._exponent(shift)
+        minus_k, f = self.reduced(x, 0, math.sqrt(2))
         high, low = (1.0, 0.0) if base == 2 else log10_of_2(self)
         near = (f - self._bend(f)) * (1 / math.log(base))
-        out = (near - minus_k * low) - minus_k * high
-        out = self.where(x < math.inf, out, x)
+        return self.log_outside(x, (near - minus_k * low) - minus_k * high)
+
+    def reduced(self, x: Term, more: int, most: float) -> tuple[Term, Term]:
+        """(-k, f) of x + more = 2**k (1 + f), where 1 + f is from most / 2 to most, and `more` 0
+        or 1. The sum isn't rounded in f."""
+        _, places, bias = self._format()
+        total = 1 + x if more else x
+        shift = (self._bits(self.term(most)) - self._bits(total)) & (-1 << places)
+        part = self._number(self._bits(x) + shift)
+        if not more:
+            return self._exponent(shift), part - 1
+        shrunk = self._number((shift + (bias << places))._with("maximum", 0))  # 2**-k, or 0
+        return self._exponent(shift), part - (1 - shrunk)
+
+    def log_outside(self, x: Term, inside: Term) -> Term:
+        """`inside` for positive finite x, elsewhere the logarithm of x."""
+        out = self.where(x < math.inf, inside, x)
         return self.where(x > 0, out, self.where(x == 0, -math.inf, math.nan))
+
+    def head(self, x: Term) -> Term:
+        """The first half of the digits of x: products of such numbers are exact."""
+        half = (self._format()[1] + 2) // 2
+        return self._number(self._bits(x) & (-1 << half))
 
     def _bend(self, f: Term) -> Term:
         """f - log(1 + f) for 1 + f from √½ to √2."""
