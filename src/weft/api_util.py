@@ -14,11 +14,11 @@ __all__ = ["flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
 OutTree = Callable[[], PyTreeDef]
 
 
-def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
+def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
     """A function of trees as one of leaves.
 
     Args:
-      f: the function, from `extend.linear_util.wrap_init`.
+      fun: the function, from `extend.linear_util.wrap_init`.
       in_tree: the structure of the pair (positional arguments, keyword arguments).
     Returns: a function of leaves that returns the list of the result's leaves, and a function that
       returns the result's structure after a call.
@@ -32,12 +32,12 @@ def flatten_fun(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]
       ([10, 2], PyTreeDef((*, *)))
     Source: JAX's source, `jax.api_util.flatten_fun`: its name and meaning.
     """
-    return on_leaves(f, in_tree.unflatten)
+    return on_leaves(fun, in_tree.unflatten)
 
 
-def flatten_fun_nokwargs(f: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
+def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, OutTree]:
     """As `flatten_fun`, for the structure of a tuple of positional arguments."""
-    return on_leaves(f, lambda leaves: (in_tree.unflatten(leaves), {}))
+    return on_leaves(fun, lambda leaves: (in_tree.unflatten(leaves), {}))
 
 
 def on_leaves(f: WrappedFun, arguments: Callable[..., Any]) -> tuple[WrappedFun, OutTree]:

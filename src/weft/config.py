@@ -212,17 +212,17 @@ class Config:
       >>> config.update("log_compiles", False)
     """
 
-    def update(self, name: str, value: object) -> None:
+    def update(self, name: str, val: object) -> None:
         """Sets a switch in every thread that does not override it just now.
 
         Raises:
           AttributeError: no switch of that name.
           ValueError: a value that the switch can't have.
         """
-        if is_settled(name, value):
+        if is_settled(name, val):
             return
         switch = _named(name)
-        value = switch.checked(value, f"config.update({name!r})")
+        value = switch.checked(val, f"config.update({name!r})")
         with _lock:
             changed = False
             if switch.traced:
@@ -574,11 +574,11 @@ keep_host_memory = Switch(
 )
 
 
-def transfer_guard(level: str) -> Any:
+def transfer_guard(new_val: str) -> Any:
     """Allows, logs or forbids transfers of arrays, in all directions, in this thread.
 
     Args:
-      level: 'allow', 'log' or 'disallow' the implicit ones; 'log_explicit', 'disallow_explicit'
+      new_val: 'allow', 'log' or 'disallow' the implicit ones; 'log_explicit', 'disallow_explicit'
         all. `weft/runtime/transfers.py` says what a transfer is.
     Returns: a context manager.
     Example:
@@ -587,7 +587,7 @@ def transfer_guard(level: str) -> Any:
       'disallow'
     """
     return config.temporarily(
-        transfer_guard=level,
+        transfer_guard=new_val,
         transfer_guard_host_to_device=None,
         transfer_guard_device_to_host=None,
         transfer_guard_device_to_device=None,

@@ -178,7 +178,15 @@ def check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
 # --- breakpoint ---
 
 
-def breakpoint() -> None:
+@located
+def breakpoint(
+    *,
+    backend: str | None = None,
+    filter_frames: bool = True,
+    num_frames: int | None = None,
+    ordered: bool = False,
+    token: None = None,
+) -> None:
     """Stops in the debugger `pdb`, at the line that calls it.
 
     Where the values are known (outside `jit` and of loops' bodies), it is an ordinary breakpoint.
@@ -186,8 +194,18 @@ def breakpoint() -> None:
     names have their values at that time, and `c` continues the program. Changes to them have no
     effect, and the frames above are those of the call.
 
+    Args:
+      backend: 'cli', the only one: `pdb`.
+      filter_frames, num_frames: which frames are listed; without effect.
+      ordered: without effect: effects are in the order of the program.
+      token: must be None.
+    Raises: ValueError: another `backend`, or a token.
     Source: JAX's documentation, `jax.debug.breakpoint`.
     """
+    if backend not in (None, "cli") or token is not None:
+        raise ValueError(
+            f"debug.breakpoint: backend must be 'cli', and token None; got {backend!r}, {token!r}"
+        )
     frame = user_frame()
     assert frame is not None
     if is_eager(current.trace):

@@ -101,21 +101,26 @@ _SAME: dict[Any, np.dtype[Any]] = {
 _CANONICAL: tuple[dict[Any, Any], dict[Any, Any]] = ({d: d for d in KEYS}, {d: d for d in KEYS})
 
 
-def canonicalize_dtype(dtype: object, x64: bool | None = None) -> np.dtype[Any]:
+def canonicalize_dtype(
+    dtype: object, allow_extended_dtype: bool = True, *, x64: bool | None = None
+) -> np.dtype[Any]:
     """The dtype that an array asked for with `dtype` has.
 
     Args:
       dtype: a NumPy dtype or scalar type, a name, one of Python's bool, int, float, complex, or
         anything with an attribute `dtype`.
+      allow_extended_dtype: False refuses the dtype of keys.
       x64: whether 64-bit types exist; the current setting if None.
     Returns: one of `DTYPES`, `float0`, or the extended dtype of keys.
-    Raises: TypeError: not a dtype, or one that arrays can't have.
+    Raises: TypeError: not a dtype, or one that arrays can't have. ValueError: that of keys.
     Example:
       >>> canonicalize_dtype("float64", x64=False), canonicalize_dtype(int, x64=True)
       (dtype('float32'), dtype('int64'))
     """
     if x64 is None:
         x64 = thread.x64
+    if not allow_extended_dtype and is_extended(dtype):
+        raise noted(ValueError(f"canonicalize_dtype: {dtype} is extended: only keys have it"))
     try:
         return _CANONICAL[x64][dtype]
     except (KeyError, TypeError):  # TypeError: unhashable, such as the list that spells float0
@@ -382,18 +387,17 @@ def finfo(dtype: DTypeLike) -> Any:
     return _FINFO(own)
 
 
-def iinfo(dtype: DTypeLike) -> Any:
+def iinfo(int_type: DTypeLike) -> Any:
     """Limits of an integer dtype: min, max, bits.
 
     Args:
-      dtype: a dtype, or an array or scalar that has it.
+      int_type: a dtype, or an array or scalar that has it.
     Raises: ValueError: it is not of integers.
-
     Example:
       >>> iinfo(int4).min, iinfo("uint16").max
       (-8, 65535)
     """
-    own = _of_either(dtype)
+    own = _of_either(int_type)
     if not is_integer(own):
         raise noted(
             ValueError(f"iinfo: {_shown(own, False)} is not an integer type\n  fix: use finfo")
@@ -571,12 +575,7 @@ def _type_and_weak(dtype: object) -> tuple[np.dtype[Any], bool]:
 
 
 def result_type_and_weak(*args: object) -> tuple[np.dtype[Any], bool]:
-    """`promote` for any number of arrays, scalars and dtypes.
-
-    Example:
-      >>> result_type_and_weak(np.float16(1), 2.0)
-      (dtype('float16'), False)
-    """
+    """`promote` for any number of arrays, scalars and dtypes."""
     if not args:
         raise ValueError("result_type: at least one array or dtype is needed")
     args = tuple([default_float() if x is None else x for x in args])
@@ -586,15 +585,16 @@ def result_type_and_weak(*args: object) -> tuple[np.dtype[Any], bool]:
     return result
 
 
-def result_type(*args: object) -> np.dtype[Any]:
+def result_type(*args: object, return_weak_type_flag: bool = False) -> Any:
     """The dtype of an operation on these arrays, scalars and dtypes.
 
     Args:
-      args: arrays, NumPy or Python scalars, dtypes, weft values; `None` is the default float, as
-        in NumPy.
+      args: arrays, scalars, dtypes, weft values; `None` is the default float, as in NumPy.
+      return_weak_type_flag: return a pair: the dtype, and True if it is weak.
     Raises: TypeError: no common type.
     Example:
       >>> result_type(np.int32(1), np.float16(2), 3.0)
       dtype('float16')
     """
-    return result_type_and_weak(*args)[0]
+    both = result_type_and_weak(*args)
+    return both if return_weak_type_flag else both[0]

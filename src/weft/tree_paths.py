@@ -15,9 +15,6 @@ class _Key:
     __slots__ = ("_value",)
     _value: Any
 
-    def __init__(self, value: object) -> None:
-        object.__setattr__(self, "_value", value)
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
@@ -41,6 +38,9 @@ class DictKey(_Key):
 
     __slots__ = ()
 
+    def __init__(self, key: Any) -> None:
+        object.__setattr__(self, "_value", key)
+
     @property
     def key(self) -> Any:
         """The key."""
@@ -62,6 +62,9 @@ class SequenceKey(_Key):
     """
 
     __slots__ = ()
+
+    def __init__(self, idx: int) -> None:
+        object.__setattr__(self, "_value", idx)
 
     @property
     def idx(self) -> int:
@@ -85,6 +88,9 @@ class GetAttrKey(_Key):
 
     __slots__ = ()
 
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "_value", name)
+
     @property
     def name(self) -> str:
         """The attribute's name."""
@@ -107,6 +113,9 @@ class FlattenedIndexKey(_Key):
 
     __slots__ = ()
 
+    def __init__(self, key: int) -> None:
+        object.__setattr__(self, "_value", key)
+
     @property
     def key(self) -> int:
         """The index among the children."""
@@ -123,11 +132,11 @@ KeyPath = tuple[Any, ...]
 """The keys from the root to a leaf; any hashable object may be a key."""
 
 
-def keystr(path: Iterable[object], *, simple: bool = False, separator: str = "") -> str:
+def keystr(keys: Iterable[object], *, simple: bool = False, separator: str = "") -> str:
     """A path as text, as one would write it in Python after the name of the tree.
 
     Args:
-      path: the keys, from the root down.
+      keys: of a path, from the root down.
       simple: writes keys bare, without brackets, quotes and dots.
       separator: what to put between two keys.
     Example:
@@ -136,7 +145,7 @@ def keystr(path: Iterable[object], *, simple: bool = False, separator: str = "")
       >>> keystr((DictKey("layers"), SequenceKey(0)), simple=True, separator="/")
       'layers/0'
     """
-    return separator.join(map(_bare if simple else str, path))
+    return separator.join(map(_bare if simple else str, keys))
 
 
 def _bare(key: object) -> str:

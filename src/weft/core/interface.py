@@ -70,7 +70,10 @@ def typeof(x: object) -> Aval:
 
 @located
 def eval_jaxpr(
-    jaxpr: OpenJaxpr | ClosedJaxpr, consts: Sequence[object], *args: object
+    jaxpr: OpenJaxpr | ClosedJaxpr,
+    consts: Sequence[object],
+    *args: object,
+    propagate_source_info: bool = True,
 ) -> list[Any]:
     """Applies a program to values, operation by operation.
 
@@ -78,6 +81,8 @@ def eval_jaxpr(
       jaxpr: the program.
       consts: the values of its constants, `closed.consts`.
       args: a value for each of its inputs.
+      propagate_source_info: without effect: equations have no lines, which are found when
+        something fails.
     Returns: a list of its results.
     Raises: TypeError: another number of constants or arguments.
     Example:

@@ -65,6 +65,7 @@ def initialize(
     heartbeat_timeout_seconds: float | None = None,
     shutdown_timeout_seconds: float | None = None,
     coordinator_bind_address: str | None = None,
+    *,
     stall_timeout_seconds: float | None = None,
 ) -> None:
     """Makes this process one of several that compute together: their devices are those of all.

@@ -97,7 +97,7 @@ class ScalarType(type):
 
     dtype: np.dtype[Any]
 
-    def __call__(cls, x: Any = 0, /) -> Any:
+    def __call__(cls, x: Any = 0) -> Any:
         """A scalar (or an array) of this dtype."""
         if isinstance(x, Value):
             return x.astype(cls.dtype)
@@ -159,7 +159,16 @@ finfo = dtypes.finfo
 iinfo = dtypes.iinfo
 promote_types = dtypes.promote_types
 result_type = dtypes.result_type
-issubdtype = dtypes.issubdtype
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """True if a dtype is another one, or belongs to a class of them; knows bfloat16 and its like.
+
+    Example:
+      >>> np.issubdtype(np.bfloat16, np.floating)
+      True
+    """
+    return dtypes.issubdtype(arg1, arg2)
 
 
 def issubsctype(arg1: Any, arg2: Any) -> bool:

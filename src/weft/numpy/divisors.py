@@ -30,7 +30,7 @@ def _size(x: Any) -> Any:
 
 @takes_options
 @located
-def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Greatest common divisor, by Euclid's algorithm.
 
     Args:
@@ -58,7 +58,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @takes_options
 @located
-def lcm(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Least common multiple.
 
     Args:

@@ -453,7 +453,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 # --- complex numbers ---
 
 
-def real(val: ArrayLike, /) -> Array:
+def real(val: ArrayLike) -> Array:
     """The real part.
 
     Args:
@@ -467,7 +467,7 @@ def real(val: ArrayLike, /) -> Array:
     return complex_numbers.real(x) if dtypes.is_complex(x.aval.dtype) else x  # type: ignore[no-any-return]
 
 
-def imag(val: ArrayLike, /) -> Array:
+def imag(val: ArrayLike) -> Array:
     """The imaginary part; zeros for real arrays.
 
     Args:

@@ -211,12 +211,12 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
     return _never(x) if is_whole(x) else comparison.eq(x, literal(infinity, x.dtype))
 
 
-def isposinf(x: ArrayLike, /, out: None = None) -> Array:
+def isposinf(x: ArrayLike, out: None = None) -> Array:
     no_out("isposinf", out)
     return _is_infinity("isposinf", x, math.inf)  # type: ignore[no-any-return]
 
 
-def isneginf(x: ArrayLike, /, out: None = None) -> Array:
+def isneginf(x: ArrayLike, out: None = None) -> Array:
     no_out("isneginf", out)
     return _is_infinity("isneginf", x, -math.inf)  # type: ignore[no-any-return]
 

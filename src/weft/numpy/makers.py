@@ -265,7 +265,7 @@ def derived(
     call = composite(function, host)
     rights = caches.add()
 
-    def public(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+    def public(x1: Any, x2: Any, out: Any = None, **options: Any) -> Any:
         if options or out is not None:
             check_options(name, out, options)
         if x2.__class__ in SCALARS and isinstance(x1, Value):
@@ -295,11 +295,20 @@ def derived(
 
 
 _OF_OPERANDS = {
-    names: inspect.Signature(
-        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation=Any) for n in names],
+    (names, named): inspect.Signature(
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD
+                if named
+                else inspect.Parameter.POSITIONAL_ONLY,
+                annotation=Any,
+            )
+            for name in names
+        ],
         return_annotation=Any,
     )
-    for names in (("x",), ("x1", "x2"))
+    for names, named in ((("x",), False), (("x1", "x2"), False), (("x1", "x2"), True))
 }
 """The signatures that are shown, of operands only: they are what a rule for derivatives gets."""
 
@@ -308,7 +317,8 @@ def described(function: Any, name: str, doc: str) -> Any:
     """A made function with its name, docstring and module."""
     function.__name__ = function.__qualname__ = name
     code = function.__code__
-    function.__signature__ = _OF_OPERANDS[code.co_varnames[: code.co_posonlyargcount]]
+    operands = code.co_varnames[: code.co_varnames.index("out")]
+    function.__signature__ = _OF_OPERANDS[operands, not code.co_posonlyargcount]
     function.__module__ = sys._getframe(2).f_globals["__name__"]  # that of the maker's caller
     if doc:
         function.__doc__ = doc

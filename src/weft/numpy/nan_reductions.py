@@ -214,8 +214,8 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
-    *,
     mean: ArrayLike | None = None,
+    *,
     correction: float | None = None,
 ) -> Array:
     """Variance over axes, NaNs left out.
@@ -238,8 +238,8 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
-    *,
     mean: ArrayLike | None = None,
+    *,
     correction: float | None = None,
 ) -> Array:
     """Standard deviation over axes, NaNs left out.

@@ -100,7 +100,7 @@ def _trunc(x: Any) -> Any:
 
 
 @takes_options
-def trunc(x: ArrayLike, /) -> Array:
+def trunc(x: ArrayLike) -> Array:
     """Whole numbers towards zero.
 
     Args:

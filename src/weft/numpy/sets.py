@@ -221,7 +221,7 @@ class UniqueInverse(NamedTuple):
 
 
 @located
-def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """(values, indices, inverse_indices, counts) of `unique`, NaNs being different.
 
     Example:
@@ -232,9 +232,7 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = No
 
 
 @located
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
-) -> UniqueCounts:
+def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
     """(values, counts) of `unique`, NaNs being different.
 
     Example:
@@ -247,7 +245,7 @@ def unique_counts(
 
 @located
 def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
+    x: ArrayLike, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueInverse:
     """(values, inverse_indices) of `unique`, NaNs being different.
 
@@ -260,7 +258,7 @@ def unique_inverse(
 
 
 @located
-def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
     """The values of `unique`, NaNs being different.
 
     Example:

@@ -168,19 +168,19 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return _transpose(a, axes)  # type: ignore[no-any-return]
 
 
-def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
+def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The axes in another order, as the array API standard calls it; see `transpose`.
 
     Args:
       a: array [n0, …, nk].
-      axes: a permutation of 0 … k.
+      axes: a permutation of 0 … k; in reverse order by default.
     Returns: array with the lengths permuted.
     Example:
       >>> np.permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
       (4, 2, 3)
     """
     x = value("permute_dims", a, "a")
-    return transpose(x, all_axes("permute_dims", tuple(axes), x))
+    return transpose(x, None if axes is None else all_axes("permute_dims", tuple(axes), x))
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:

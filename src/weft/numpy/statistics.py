@@ -93,7 +93,6 @@ def cov(
     ddof: int | None = None,
     fweights: ArrayLike | None = None,
     aweights: ArrayLike | None = None,
-    *,
     dtype: DTypeLike | None = None,
 ) -> Array:
     """Covariances of variables.
@@ -163,7 +162,7 @@ def cov(
 
 @located
 def corrcoef(
-    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike | None = None
 ) -> Array:
     """Correlation coefficients of variables.
 

@@ -237,7 +237,7 @@ def _sinc(x: Any) -> Any:
     return selection.select_n(small, arithmetic.div(sine, safe), series)
 
 
-def sinc(x: ArrayLike, /) -> Array:
+def sinc(x: ArrayLike) -> Array:
     """sin(πx) / (πx), and 1 at 0.
 
     Args:

@@ -63,14 +63,19 @@ def check_options(name: str, out: Any, options: dict[str, Any]) -> None:
 def takes_options(function: F) -> F:
     """Decorates a function of arrays that NumPy has as a ufunc, to take a ufunc's options."""
     name = function.__name__
-    count = unwrapped(function).__code__.co_posonlyargcount
+    inner = unwrapped(function)
+    code = inner.__code__
+    operands = code.co_varnames[: code.co_argcount - len(inner.__defaults__ or ())]
+    count, unnamed = len(operands), code.co_posonlyargcount
 
     @functools.wraps(function)
-    def call(*operands: Any, out: Any = None, **options: Any) -> Any:
-        if out is not None or options or len(operands) > count:
-            if out is None and len(operands) == count + 1:
-                *operands, out = operands  # type: ignore[assignment]
-            check_options(name, out, options)
-        return function(*operands)
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is None and not options and len(args) <= count:
+            return function(*args)
+        if out is None and len(args) == count + 1:
+            *args, out = args  # type: ignore[assignment]
+        named = {n: options.pop(n) for n in operands[unnamed:] if n in options}
+        check_options(name, out, options)
+        return function(*args, **named)
 
     return call  # type: ignore[return-value]

@@ -72,18 +72,18 @@ class GatherScatterMode(enum.Enum):
     PROMISE_IN_BOUNDS = enum.auto()
 
     @staticmethod
-    def from_any(mode: "str | GatherScatterMode | None") -> "GatherScatterMode":
+    def from_any(s: "str | GatherScatterMode | None") -> "GatherScatterMode":
         """The mode for its name: clip, fill, drop or promise_in_bounds; `None` is fill or drop."""
-        if isinstance(mode, GatherScatterMode):
-            return mode
-        if mode is None:
+        if isinstance(s, GatherScatterMode):
+            return s
+        if s is None:
             return GatherScatterMode.FILL_OR_DROP
         try:
-            return _MODES[mode]
+            return _MODES[s]
         except KeyError:
             raise ValueError(
                 f"mode must be one of {', '.join(map(repr, _MODES))}, a GatherScatterMode or None; "
-                f"got {mode!r}"
+                f"got {s!r}"
             ) from None
 
 

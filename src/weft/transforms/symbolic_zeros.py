@@ -17,8 +17,8 @@ class SymbolicZero:
     """Stands for a tangent or cotangent that is zero everywhere. It can be given back as one.
 
     Args:
-      shape: of the array that it stands for; or the array's type, `weft.typeof(x)`, alone.
-      dtype: its dtype.
+      aval: the type of the array that it stands for, `weft.typeof(x)`; or its shape.
+      dtype: its dtype, after a shape.
     Attributes:
       shape, dtype: of the array that it stands for; float0 for that of an integer.
     Example:
@@ -40,10 +40,11 @@ class SymbolicZero:
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...] | Aval, dtype: Any = None) -> None:
-        if isinstance(shape, Aval):
-            dtype = shape.dtype if dtypes.is_inexact(shape.dtype) else dtypes.float0
-            shape = shape.shape
+    def __init__(self, aval: tuple[int, ...] | Aval, dtype: Any = None) -> None:
+        shape: Any = aval
+        if isinstance(aval, Aval):
+            dtype = aval.dtype if dtypes.is_inexact(aval.dtype) else dtypes.float0
+            shape = aval.shape
         if dtype is None:
             raise TypeError(
                 f"SymbolicZero: expected a shape and a dtype, or weft.typeof(x); got {shape!r}"

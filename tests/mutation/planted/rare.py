@@ -176,8 +176,8 @@ MUTANTS = (
     ),
     Mutant(
         "Q28", "keystr: the separator is left out", "tree_paths.py",
-        "return separator.join(map(_bare if simple else str, path))",
-        'return "".join(map(_bare if simple else str, path))',
+        "return separator.join(map(_bare if simple else str, keys))",
+        'return "".join(map(_bare if simple else str, keys))',
         "tests/test_tree_util.py",
     ),
     Mutant(

@@ -194,11 +194,11 @@ class Coordinates(SparseArray):
         return (self.data, self.indices), static
 
     @classmethod
-    def tree_unflatten(cls, static: Any, children: Sequence[Any]) -> Self:
+    def tree_unflatten(cls, aux_data: Any, children: Sequence[Any]) -> Self:
         """A matrix of arrays, or of what a transformation puts in their place."""
         x = object.__new__(cls)
         x.data, x.indices = children
-        x.inner, x.indices_sorted, x.unique_indices = static
+        x.inner, x.indices_sorted, x.unique_indices = aux_data
         return x
 
     # --- for operations ---

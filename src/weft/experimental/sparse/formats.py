@@ -49,10 +49,10 @@ class OtherFormat(SparseArray):
         return tuple(getattr(self, name) for name in self.parts), self.inner
 
     @classmethod
-    def tree_unflatten(cls, static: Shape, children: Sequence[Any]) -> Self:
+    def tree_unflatten(cls, aux_data: Shape, children: Sequence[Any]) -> Self:
         """One of arrays, or of what a transformation puts in their place."""
         x = object.__new__(cls)
-        x._fill(children, static)
+        x._fill(children, aux_data)
         return x
 
     @property
@@ -75,7 +75,7 @@ class OtherFormat(SparseArray):
         return (*self._places.shape[:-1], *self.inner)
 
     @classmethod
-    def from_bcoo(cls, mat: BCOO) -> Self:
+    def from_bcoo(cls, arr: BCOO) -> Self:
         """Of a matrix in BCOO format."""
         raise NotImplementedError
 
@@ -91,9 +91,13 @@ class OtherFormat(SparseArray):
         return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
 
     @classmethod
-    def from_scipy_sparse(cls, mat: Any, *, index_dtype: DTypeLike | None = None) -> Self:
-        """The form of a matrix of `scipy.sparse`."""
-        return cls.from_bcoo(BCOO.from_scipy_sparse(mat, index_dtype=index_dtype))
+    def from_scipy_sparse(
+        cls, mat: Any, *, index_dtype: DTypeLike | None = None, n_dense: int = 0, n_batch: int = 0
+    ) -> Self:
+        """The form of a matrix of `scipy.sparse`: the options as in `BCOO.from_scipy_sparse`."""
+        return cls.from_bcoo(
+            BCOO.from_scipy_sparse(mat, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
+        )
 
     @classmethod
     def _empty(
@@ -140,6 +144,8 @@ class OtherFormat(SparseArray):
 class COO(OtherFormat):
     """A sparse matrix by coordinates: `data`, `row` and `col`, each [nse].
 
+    `rows_sorted` and `cols_sorted` are promises, on which nothing here relies.
+
     Source: JAX documentation, `jax.experimental.sparse.COO`.
     """
 
@@ -148,13 +154,23 @@ class COO(OtherFormat):
     row: Array
     col: Array
 
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        *,
+        shape: Sequence[int],
+        rows_sorted: bool = False,
+        cols_sorted: bool = False,
+    ) -> None:
+        super().__init__(args, shape=shape)
+
     def to_bcoo(self) -> BCOO:
         return BCOO((self.data, np.stack([self.row, self.col], axis=-1)), shape=self.shape)
 
     @classmethod
-    def from_bcoo(cls, mat: BCOO) -> Self:
-        row, col = mat.columns()
-        return cls((mat.data, row, col), shape=mat.shape)
+    def from_bcoo(cls, arr: BCOO) -> Self:
+        row, col = arr.columns()
+        return cls((arr.data, row, col), shape=arr.shape)
 
     @property
     def T(self) -> Self:
@@ -179,6 +195,7 @@ class BCSR(OtherFormat):
 
     `data` [batch…, nse, dense…], `indices` [batch…, nse] are the columns, and `indptr`
     [batch…, rows + 1] says where each row begins. Elements from the last of these on are padding.
+    `indices_sorted` and `unique_indices` are promises, on which nothing here relies.
 
     Source: JAX documentation, `jax.experimental.sparse.BCSR`.
     """
@@ -187,6 +204,16 @@ class BCSR(OtherFormat):
     parts = ("data", "indices", "indptr")
     indices: Array
     indptr: Array
+
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        *,
+        shape: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> None:
+        super().__init__(args, shape=shape)
 
     def to_bcoo(self) -> BCOO:
         n = self.nse
@@ -201,10 +228,10 @@ class BCSR(OtherFormat):
         return BCOO((self.data, indices), shape=self.shape)
 
     @classmethod
-    def from_bcoo(cls, mat: BCOO) -> Self:
-        if mat.n_sparse != 2:
-            raise ShapeError(f"from_bcoo: expected two sparse axes; got {mat!r}")
-        mat = mat.sort_indices()
+    def from_bcoo(cls, arr: BCOO) -> Self:
+        if arr.n_sparse != 2:
+            raise ShapeError(f"from_bcoo: expected two sparse axes; got {arr!r}")
+        mat = arr.sort_indices()
         row, col = mat.columns()
         n = mat.sparse_shape[0]
 
@@ -281,8 +308,8 @@ class CSC(OtherFormat):
         return self.T.to_bcoo().T
 
     @classmethod
-    def from_bcoo(cls, mat: BCOO) -> Self:
-        return cls(CSR.from_bcoo(mat.T).tree_flatten()[0], shape=mat.shape)
+    def from_bcoo(cls, arr: BCOO) -> Self:
+        return cls(CSR.from_bcoo(arr.T).tree_flatten()[0], shape=arr.shape)
 
     @property
     def T(self) -> CSR:

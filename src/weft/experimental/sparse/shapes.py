@@ -231,15 +231,16 @@ def bcoo_broadcast_in_dim(
 
 
 @located
-def bcoo_squeeze(mat: M, *, dimensions: Sequence[int]) -> M:
+def bcoo_squeeze(arr: M, *, dimensions: Sequence[int]) -> M:
     """The matrix without some axes of length 1.
 
     Args:
-      mat: the matrix.
+      arr: the matrix.
       dimensions: the axes to leave out.
     Raises: ShapeError: one of them is longer.
     Source: JAX documentation, `jax.experimental.sparse.bcoo_squeeze`.
     """
+    mat = arr
     axes = all_axes("bcoo_squeeze", tuple(dimensions), mat)
     if any(mat.shape[a] != 1 for a in axes):
         raise ShapeError(f"bcoo_squeeze: axes {axes} of {mat!r} aren't all of length 1")
@@ -343,14 +344,15 @@ def bcoo_dynamic_slice(mat: M, start_indices: Sequence[Any], slice_sizes: Sequen
 
 
 @located
-def bcoo_rev(mat: M, *, dimensions: Sequence[int]) -> M:
+def bcoo_rev(operand: M, dimensions: Sequence[int]) -> M:
     """The elements in reverse order along axes.
 
     Args:
-      mat: the matrix.
+      operand: the matrix.
       dimensions: the axes.
     Source: JAX documentation, `jax.experimental.sparse.bcoo_rev`.
     """
+    mat = operand
     batch, sparse, dense = by_kind(mat, all_axes("bcoo_rev", tuple(dimensions), mat))
     data = np.flip(mat.data, (*batch, *(d + mat.n_batch + 1 for d in dense)))
     part = mat.like(data, np.flip(mat.indices, tuple(batch)), mat.inner)

@@ -102,7 +102,6 @@ def dctn(
     norm: str | None = None,
     overwrite_x: bool = False,
     workers: int | None = None,
-    *,
     orthogonalize: bool | None = None,
 ) -> Array:
     """The discrete cosine transform of several axes.
@@ -133,7 +132,6 @@ def idctn(
     norm: str | None = None,
     overwrite_x: bool = False,
     workers: int | None = None,
-    *,
     orthogonalize: bool | None = None,
 ) -> Array:
     """The inverse of `dctn` with the same options.

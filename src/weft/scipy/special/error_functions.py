@@ -70,22 +70,22 @@ def erfcx(x: ArrayLike) -> Array:
     return _erfcx(x)
 
 
-_erfinv = elementwise(p.erf_inv, "erfinv", "y")
+_erfinv = elementwise(p.erf_inv, "erfinv", "x")
 
 
-def erfinv(y: ArrayLike) -> Array:
+def erfinv(x: ArrayLike) -> Array:
     """The inverse of erf; NaN outside [-1, 1].
 
     Args:
-      y: real array of any shape; integers become the default float.
-    Returns: array of y's shape, of a float dtype.
+      x: real array of any shape; integers become the default float.
+    Returns: array of x's shape, of a float dtype.
     Raises: TypeError: complex or other arguments that aren't real arrays.
     Example:
       >>> f'{erfinv(0.5).item():.4f}'
       '0.4769'
     Source: DLMF 7.17.
     """
-    return _erfinv(y)
+    return _erfinv(x)
 
 
 _ndtr = elementwise(normal.ndtr, "ndtr", "x")

@@ -22,7 +22,7 @@ def _exponentials(name: str, x: ArrayLike, axis: Axes) -> tuple[Any, tuple[int, 
     return v, all_axes(name, axis, v)
 
 
-def softmax(x: ArrayLike, /, *, axis: Axes = None) -> Array:
+def softmax(x: ArrayLike, axis: Axes = None) -> Array:
     """exp(x) divided by its sum over axes.
 
     Args:
@@ -52,7 +52,7 @@ def _below_zero(x: Any, axes: tuple[int, ...]) -> Any:
     return arithmetic.sub(x, np.where(np.isfinite(top), top, 0))
 
 
-def log_softmax(x: ArrayLike, /, *, axis: Axes = None) -> Array:
+def log_softmax(x: ArrayLike, axis: Axes = None) -> Array:
     """log(softmax(x)), which keeps its digits where softmax vanishes.
 
     Args:

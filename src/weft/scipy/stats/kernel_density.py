@@ -113,7 +113,7 @@ class gaussian_kde:
         return (self.neff, self.dataset, self.weights, self.covariance, self.inv_cov), None
 
     @classmethod
-    def tree_unflatten(cls, aux: None, children: Any) -> "gaussian_kde":
+    def tree_unflatten(cls, aux_data: None, children: Any) -> "gaussian_kde":
         """The object of some attributes."""
         made = object.__new__(cls)
         made.neff, made.dataset, made.weights, made.covariance, made.inv_cov = children
@@ -134,7 +134,12 @@ class gaussian_kde:
         """The density at points [d,m], [m] for one variable, or [d] for one point: [m]."""
         return np.exp(self.logpdf(points))
 
-    __call__ = pdf = evaluate
+    __call__ = evaluate
+
+    @located
+    def pdf(self, x: ArrayLike) -> Array:
+        """The density at points, as in `evaluate`."""
+        return np.exp(self.logpdf(x))
 
     @located
     def logpdf(self, x: ArrayLike) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 from ...compiler.layout import layout_of
 from ...compiler.loaded import commit
 from ...compiler.placing import (
+    duplicate,
     move,
     put_array,
     put_on_accelerator,
@@ -189,7 +190,14 @@ def committed_to(x: Any) -> Any:
 
 
 @located
-def device_put(x: object, device: object = None) -> Any:
+def device_put(
+    x: object,
+    device: object = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> Any:
     """Arrays on a device.
 
     Args:
@@ -198,10 +206,14 @@ def device_put(x: object, device: object = None) -> Any:
         block `with mesh:`, a `PartitionSpec`), or a tree of them that is a prefix of `x`. Without
         one, arrays stay where they are and others go to the default device, uncommitted. Copying
         may go on after the function has returned.
+      src: where `x` is; without effect, since arrays know it.
+      donate: permission to take the memory of `x`; without effect, since `x` stays valid.
+      may_alias: False for results that share no memory with `x`, so that either may be deleted or
+        donated.
     Returns: the same tree of arrays. Derivatives are moved back to where the argument was. Inside
       `jit` naming a device has no effect: a compiled program runs on one (see `jit(device=…)`).
     Raises: TypeError: `device` is no device, or a leaf of `x` is no array. ValueError: a sharding
-      can't divide an array of its shape.
+      can't divide an array of its shape; both `donate` and `may_alias`.
     Example:
       >>> import weft
       >>> y = weft.device_put(weft.numpy.ones(2), weft.devices()[0])
@@ -209,8 +221,24 @@ def device_put(x: object, device: object = None) -> Any:
       CpuDevice(id=0)
     Source: JAX documentation, `jax.device_put`.
     """
-    if device is not None and not isinstance(device, Device):
-        return put_sharded(x, device)
+    if donate and may_alias:
+        raise ValueError(
+            "device_put: donate=True gives the memory of x away, and may_alias=True shares it\n"
+            "  fix: one of them"
+        )
+    result = put_sharded(x, device) if not is_device(device) else put_on(x, device)
+    if may_alias is False:
+        return tree_map(lambda y: duplicate(y) if isinstance(y, Array) else y, result)
+    return result
+
+
+def is_device(device: object) -> bool:
+    """True for one device, and for `None`, any."""
+    return device is None or isinstance(device, Device)
+
+
+def put_on(x: object, device: Any) -> Any:
+    """Arrays on one device, or where they are."""
 
     def put_leaf(path: object, leaf: object) -> Any:
         if leaf.__class__ is np.ndarray and accelerated():

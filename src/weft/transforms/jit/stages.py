@@ -18,7 +18,7 @@ from ...core.placement import ArrayType
 from ...core.source import located
 from ...core.trace import current, looked_at
 from ...errors import ShapeError
-from ...runtime import executable as runtime
+from ...runtime import client, executable as runtime
 from ...tree_util import PyTreeDef, tree_flatten
 from ..arguments import argument_values
 from .entry import Entry
@@ -136,8 +136,22 @@ class Traced:
             [ArgInfo(a.shape, a.dtype, i in donated) for i, a in enumerate(self.jaxpr.in_avals)]
         )
 
-    def lower(self) -> "Lowered":
-        """The program as StableHLO."""
+    @located
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
+        """The program as StableHLO.
+
+        Args:
+          lowering_platforms: the platform that is used here, by one of its names; or None for it.
+        Raises: ValueError: others are named.
+        """
+        here = client.default_device().platform
+        if lowering_platforms is not None and {*map(client.platform_of, lowering_platforms)} != {
+            here
+        }:
+            raise ValueError(
+                f"lower: lowering_platforms must be [{here!r}], which is used here; got "
+                f"{lowering_platforms!r}\n  fix: weft.export.export(f, platforms=…)"
+            )
         return Lowered(self)
 
 
@@ -161,8 +175,12 @@ class Lowered:
         """An `ArgInfo` for each leaf of the arguments: a pair (positional ones, keywords)."""
         return self.traced.args_info
 
-    def as_text(self, dialect: str = "stablehlo") -> str:
-        """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation."""
+    def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
+        """The program as text: in 'stablehlo', or in XLA's 'hlo' before optimisation.
+
+        Args:
+          debug_info: without effect: there are no source lines in programs.
+        """
         if dialect == "stablehlo":
             return str(self.text)
         if dialect == "hlo":
@@ -177,13 +195,23 @@ class Lowered:
         """XLA's estimate of the work of the program."""
         return self.compile().cost_analysis()
 
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
+    @located
+    def compile(
+        self, compiler_options: dict[str, Any] | None = None, *, device_assignment: None = None
+    ) -> "Compiled":
         """The executable.
 
         Args:
           compiler_options: XLA's debug options by name, e.g. `xla_backend_optimization_level`, in
             the place of those of `jit`.
+          device_assignment: must be None.
+        Raises: ValueError: a device assignment.
         """
+        if device_assignment is not None:
+            raise ValueError(
+                f"compile: device_assignment must be None; got {device_assignment!r:.60}\n"
+                "  fix: jit(…, in_shardings=…) says which devices take part"
+            )
         loaded, program = self.loaded, self.traced.entry.program
         if compiler_options:
             program = program.with_options(compiler_options)
