@@ -213,6 +213,11 @@ def test_clip():
     agree("clip", INTS, 0, 4)
     assert_close(np.clip(REAL, max=OTHER), onp.minimum(REAL, OTHER))
     assert np.clip(INTS, 0.5, 2.5).dtype == onp.float32
+    large = onp.random.default_rng(0).standard_normal((250, 400)).astype("float32")
+    large[0, :4] = onp.nan, onp.inf, -onp.inf, -0.0
+    for low, high in ((-0.5, 1), (0.25, -0.25), (-onp.inf, 0.1), (onp.nan, 1.0), (-(10**30), 0.5)):
+        for _ in range(3):  # by NumPy's own from the second time on
+            agree("clip", large, low, high)
 
 
 @pytest.mark.parametrize(
