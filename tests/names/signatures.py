@@ -244,12 +244,14 @@ def found_of(function, owner, wanted):
     listed = parameters(inspect.signature(function))
     if isinstance(owner, type):
         listed = without_self(listed)
-    if not {"out", "where"} <= {p.name for p in wanted} or wanted[0].kind != "/":
+    names = {p.name for p in wanted}
+    if "out" not in names or not {"where", "subok"} & names or wanted[0].kind != "/":
         return listed
     operands = [p for p in listed if not p.optional]
     taken = [Parameter(n, "p" if n == "out" else "k", True) for n in OPTIONS
              if takes(function, len(operands), n)]  # fmt: skip
-    return [*operands, *taken, *(p for p in listed if p.optional)]
+    named = [p for p in listed if p.optional and p.kind != "**" and p.name not in OPTIONS]
+    return [*operands, *taken, *named]
 
 
 def takes(function, count, option):

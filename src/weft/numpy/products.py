@@ -17,6 +17,7 @@ from .axes import SEQUENCES, all_axes, one_axis, whole_number
 from .creation import wanted_dtype
 from .plans import Products, composite, computing
 from .promotion import cast, check_ranks, no_out, noted, promote_values, value
+from .ufunc_options import check_options, takes_options
 
 __all__ = [
     "cross",
@@ -117,9 +118,11 @@ def dot(
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
+    out: None = None,
     *,
     precision: Any = None,
     preferred_element_type: DTypeLike | None = None,
+    **options: Any,
 ) -> Array:
     """The product of matrices; further axes in front are broadcast.
 
@@ -127,12 +130,16 @@ def matmul(
       a: array [k] or [batch…, m, k].
       b: array [k] or [batch…, k, n].
       precision, preferred_element_type: as in `dot`.
+      out, options: NumPy's, `casting`, `order`, `dtype`, `subok` and so on, at their defaults only.
     Returns: array [batch…, m, n], without the axes that a vector doesn't have.
-    Raises: TypeError: the lengths differ. ValueError: an operand has no axes.
+    Raises: TypeError: the lengths differ. ValueError: an operand has no axes. NotImplementedError:
+      an option that isn't at its default.
     Example:
       >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
       (5, 2, 4)
     """
+    if options or out is not None:
+        check_options("matmul", out, options)
     plain = precision is None and preferred_element_type is None
     if plain:
         result = _matmuls.run(a, b)
@@ -244,6 +251,7 @@ def vdot(
     )  # type: ignore[no-any-return]
 
 
+@takes_options
 @located
 def vecdot(
     x1: ArrayLike,
@@ -276,6 +284,7 @@ def vecdot(
     return structural.reshape(out, shape=out.shape[:-2])  # type: ignore[no-any-return]
 
 
+@takes_options
 @located
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of matrices and vectors.
@@ -299,6 +308,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return structural.reshape(out, shape=out.shape[:-1])  # type: ignore[no-any-return]
 
 
+@takes_options
 @located
 def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Products of vectors, conjugated, and matrices.

@@ -65,8 +65,8 @@ def takes_options(function: F) -> F:
     name = function.__name__
     inner = unwrapped(function)
     code = inner.__code__
-    operands = code.co_varnames[: code.co_argcount - len(inner.__defaults__ or ())]
-    count, unnamed = len(operands), code.co_posonlyargcount
+    count, unnamed = code.co_argcount, code.co_posonlyargcount
+    own = code.co_varnames[unnamed : count + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
@@ -74,7 +74,7 @@ def takes_options(function: F) -> F:
             return function(*args)
         if out is None and len(args) == count + 1:
             *args, out = args  # type: ignore[assignment]
-        named = {n: options.pop(n) for n in operands[unnamed:] if n in options}
+        named = {n: options.pop(n) for n in own if n in options}
         check_options(name, out, options)
         return function(*args, **named)
 

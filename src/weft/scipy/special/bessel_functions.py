@@ -1,5 +1,6 @@
 """Bessel functions."""
 
+from ...numpy.ufunc_options import takes_options
 from ...primitives import special as p
 from ...typing import Array, ArrayLike
 from .makers import elementwise
@@ -14,6 +15,7 @@ __all__ = [
 _i0 = elementwise(p.bessel_i0, "i0", "x")
 
 
+@takes_options
 def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind I₀(x).
 
@@ -32,6 +34,7 @@ def i0(x: ArrayLike) -> Array:
 _i0e = elementwise(p.bessel_i0e, "i0e", "x")
 
 
+@takes_options
 def i0e(x: ArrayLike) -> Array:
     """exp(-|x|) I₀(x), which doesn't overflow.
 
@@ -50,6 +53,7 @@ def i0e(x: ArrayLike) -> Array:
 _i1 = elementwise(p.bessel_i1, "i1", "x")
 
 
+@takes_options
 def i1(x: ArrayLike) -> Array:
     """The modified Bessel function of the first kind I₁(x).
 
@@ -68,6 +72,7 @@ def i1(x: ArrayLike) -> Array:
 _i1e = elementwise(p.bessel_i1e, "i1e", "x")
 
 
+@takes_options
 def i1e(x: ArrayLike) -> Array:
     """exp(-|x|) I₁(x), which doesn't overflow.
 

@@ -13,6 +13,7 @@ from ... import numpy as np
 from ...core.array import literal
 from ...numpy.plans import composite
 from ...numpy.promotion import inexact
+from ...numpy.ufunc_options import takes_options
 from ...primitives import special as p
 from ...primitives.gamma_formulas import STIRLING
 from ...transforms.custom_derivatives import custom_jvp
@@ -36,6 +37,7 @@ def _expansion(count: int) -> tuple[float, tuple[float, ...]]:
     return length, tuple(spectrum[1 : count + 1][::-1].tolist())
 
 
+@takes_options
 def wofz(z: ArrayLike) -> Array:
     """Faddeeva's function exp(-z²) erfc(-iz).
 
@@ -88,6 +90,7 @@ def _(primals: Any, tangents: Any) -> Any:
 # --- the logarithm of the gamma function ---
 
 
+@takes_options
 def loggamma(x: ArrayLike) -> Array:
     """The principal branch of log Γ(x), which is analytic but for the negative real numbers.
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from ...numpy.ufunc_options import takes_options
 from ...primitives.arithmetic import like, sqrt
 from ...primitives.comparison import eq, gt, lt
 from ...primitives.selection import where
@@ -58,6 +59,7 @@ _km1 = elementwise(_first_kind, "ellipkm1", "p")
 _e = elementwise(_second_kind, "ellipe", "m")
 
 
+@takes_options
 def ellipk(m: ArrayLike) -> Array:
     """The complete elliptic integral of the first kind: of 1 / sqrt(1 - m sin² t) over [0, π/2].
 
@@ -74,6 +76,7 @@ def ellipk(m: ArrayLike) -> Array:
     return _k(m)
 
 
+@takes_options
 def ellipkm1(p: ArrayLike) -> Array:
     """The complete elliptic integral of the first kind of 1 - p: exact near p = 0.
 
@@ -89,6 +92,7 @@ def ellipkm1(p: ArrayLike) -> Array:
     return _km1(p)
 
 
+@takes_options
 def ellipe(m: ArrayLike) -> Array:
     """The complete elliptic integral of the second kind: of sqrt(1 - m sin² t) over [0, π/2].
 

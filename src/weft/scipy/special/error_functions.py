@@ -2,6 +2,7 @@
 
 from ...numpy.axes import whole_number
 from ...numpy.promotion import noted
+from ...numpy.ufunc_options import takes_options
 from ...primitives import normal_distribution as normal, special as p
 from ...typing import Array, ArrayLike
 from .makers import elementwise
@@ -19,6 +20,7 @@ __all__ = [
 _erf = elementwise(p.erf, "erf", "x")
 
 
+@takes_options
 def erf(x: ArrayLike) -> Array:
     """The error function: 2/√π times the integral of exp(-t²) from 0 to x.
 
@@ -37,6 +39,7 @@ def erf(x: ArrayLike) -> Array:
 _erfc = elementwise(p.erfc, "erfc", "x")
 
 
+@takes_options
 def erfc(x: ArrayLike) -> Array:
     """The complementary error function 1 - erf(x), exact for large x too.
 
@@ -55,6 +58,7 @@ def erfc(x: ArrayLike) -> Array:
 _erfcx = elementwise(normal.erfcx, "erfcx", "x")
 
 
+@takes_options
 def erfcx(x: ArrayLike) -> Array:
     """exp(x²) erfc(x), which neither vanishes nor overflows for large x.
 
@@ -73,6 +77,7 @@ def erfcx(x: ArrayLike) -> Array:
 _erfinv = elementwise(p.erf_inv, "erfinv", "x")
 
 
+@takes_options
 def erfinv(x: ArrayLike) -> Array:
     """The inverse of erf; NaN outside [-1, 1].
 
@@ -91,6 +96,7 @@ def erfinv(x: ArrayLike) -> Array:
 _ndtr = elementwise(normal.ndtr, "ndtr", "x")
 
 
+@takes_options
 def ndtr(x: ArrayLike) -> Array:
     """The distribution function of the normal distribution.
 
@@ -109,6 +115,7 @@ def ndtr(x: ArrayLike) -> Array:
 _ndtri = elementwise(normal.ndtri, "ndtri", "p")
 
 
+@takes_options
 def ndtri(p: ArrayLike) -> Array:
     """The quantiles of the normal distribution: the inverse of ndtr; NaN outside [0, 1].
 
@@ -127,6 +134,7 @@ def ndtri(p: ArrayLike) -> Array:
 _log_ndtr = elementwise(normal.log_ndtr, "log_ndtr", "x")
 
 
+@takes_options
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """The logarithm of ndtr(x), which keeps its digits far below 0, where ndtr vanishes.
 

@@ -10,6 +10,7 @@ from ...numpy.axes import whole_number
 from ...numpy.elementwise import EVEN
 from ...numpy.plans import composite
 from ...numpy.promotion import noted
+from ...numpy.ufunc_options import takes_options
 from ...primitives import (
     arithmetic,
     comparison,
@@ -30,6 +31,7 @@ __all__ = [
 _poch = elementwise(g.poch, "poch", "z", "m")
 
 
+@takes_options
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """Pochhammer's symbol Γ(z + m) / Γ(z).
 

@@ -10,6 +10,7 @@ from ...core.aval import aval
 from ...numpy.axes import whole_number
 from ...numpy.plans import composite
 from ...numpy.promotion import noted
+from ...numpy.ufunc_options import takes_options
 from ...primitives import (
     arithmetic,
     comparison,
@@ -39,6 +40,7 @@ __all__ = [
 _gamma = elementwise(g.gamma, "gamma", "x")
 
 
+@takes_options
 def gamma(x: ArrayLike) -> Array:
     """The gamma function Γ(x); NaN at the negative integers.
 
@@ -57,6 +59,7 @@ def gamma(x: ArrayLike) -> Array:
 _gammaln = elementwise(p.lgamma, "gammaln", "x")
 
 
+@takes_options
 def gammaln(x: ArrayLike) -> Array:
     """log |Γ(x)|; inf at 0 and the negative integers.
 
@@ -75,6 +78,7 @@ def gammaln(x: ArrayLike) -> Array:
 _gammasgn = elementwise(g.gammasgn, "gammasgn", "x")
 
 
+@takes_options
 def gammasgn(x: ArrayLike) -> Array:
     """The sign of Γ(x): 1 or -1; NaN at the negative integers.
 
@@ -93,6 +97,7 @@ def gammasgn(x: ArrayLike) -> Array:
 _digamma = elementwise(p.digamma, "digamma", "x")
 
 
+@takes_options
 def digamma(x: ArrayLike) -> Array:
     """The derivative of log Γ(x); NaN at the negative integers.
 
@@ -111,6 +116,7 @@ def digamma(x: ArrayLike) -> Array:
 _beta = elementwise(g.beta, "beta", "a", "b")
 
 
+@takes_options
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """The beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b).
 
@@ -129,6 +135,7 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
 _betaln = elementwise(g.betaln, "betaln", "a", "b")
 
 
+@takes_options
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """log |B(a, b)|, exact for large arguments too.
 
@@ -147,6 +154,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 _gammainc = elementwise(incomplete.igamma, "gammainc", "a", "x")
 
 
+@takes_options
 def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised lower incomplete gamma function P(a, x).
 
@@ -166,6 +174,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
 _gammaincc = elementwise(incomplete.igammac, "gammaincc", "a", "x")
 
 
+@takes_options
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
@@ -185,6 +194,7 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
 _betainc = elementwise(incomplete.regularized_incomplete_beta, "betainc", "a", "b", "x")
 
 
+@takes_options
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularised incomplete beta function I(a, b, x).
 

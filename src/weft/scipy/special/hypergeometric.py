@@ -1,5 +1,6 @@
 """Hypergeometric functions, and Owen's function."""
 
+from ...numpy.ufunc_options import takes_options
 from ...primitives import hypergeometric as p
 from ...typing import Array, ArrayLike
 from .makers import elementwise
@@ -13,6 +14,7 @@ __all__ = [
 _hyp1f1 = elementwise(p.hyp1f1, "hyp1f1", "a", "b", "x")
 
 
+@takes_options
 def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Kummer's confluent hypergeometric function ₁F₁(a; b; x).
 
@@ -33,6 +35,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 _hyp2f1 = elementwise(p.hyp2f1, "hyp2f1", "a", "b", "c", "x")
 
 
+@takes_options
 def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """Gauss's hypergeometric function ₂F₁(a, b; c; x); NaN for x > 1.
 
@@ -54,6 +57,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
 _owens_t = elementwise(p.owens_t, "owens_t", "h", "a")
 
 
+@takes_options
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Owen's function: the integral of exp(-h²(1 + t²)/2) / (1 + t²) from 0 to a, over 2π.
 

@@ -1,5 +1,6 @@
 """Integrals of elementary functions."""
 
+from ...numpy.ufunc_options import takes_options
 from ...primitives import integral_functions as p
 from ...typing import Array, ArrayLike
 from .makers import elementwise
@@ -17,6 +18,7 @@ __all__ = [
 _exp1 = elementwise(p.exp1, "exp1", "x")
 
 
+@takes_options
 def exp1(x: ArrayLike) -> Array:
     """The exponential integral E₁(x) for x ≥ 0; NaN below.
 
@@ -35,6 +37,7 @@ def exp1(x: ArrayLike) -> Array:
 _expi = elementwise(p.expi, "expi", "x")
 
 
+@takes_options
 def expi(x: ArrayLike) -> Array:
     """The exponential integral Ei(x).
 
@@ -53,6 +56,7 @@ def expi(x: ArrayLike) -> Array:
 _expn = elementwise(p.expn, "expn", "n", "x")
 
 
+@takes_options
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The exponential integral of order n, for whole numbers n ≥ 0 and x ≥ 0; NaN elsewhere.
 
@@ -71,6 +75,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 _spence = elementwise(p.spence, "spence", "x")
 
 
+@takes_options
 def spence(x: ArrayLike) -> Array:
     """The dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x; NaN below 0.
 
@@ -89,6 +94,7 @@ def spence(x: ArrayLike) -> Array:
 _dawsn = elementwise(p.dawsn, "dawsn", "x")
 
 
+@takes_options
 def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral: exp(-x²) times the integral of exp(t²) from 0 to x.
 
@@ -108,6 +114,7 @@ _sine = elementwise(p.sine_integral, "sici", "x")
 _cosine = elementwise(p.cosine_integral, "sici", "x")
 
 
+@takes_options
 def sici(x: ArrayLike) -> tuple[Array, Array]:
     """The sine integral and the cosine integral.
 
@@ -129,6 +136,7 @@ _fresnel_sine = elementwise(p.fresnel_sine, "fresnel", "x")
 _fresnel_cosine = elementwise(p.fresnel_cosine, "fresnel", "x")
 
 
+@takes_options
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """Fresnel's integrals of sin(πt²/2) and cos(πt²/2) from 0 to x.
 

@@ -1,5 +1,6 @@
 """Products with logarithms, entropies and log odds."""
 
+from ...numpy.ufunc_options import takes_options
 from ...primitives import entropies as e, transcendental
 from ...typing import Array, ArrayLike
 from .makers import elementwise
@@ -19,6 +20,7 @@ __all__ = [
 _xlogy = elementwise(e.xlogy, "xlogy", "x", "y")
 
 
+@takes_options
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(y); 0 where x is 0, unless y is NaN.
 
@@ -37,6 +39,7 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 _xlog1py = elementwise(e.xlog1py, "xlog1py", "x", "y")
 
 
+@takes_options
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(1 + y); 0 where x is 0, unless y is NaN.
 
@@ -55,6 +58,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 _entr = elementwise(e.entr, "entr", "x")
 
 
+@takes_options
 def entr(x: ArrayLike) -> Array:
     """-x log(x), a term of the entropy; 0 at 0, -inf below.
 
@@ -73,6 +77,7 @@ def entr(x: ArrayLike) -> Array:
 _rel_entr = elementwise(e.rel_entr, "rel_entr", "p", "q")
 
 
+@takes_options
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q), a term of the relative entropy; 0 where p is 0, inf for negative arguments.
 
@@ -91,6 +96,7 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
 _kl_div = elementwise(e.kl_div, "kl_div", "p", "q")
 
 
+@takes_options
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q) - p + q, exact near p = q; q where p is 0, inf for negative arguments.
 
@@ -109,6 +115,7 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
 _logit = elementwise(e.logit, "logit", "x")
 
 
+@takes_options
 def logit(x: ArrayLike) -> Array:
     """log(x / (1 - x)), the inverse of expit; NaN outside [0, 1].
 
@@ -127,6 +134,7 @@ def logit(x: ArrayLike) -> Array:
 _expit = elementwise(transcendental.logistic, "expit", "x")
 
 
+@takes_options
 def expit(x: ArrayLike) -> Array:
     """The logistic function 1 / (1 + exp(-x)).
 
@@ -145,6 +153,7 @@ def expit(x: ArrayLike) -> Array:
 _boxcox = elementwise(e.boxcox, "boxcox", "x", "lmbda")
 
 
+@takes_options
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """The Box-Cox transformation (x**lmbda - 1) / lmbda; log(x) for lmbda 0.
 
@@ -163,6 +172,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
 _boxcox1p = elementwise(e.boxcox1p, "boxcox1p", "x", "lmbda")
 
 
+@takes_options
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """((1 + x)**lmbda - 1) / lmbda; log(1 + x) for lmbda 0.
 

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from ... import numpy as np
+from ...numpy.ufunc_options import takes_options
 from ...typing import Array, ArrayLike
 from .makers import elementwise
 
@@ -23,6 +24,7 @@ def _exprel_of_values(x: Any) -> Any:
 _exprel = elementwise(_exprel_of_values, "exprel", "x")
 
 
+@takes_options
 def exprel(x: ArrayLike) -> Array:
     """(exp(x) - 1) / x, which is 1 at 0.
 
@@ -51,6 +53,7 @@ def _huber_of_values(delta: Any, r: Any) -> Any:
 _huber = elementwise(_huber_of_values, "huber", "delta", "r")
 
 
+@takes_options
 def huber(delta: ArrayLike, r: ArrayLike) -> Array:
     """Huber's loss: r² / 2 for |r| ≤ delta, beyond it delta (|r| - delta / 2); inf for delta < 0.
 
@@ -79,6 +82,7 @@ def _pseudo_huber_of_values(delta: Any, r: Any) -> Any:
 _pseudo_huber = elementwise(_pseudo_huber_of_values, "pseudo_huber", "delta", "r")
 
 
+@takes_options
 def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Array:
     """delta² (sqrt(1 + (r / delta)²) - 1), a smooth form of Huber's loss; inf for delta < 0.
 
