@@ -57,6 +57,31 @@ def test_a_product_of_one_number_is_the_number(tier):
             onp.testing.assert_array_equal(onp.asarray(found), z)
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_running_results_begin_with_the_number_itself(name, flipped):
+    rows = onp.stack([Z, onp.roll(Z, 5), onp.roll(Z, 11)], 1).astype("complex64")
+    with onp.errstate(all="ignore"):
+        wanted = getattr(onp, name)(rows, axis=1)
+    onp.testing.assert_array_equal(wanted[:, 0], rows[:, 0])
+    if flipped:
+        of = lambda x: getattr(lax, name)(x[::-1], 0, reverse=True)[::-1]  # noqa: E731
+    else:
+        of = getattr(np, name)
+    with eager_tier("host"):
+        eager = onp.stack([of(np.array(row)) for row in rows[:9]])
+    compiled = weft.jit(of)
+    for found in (
+        eager,
+        onp.stack([compiled(row) for row in rows[:9]]),
+        weft.vmap(of)(rows),
+        weft.jit(weft.vmap(of))(rows),
+    ):
+        found = onp.asarray(found)
+        onp.testing.assert_array_equal(found.real, wanted.real[: len(found)])
+        onp.testing.assert_array_equal(found.imag, wanted.imag[: len(found)])
+
+
 def test_signs_of_zeros_are_kept():
     z = onp.array([complex(a, b) for a in (0.0, -0.0) for b in (0.0, -0.0)], "complex64")
     for f in (np.sign, weft.jit(np.sign)):

@@ -449,6 +449,20 @@ def test_integer_outputs():
         same(weft.grad(lambda x, g=g: g(x)[0])(1.0), 20.0)
 
 
+@pytest.mark.parametrize("tangent", [1.0, 0, np.int32(1), np.ones(3, "f")], ids=repr)
+def test_a_tangent_of_an_integer_output_must_be_float0(tangent):
+    @weft.custom_jvp
+    def h(x):
+        return x * 2, 3
+
+    h.defjvp(lambda p, t: (h(p[0]), (t[0] * 20, tangent)))
+    for g in (h, weft.jit(h)):
+        with pytest.raises(TypeError, match=r"dtype float0 for the output int32(.|\n)*fix: "):
+            weft.grad(lambda x, g=g: g(x)[0])(1.0)
+        with pytest.raises(TypeError, match=r"dtype float0 for the output int32(.|\n)*fix: "):
+            weft.jvp(g, (1.0,), (1.0,))
+
+
 def test_rule_with_constants():
     w = f32([1.0, 2.0])
 

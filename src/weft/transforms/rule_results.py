@@ -41,9 +41,18 @@ def zero_tangent(primal: Aval) -> Value | np.ndarray[Any, Any]:
 
 def rule_tangent(where: str, out: Aval, t: object) -> Tangent:
     """An output tangent of a user's rule: checked, `None` where there is none."""
-    if isinstance(t, SymbolicZero) or is_float0(t) or not out.inexact:
+    if isinstance(t, SymbolicZero) or is_float0(t):
         return None
     value: Value = as_value(t)
+    if not out.inexact:
+        raise noted(
+            ShapeError(
+                f"{where} must return a tangent of dtype float0 for the output {out}, which has no "
+                f"derivative; got {value.aval}\n"
+                "  fix: return numpy.zeros(shape, weft.dtypes.float0) there, or give the output a "
+                "float dtype"
+            )
+        )
     fits = value.shape == out.shape and not loses_imaginary(value.aval, out)
     if fits and value.dtype != out.dtype and value.weak_type:
         value = value.astype(out.dtype)
