@@ -101,3 +101,21 @@ def test_equivalent_shardings_have_the_same_parts_on_the_same_devices():
     assert first != second
     assert not NamedSharding(grid(), P("b")).is_equivalent_to(NamedSharding(turned, P("b")), 1)
     assert not first.is_equivalent_to(NamedSharding(grid(), P("b")), 1)
+
+
+@pytest.mark.parametrize(
+    "spec", [P(None, None, ("a", "b")), P(None, "a", "b"), P("a", "b")], ids=str
+)
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "fft2", "rfft2"])
+def test_transforms_of_divided_axes_are_numpys(name, spec):
+    x = np.random.RandomState(0).randn(4, 8, 16).astype(np.float32)
+    expected = getattr(np.fft, name)(x)
+    where = NamedSharding(grid(), spec)
+    transform = getattr(weft.numpy.fft, name)
+    divided = weft.device_put(x, where)
+    for run in (transform, weft.jit(transform)):
+        np.testing.assert_allclose(run(divided), expected, rtol=1e-5, atol=1e-4)
+    if expected.shape == x.shape:  # the result's axis is divided too
+        out = weft.jit(transform, in_shardings=where, out_shardings=where)(divided)
+        assert out.sharding == where
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)

@@ -35,6 +35,7 @@ def as_on_a_gpu(primitive, arrays, params):
 special = np.float32([[1, np.nan, -np.nan, 3], [-np.inf] * 4, [2, 2, -0.0, 0.0], [5, 5, 5, 5]])
 bf16 = RNG.standard_normal((3, 4)).astype(ml_dtypes.bfloat16)
 half = (RNG.standard_normal((2, 3, 3)) + 1j * RNG.standard_normal((2, 3, 3))).astype(np.complex64)
+INFINITE = np.array([complex(np.inf, 0), 2j, complex(0, -np.inf)], np.complex64)[:, None]
 GEOMETRY = Geometry((1, 3), (1, 2), ((0, 0), (1, 2)), (1, 1), (1, 1))
 
 FORMS = [
@@ -54,6 +55,11 @@ FORMS = [
             cumulative.cumlogsumexp,
         )
         for axis, reverse in ((0, False), (1, True))
+    ],
+    *[
+        (f, [INFINITE], {"axis": 0, "reverse": reverse})
+        for f in (cumulative.cumsum, cumulative.cumprod)
+        for reverse in (False, True)
     ],
     *[
         (f, [x], {"geometry": GEOMETRY})

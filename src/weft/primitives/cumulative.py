@@ -103,13 +103,26 @@ def write_prefix_windows(
     size = [n if i == axis else 1 for i in range(whole.ndim)]
     edge = (0, n - 1) if reverse else (n - 1, 0)
     padding = [edge if i == axis else (0, 0) for i in range(whole.ndim)]
+    scalar = whole.update(shape=())
+    identity = monoid.identity(whole.dtype)
+    flag = scalar.update(dtype=dtypes.bool_)
+
+    def combined(inner: Block, xs: Sequence[Operand]) -> list[Operand]:
+        both = monoid.write(inner, xs[0], xs[1], scalar)
+        if not (monoid is PRODUCT and dtypes.is_complex(whole.dtype)):
+            return [both]
+        one = inner.constant(identity, scalar)  # an infinite number times 1 has NaN
+        for before, x in (xs, xs[::-1]):
+            both = inner.select(inner.compare("EQ", before, one, flag), x, both)
+        return [both]
+
     (result,) = block.op(
         "reduce_window",
         x,
-        block.constant(monoid.identity(whole.dtype), whole.update(shape=())),
+        block.constant(identity, scalar),
         out=[whole],
         attributes=f"window_dimensions = {ints(size)}, padding = {matrix(padding)}",
-        regions=[monoid.region(block, whole)],
+        regions=[block.region([scalar] * 2, combined)],
     )
     return result
 

@@ -17,6 +17,7 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..errors import ShapeError
+from ..sharding import UNCONSTRAINED
 from ..stablehlo import Block, Operand
 from ..stablehlo.attributes import ints
 from .arithmetic import mul, neg
@@ -119,7 +120,22 @@ def _(block: Block, x: Operand, out: Aval, fft_type: FftType, fft_lengths: Integ
         x = written_transform(block, x, x.aval, FftType.IFFT, outer)
         x = block.transpose(x, tuple([order.index(i) for i in range(n)]))
         return written_transform(block, x, out, fft_type, (last,))
+    if fft_type is FftType.FFT and out.ndim > 2 and block.module.meshes is not None:
+        # XLA divides such a transform among devices, and where the devices are more than a part
+        # divides into, it ends the process
+        result = written_transform(block, last_axis_whole(block, x), out, fft_type, fft_lengths)
+        return last_axis_whole(block, result)
     return written_transform(block, x, out, fft_type, fft_lengths)
+
+
+def last_axis_whole(block: Block, x: Operand) -> Operand:
+    """The same value, with its last axis on every device; the compiler decides about others."""
+    meshes, region = block.module.meshes, block.module.region
+    if meshes is None or (region is not None and not region.rest):
+        return x
+    mesh = next(iter(meshes.names)) if region is None else region.mesh
+    spec = (*[UNCONSTRAINED] * (x.aval.ndim - 1), None)
+    return block.constraint(x, meshes.sharding(mesh, spec, x.aval.ndim))
 
 
 def written_transform(
