@@ -219,14 +219,14 @@ class BlockAlgebra:
         and is off by a hundred units in the last place of float64 near -0.4."""
         minus_k, f = self.reduced(x, 1, math.sqrt(2))
         high, low = log_of_2(self)
-        out = f - (self._bend(f) + minus_k * low) - minus_k * high
+        out = f - (self.bend(f) + minus_k * low) - minus_k * high
         return self.log_outside(1 + x, out)
 
     def logarithm_to(self, base: int, x: Term) -> Term:
         """The logarithm of x = 2**k (1 + f) to base 2 or 10, 1 + f from √½ to √2."""
         minus_k, f = self.reduced(x, 0, math.sqrt(2))
         high, low = (1.0, 0.0) if base == 2 else log10_of_2(self)
-        near = (f - self._bend(f)) * (1 / math.log(base))
+        near = (f - self.bend(f)) * (1 / math.log(base))
         return self.log_outside(x, (near - minus_k * low) - minus_k * high)
 
     def reduced(self, x: Term, more: int, most: float) -> tuple[Term, Term]:
@@ -251,7 +251,7 @@ class BlockAlgebra:
         half = (self._format()[1] + 2) // 2
         return self._number(self._bits(x) & (-1 << half))
 
-    def _bend(self, f: Term) -> Term:
+    def bend(self, f: Term) -> Term:
         """f - log(1 + f) for 1 + f from √½ to √2."""
         s = f / (2 + f)
         return s * (f - 2 * (s * s) * inverse_tanh(self, s, WITHIN_ROOT))

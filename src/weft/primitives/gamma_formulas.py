@@ -146,10 +146,11 @@ def lgamma_above_1(m: Algebra, a: Number) -> Number:
     return t * chebyshev(m, LGAMMA_NEAR_2, 2 * t) - m.where(low, m.log1p(a), 0.0)
 
 
-def stirling_remainder(m: Algebra, x: Number) -> Number:
-    """Stirling's series for x ≥ 8."""
-    inverse = 1 / m.maximum(x, 8)
-    return series(m, STIRLING, inverse, inverse * inverse)
+def stirling_remainder(m: Algebra, x: Number, least: float = 8) -> Number:
+    """Stirling's series for x ≥ least: 8, or in float32 4."""
+    inverse = 1 / m.maximum(x, least)
+    kept = STIRLING[:5] if m.eps > 1e-10 else STIRLING
+    return series(m, kept, inverse, inverse * inverse)
 
 
 def gamma_formula(m: Algebra, x: Number) -> Number:
@@ -216,8 +217,8 @@ def betaln_formula(m: Algebra, a: Number, b: Number) -> Number:
     return m.where((high == math.inf) & (low > 0), -math.inf, out)
 
 
-def beta_formula(m: Algebra, a: Number, b: Number) -> Number:
-    """B(a, b)."""
+def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
+    """B(a, b), at the poles and between them too."""
     first, turned = _mirrored(m, a, b)
     second, also = _mirrored(m, b, first)
     odd_b, odd_a = (z - 2 * m.floor(0.5 * z) for z in (b, a))

@@ -66,7 +66,7 @@ def power_less_one(m: Algebra, x: Number, more: int, y: Number) -> Number:
 
 def _product(m: BlockAlgebra, x: Term, more: int, y: Term) -> tuple[Term, Term, Term]:
     """(p, q, l): y log(x + more) is p + q, where q is small, and the logarithm is l."""
-    head, rest = _log_in_two(m, x, more)
+    head, rest = log_in_two(m, x, more)
     logarithm = m.log_outside(x + more if more else x, head + rest)
     first, plain = m.head(y), y * logarithm
     near = m.abs(plain) < _FAR
@@ -74,7 +74,7 @@ def _product(m: BlockAlgebra, x: Term, more: int, y: Term) -> tuple[Term, Term, 
     return product, m.where(near, y * rest + (y - first) * head, 0.0), logarithm
 
 
-def _log_in_two(m: BlockAlgebra, x: Term, more: int) -> tuple[Term, Term]:
+def log_in_two(m: BlockAlgebra, x: Term, more: int) -> tuple[Term, Term]:
     """log(x + more), positive and finite, in two numbers, the first with half of the digits."""
     minus_k, f = m.reduced(x, more, 1.5)
     low, high = f < -0.15, f >= 0.25  # then 1 + f is taken times 1.25, or 0.75
