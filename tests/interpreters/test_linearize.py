@@ -56,7 +56,7 @@ def test_concrete_values_are_known_while_linearizing():
     seen = []
 
     def f(x):
-        seen.append(float(x))
+        seen.append(x.item())
         return [x * 2.0 if x > 0 else x]
 
     linearize(f, [f32(1.5)])

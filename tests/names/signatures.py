@@ -11,6 +11,7 @@ does otherwise stands in two tables of `docs/differences.md`, with the reason.
 """
 
 import ast
+import enum
 import fnmatch
 import functools
 import importlib
@@ -84,8 +85,8 @@ def signature_of(owner, name):
     """The signature of an attribute as text; `None` if it can't be known, or isn't a call."""
     found = functools.reduce(getattr, name.split("."), owner)
     holder = functools.reduce(getattr, name.split(".")[:-1], owner)
-    if not callable(found) or isinstance(found, types.ModuleType):
-        return None
+    if not callable(found) or isinstance(found, (types.ModuleType, enum.EnumType)):
+        return None  # how members of an enumeration are found differs among versions of Python
     bound = found.__init__ if isinstance(found, type) else found
     try:
         if isinstance(native := getattr(bound, "__nb_signature__", None), tuple):
