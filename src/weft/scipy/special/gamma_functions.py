@@ -253,9 +253,11 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 @composite
 def _multigammaln(a: Any, *, d: int) -> Any:
     dtype = a.aval.dtype
-    halves = HostArray(np.arange(d).astype(dtype) * dtype.type(0.5), aval((d,), dtype))
-    parts = p.lgamma(arithmetic.sub(structural.reshape(a, shape=(*a.aval.shape, 1)), halves))
-    total = structural.reduce_sum(parts, axes=(a.aval.ndim,))
+    column = (d, *[1] * a.aval.ndim)  # in front: XLA computes the last axis in vectors
+    halves = np.arange(d).astype(dtype).reshape(column) * dtype.type(0.5)
+    first = structural.reshape(a, shape=(1, *a.aval.shape))
+    parts = p.lgamma(arithmetic.sub(first, HostArray(halves, aval(column, dtype))))
+    total = structural.reduce_sum(parts, axes=(0,))
     constant = literal(0.25 * d * (d - 1) * math.log(math.pi), dtype)
     inside = comparison.gt(a, literal(0.5 * (d - 1), dtype))
     nan = literal(math.nan, dtype)
