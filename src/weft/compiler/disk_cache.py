@@ -31,7 +31,7 @@ except ImportError:
     except ImportError:
         from hashlib import sha256
 
-FORMAT = 2
+FORMAT = 1
 """Part of every key: to be raised when what is kept, or how it is used, changes."""
 
 _MAGIC = b"weft.xla"

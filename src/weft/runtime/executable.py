@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import compilation, custom_calls, executors, plugins, vectors, versions
+from . import compilation, custom_calls, executors, plugins, versions
 from .callback import CALLBACKS, Callback, Together, guarded
 from .client import Device, elsewhere, process
 from .executors import RawBuffer as RawBuffer
@@ -291,9 +291,7 @@ def _compile_options(target: Target, overrides: Mapping[str, object]) -> Any:
     if target.is_partitioned:
         options.executable_build_options.use_spmd_partitioning = True
         options.executable_build_options.use_shardy_partitioner = True
-    name = target.client.name
-    needed = vectors.vector_options() if name == "cpu" else plugins.compile_options(name)
-    overrides = {**needed, **overrides}
+    overrides = plugins.compile_options(target.client.name) | dict(overrides)
     if overrides:
         options.env_option_overrides = list(overrides.items())
     return options
