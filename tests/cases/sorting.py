@@ -40,6 +40,11 @@ def sorted_together(x, y, dimension, **_):
     return np.take_along_axis(x, order, dimension), np.take_along_axis(y, order, dimension)
 
 
+def sorted_with_places(*operands, dimension, **_):
+    order = np.argsort(operands[0], axis=dimension, kind="stable")
+    return *(np.take_along_axis(x, order, dimension) for x in operands), order.astype(np.int32)
+
+
 def largest(x, k):
     x = x.astype(np.float64 if x.dtype.kind == "V" else x.dtype)
     order = np.argsort(x, axis=-1, kind="stable")
@@ -54,6 +59,8 @@ def largest(x, k):
 def params(dimension=0, is_stable=True, num_keys=1):
     return {"dimension": dimension, "is_stable": is_stable, "num_keys": num_keys}
 
+
+with_places = {**params(1), "with_places": True}
 
 CASES = [
     Case(p.sort, [f32(7)], params(), oracle=sorted_along, dtypes=(*ALL, *NARROW)),
@@ -71,6 +78,9 @@ CASES = [
     Case(p.sort, [f32(3, 4), f32(3, 4)], params(1), oracle=sorted_together),
     Case(p.sort, [repeated, f32(12), f32(12)], params(num_keys=2)),
     Case(p.sort, [repeated, i32(12), f32(12)], params(num_keys=2)),
+    Case(p.sort, [f32(3, 4)], with_places, oracle=sorted_with_places, dtypes=("int8", "bool")),
+    Case(p.sort, [f32(3, 4), f32(3, 4)], with_places, oracle=sorted_with_places),
+    Case(p.sort, [f32(2, 0)], with_places, oracle=sorted_with_places),
     Case(p.sort, [special], params(), differentiable=()),
     Case(p.sort, [special, places], params(), differentiable=()),
     Case(p.sort, [special.astype(ml_dtypes.bfloat16), places], params(), differentiable=()),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weft import grad, jit, jvp, lax, vmap
+from weft import grad, jit, jvp, lax, make_jaxpr, vmap
 from weft.config import eager_tier
 
 RNG = np.random.default_rng(0)
@@ -50,6 +50,17 @@ def test_the_gradient_goes_back_to_where_elements_came_from():
         assert g.tolist() == [30.0, 10.0, 20.0]
     g = grad(lambda v: lax.dot(lax.sort_key_val(x, v)[1], weights))(x)
     assert g.tolist() == [30.0, 10.0, 20.0]
+
+
+def test_values_and_derivatives_of_any_order_come_from_one_sort():
+    def loss(x):
+        return (lax.sort(x) ** 3).sum()
+
+    x = np.float32([3.0, 1.0, 2.0])
+    for f in (grad(loss), grad(lambda x: grad(loss)(x).sum()), lambda x: jvp(loss, (x,), (x,))):
+        assert str(make_jaxpr(f)(x)).count(" sort[") == 1
+    assert grad(loss)(x).tolist() == [27.0, 3.0, 12.0]
+    assert grad(lambda x: grad(loss)(x).sum())(x).tolist() == [18.0, 6.0, 12.0]
 
 
 def test_an_unstable_sort_pairs_values_with_their_tangents():

@@ -144,7 +144,10 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
     def pushed(
         trace: StageTrace, primals: Sequence[Value], tangents: Sequence[Value | None]
     ) -> Any:
-        out = trace.bind(primitive, primals, params)
+        if primitive.primal_rule is None:
+            out = trace.bind(primitive, primals, params)
+        else:
+            out = primitive.primal_rule(*primals, **dict(params))
         if primitive.jvp_rule is None:
             outs = out if primitive.multiple else [out]
             if any(o.aval.inexact for o in outs):
