@@ -29,8 +29,8 @@ What they agree on:
   names, whether an argument is batched or not. `axis` is an `Axis`: a size and a name.
 - An operation that asks which values vary along an axis has `resolve`, called as (args, varies,
   axis, **params): its outputs where that is known.
-- `primal`, called as (*args, **params), computes the outputs where a derivative is taken of them, by
-  operations that the jvp rule repeats: these are done once.
+- `primal`, called as (*args, **params), computes the outputs where a derivative is taken of them,
+  by operations that the jvp rule repeats: these are done once.
 - `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
   of this one operation does: of an operation that calls Python, or that moves arrays.
 - `follow_keys`, called as (marks, uses, **params), says what becomes of random keys, under
