@@ -33,6 +33,34 @@ def test_the_pages_of_temporaries_are_not_filled_in_again(python):
     assert not IS_GLIBC or float(python(FAULTS).stdout) < 300  # an array of 4 MB has 1,000 pages
 
 
+OTHER_THREAD = """
+import ctypes, resource, threading
+import weft.numpy as np
+np.ones(3) + 1
+c = ctypes.CDLL(None)
+c.malloc.restype, c.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+c.free.argtypes = [ctypes.c_void_p]
+def step():
+    block = c.malloc(8 << 20)
+    ctypes.memset(block, 1, 8 << 20)
+    c.free(block)
+def work():
+    kept = [c.malloc(29 << 20) for _ in range(2)]  # a thread's heap has 64 MB
+    step()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        step()
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 20)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_heap_of_another_thread_is_kept_when_it_is_empty(python):
+    assert not IS_GLIBC or float(python(OTHER_THREAD).stdout) < 100  # 8 MB have 2,000 pages
+
+
 PEAK = """
 import gc
 import numpy as onp

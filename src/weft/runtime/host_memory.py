@@ -6,6 +6,11 @@ by itself as large arrays are freed; how far depends on what the process happene
 Here they are put where they go at most: that is the state of every process that has freed an array
 of 32 MB, and it holds for NumPy and XLA too.
 
+Threads have heaps of 64 MB. One that an array has emptied is unmapped, unless the heap before has
+less room than a third parameter, the padding: with that of 128 kB, each operation of a loop whose
+array doesn't fit the first heap maps and fills in a new one. So the padding is as much as the
+largest array that lies in a heap, which has no room before wherever it begins a new one.
+
 What glibc doesn't do is to give back what lies between blocks that are in use. So a full collection
 (`gc.collect()`) does, if that is much.
 """
@@ -28,7 +33,7 @@ MUCH = 128 << 20
 """The free bytes in the heap that a full collection gives back."""
 
 _PAGES = "/proc/self/statm"
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # the parameters' numbers in malloc.h
+_MMAP_THRESHOLD, _TOP_PAD, _TRIM_THRESHOLD = -3, -2, -1  # the parameters' numbers in malloc.h
 _VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_")
 
 
@@ -68,6 +73,7 @@ def keep() -> None:
     heap.library = ctypes.CDLL(None)
     heap.library.mallopt(_MMAP_THRESHOLD, MAPPED)
     heap.library.mallopt(_TRIM_THRESHOLD, KEPT)
+    heap.library.mallopt(_TOP_PAD, MAPPED)
     if hasattr(heap.library, "mallinfo2") and os.path.exists(_PAGES):  # glibc 2.33
         heap.library.mallinfo2.restype = _Usage
         heap.beside = _beside()
