@@ -45,6 +45,7 @@ CASES = [
     Case(concatenate, [f32(2, 3), f32(2, 0), f32(2, 2)], {"dimension": 1}, oracle=joined),
     Case(concatenate, [f32(2, 3)], {"dimension": 1}, oracle=joined),
     Case(concatenate, [f32(2, 1, 2)] * 4, {"dimension": 1}, oracle=joined),
+    Case(concatenate, [f32(12, 32, 1)] * 3, {"dimension": 2}, oracle=joined, dtypes=EXACT),
     padding_case(f32(3), (1, 2, 0), dtypes=EXACT),
     padding_case(f32(4), (0, 0, 2), dtypes=("bfloat16", "bool", "int4")),
     padding_case(f32(5), (-1, -2, 0)),
@@ -57,6 +58,14 @@ CASES = [
     padding_case(f32(2, 0), (1, 1, 1), (1, 0, 3)),
     padding_case(f32(1, 2), (-1, 0, 0), (0, 1, 0)),
     padding_case(f32()),
+    # elements far apart
+    padding_case(f32(2, 3), (0, 0, 0), (2, 9, 600), dtypes=EXACT),
+    padding_case(f32(4, 3, 2), (3, 0, 60), (1, -1, 0), (0, 2, 0)),
+    padding_case(f32(3, 5), (20, 30, 7), (0, 0, 7)),
+    padding_case(f32(3), (-1, 2, 700)),
+    padding_case(f32(3), (2, -1, 700)),
+    padding_case(f32(1), (800, 400, 9)),
+    padding_case(f32(0), (800, 400, 9)),
     *[
         Case(split, [x], {"sizes": sizes, "axis": axis}, oracle=taken_apart, dtypes=dtypes)
         for x, sizes, axis, dtypes in [

@@ -8,10 +8,9 @@ from ..core.array import Array
 from ..core.source import located, note_user_line
 from ..core.trace import current
 from ..errors import ShapeError
-from ..lax.axis_slices import slice_along
 from ..primitives import arithmetic, complex_numbers, structural
 from ..primitives.contraction import canonical_precision, dot_general, narrower
-from ..primitives.slicing import concatenate
+from ..primitives.slicing import concatenate, split
 from ..typing import ArrayLike, DTypeLike
 from .axes import SEQUENCES, all_axes, one_axis, whole_number
 from .creation import wanted_dtype
@@ -443,28 +442,20 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 
 @composite
 def _cross(x: Any, y: Any) -> Any:
-    last = x.ndim - 1, y.ndim - 1
-
-    def part(v: Any, k: int) -> Any:
-        return structural.reshape(
-            piece := slice_along(v, v.ndim - 1, k, k + 1), shape=piece.shape[:-1]
-        )
-
-    if x.shape[-1] == y.shape[-1] == 2:
-        return part(x, 0) * part(y, 1) - part(x, 1) * part(y, 0)
-    zero_x = None if x.shape[last[0]] == 3 else 0
-    zero_y = None if y.shape[last[1]] == 3 else 0
-
-    def element(v: Any, k: int, short: Any) -> Any:
-        return None if short is not None and k == 2 else part(v, k)
+    def parts(v: Any) -> list[Any]:
+        n = v.shape[-1]
+        found = split(v, sizes=(1,) * n, axis=v.ndim - 1)
+        return [*[structural.reshape(p, shape=v.shape[:-1]) for p in found], *[None] * (3 - n)]
 
     def times(p: Any, q: Any) -> Any:
         return None if p is None or q is None else p * q
 
+    u, v = parts(x), parts(y)
+    if x.shape[-1] == y.shape[-1] == 2:
+        return u[0] * v[1] - u[1] * v[0]
     rows = []
     for i, j in ((1, 2), (2, 0), (0, 1)):
-        plus = times(element(x, i, zero_x), element(y, j, zero_y))
-        minus = times(element(x, j, zero_x), element(y, i, zero_y))
+        plus, minus = times(u[i], v[j]), times(u[j], v[i])
         rows.append(-minus if plus is None else plus if minus is None else plus - minus)
     shape = structural.broadcast_shape("cross", [r.aval for r in rows])
     rows = [structural.reshape(structural.widen(r, shape), shape=(*shape, 1)) for r in rows]

@@ -11,7 +11,6 @@ from ..core.source import located
 from ..core.trace import current
 from ..core.value import Value
 from ..errors import ConcretizationTypeError, ShapeError
-from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..primitives.dynamic_slicing import dynamic_slice
 from ..typing import ArrayLike, Axis
@@ -199,6 +198,5 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
     shift = whole_number("roll", shift, "shift") % n
     if not shift:
         return x
-    return slicing.concatenate(
-        slice_along(x, axis, n - shift, n), slice_along(x, axis, 0, n - shift), dimension=axis
-    )
+    stays, leaves = slicing.split(x, sizes=(n - shift, shift), axis=axis)
+    return slicing.concatenate(leaves, stays, dimension=axis)

@@ -6,11 +6,11 @@ Knows nothing of positions known at run time; see `dynamic_slicing` and `indexin
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ..core.aval import Aval
+from .. import dtypes
+from ..core.aval import Aval, aval
 from ..core.primitive import Primitive, is_linear
 from ..core.value import Value
 from ..errors import AxisError, ShapeError
@@ -26,6 +26,7 @@ from .structural import (
     full,
     instantiate,
     linear_jvp,
+    others,
     reduce_sum,
     reshape,
     widen,
@@ -72,7 +73,29 @@ def _(*xs: Host, dimension: int) -> Host:
 def _(block: Block, *xs: Operand, out: Aval, dimension: int) -> Operand:
     if len(xs) == 1:
         return xs[0]
+    if is_interleaving(xs, out, dimension) and block.module.platform == "cpu":
+        return interleaved(block, xs, out)
     return block.op("concatenate", *xs, out=out, attributes=f"dimension = {dimension} : i64")
+
+
+def is_interleaving(xs: Sequence[Operand], out: Aval, dimension: int) -> bool:
+    """True for some parts, each of length one along the last axis, of many elements."""
+    few = len(xs) <= 8 and out.size >= 1024
+    return few and dimension == out.ndim - 1 and all(x.aval.shape[-1] == 1 for x in xs)
+
+
+def interleaved(block: Block, xs: Sequence[Operand], out: Aval) -> Operand:
+    """The parts joined along a first axis, which is moved to the end.
+
+    XLA's CPU joins along the last axis element by element: three parts of 333,333 take 0.32 ms, and
+    so 0.10; nine parts and more are faster joined as they are.
+    """
+    *front, n = out.shape
+    rows = [block.reshape(x, (1, *front)) for x in xs]
+    whole = out.update(shape=(n, *front))
+    joined = block.op("concatenate", *rows, out=whole, attributes="dimension = 0 : i64")
+    order = ints((*range(1, out.ndim), 0))
+    return block.op("transpose", joined, out=out, attributes=f"permutation = {order}")
 
 
 @concatenate.jvp
@@ -83,17 +106,9 @@ def _(primals: Values, tangents: Tangents, out: Value, *, dimension: int) -> Tan
 
 @concatenate.transpose
 def _(ct: Value, *xs: Argument, dimension: int) -> Tangents:
-    ends = list(itertools.accumulate(x.shape[dimension] for x in xs))
-    cts: list[Any] = []
-    for x, end in zip(xs, ends, strict=True):
-        if not is_linear(x):
-            cts.append(None)
-            continue
-        start = [0] * ct.ndim
-        limit = list(ct.shape)
-        start[dimension], limit[dimension] = end - x.shape[dimension], end
-        cts.append(slice_(ct, start=tuple(start), limit=tuple(limit), strides=(1,) * ct.ndim))
-    return cts
+    sizes = tuple(x.shape[dimension] for x in xs)
+    parts = split(ct, sizes=sizes, axis=dimension)
+    return [part if is_linear(x) else None for part, x in zip(parts, xs, strict=True)]
 
 
 concatenate.batch(batch_in_front(concatenate, "dimension"))
@@ -173,7 +188,54 @@ pad.kernel(_pad_kernel)
 @pad.lower
 @lowered_in_bytes
 def _(block: Block, x: Operand, value: Operand, out: Aval, padding: Padding) -> Operand:
-    return block.pad(x, value, padding)
+    axis = sparse_axis(block, x, padding, out)
+    if axis is None:
+        return block.pad(x, value, padding)
+    rest = [(0, 0, 0) if i == axis else p for i, p in enumerate(padding)]
+    if any(map(any, rest)):
+        x = block.pad(x, value, rest)
+    before, _, between = padding[axis]
+    return strewn(block, x, block.widen(value, out.shape), out, axis, before, between + 1)
+
+
+def sparse_axis(block: Block, x: Operand, padding: Padding, out: Aval) -> int | None:
+    """The one axis with space between elements, if they are eight places or more apart there, in a
+    program for the CPU; or `None`."""
+    apart = [i for i, (_, _, between) in enumerate(padding) if between]
+    if len(apart) != 1 or block.module.platform != "cpu" or block.module.meshes is not None:
+        return None
+    before, after, between = padding[apart[0]]
+    dense = between < 7 or min(before, after) < 0 or not x.aval.size
+    return None if dense or not dtypes.is_inexact(out.dtype) or out.size < 1024 else apart[0]
+
+
+def strewn(
+    block: Block, x: Operand, ground: Operand, out: Aval, axis: int, first: int, step: int
+) -> Operand:
+    """The elements of `x` every `step` places along an axis of `ground`.
+
+    For each element of a pad XLA's CPU divides by the step: the cotangent of a diagonal of
+    1000 × 1000 takes 1.0 ms, and so 0.06.
+    """
+    count = x.aval.shape[axis]
+    places = aval((count, 1), dtypes.int32 if out.shape[axis] < 2**31 else dtypes.int64)
+    at = block.elementwise("multiply", (block.iota(places, 0), block.full(step, places)), places)
+    at = block.elementwise("add", (at, block.full(first, places)), places)
+    scalar = out.update(shape=(), weak_type=False)
+    numbers = (
+        f"update_window_dims = {list(others((axis,), out.ndim))}, inserted_window_dims = [{axis}], "
+        f"scatter_dims_to_operand_dims = [{axis}], index_vector_dim = 1"
+    )
+    return block.op(
+        "scatter",
+        ground,
+        at,
+        x,
+        out=out,
+        regions=(block.region((scalar, scalar), lambda inner, args: [args[1]]),),
+        attributes=f"scatter_dimension_numbers = #stablehlo.scatter<{numbers}>, "
+        "indices_are_sorted = true, unique_indices = true",
+    )
 
 
 @pad.jvp
@@ -340,9 +402,17 @@ def _(x: Aval, *, sizes: tuple[int, ...], axis: int) -> Avals:
 
 @split.evaluate
 def _(x: Host, *, sizes: tuple[int, ...], axis: int) -> Sequence[Host]:
+    return _split_kernel(x, sizes=sizes, axis=axis)(x)
+
+
+def _split_kernel(x: Host | Aval, *, sizes: tuple[int, ...], axis: int) -> Kernel:
     front = (slice(None),) * axis
     ends = itertools.accumulate(sizes)
-    return [x[(*front, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
+    windows = [(*front, slice(end - n, end)) for n, end in zip(sizes, ends, strict=True)]
+    return lambda x: [x[w] for w in windows]
+
+
+split.kernel(_split_kernel)
 
 
 @split.lower
