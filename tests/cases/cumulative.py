@@ -87,6 +87,21 @@ CASES = [
         )
         for f in (p.cummax, p.cummin)
     ],
+    # four steps a round, after those that are left over
+    *[
+        Case(f, [f32(*shape)], {"axis": axis, "reverse": n % 2 == 0}, oracle=along(u), dtypes=d,
+             atol=1e-5, lower_atol=1e-5)
+        for n in (64, 65, 66, 67)
+        for f, u, shape, axis, d in [
+            (p.cumsum, np.add, (n,), 0, ("int32", "complex64")),
+            (p.cummax, np.maximum, (1, n, 1), 1, ("int8",)),
+        ]
+    ],
+    *[
+        Case(p.linear_recurrence, [f32(n, low=-1, high=1), f32(n)],
+             {"axis": 0, "reverse": n % 2 == 0}, oracle=recurrence, atol=ATOL, lower_atol=4e-6)
+        for n in (64, 65, 66, 67)
+    ],
     Case(
         p.cumsum,
         [f32(300, 400)],
@@ -117,4 +132,4 @@ CASES = [
             (f64(2, 0), f64(2, 0), 0, False),
         ]
     ],
-]
+]  # fmt: skip

@@ -33,26 +33,36 @@ Combine = Callable[..., Any]
 
 
 def loop(
-    block: Block, axis: int, reverse: bool, start: np.generic | None, step: Combine, *xs: Operand
+    block: Block,
+    axis: int,
+    reverse: bool,
+    start: np.generic | None,
+    step: Combine,
+    *xs: Operand,
+    together: int = 4,
 ) -> Operand:
     """Writes a loop along an axis: out[k] = step(out[k - 1], *(x[k] for x in xs)).
 
     Measured on a CPU, float32[1000,100]: loop 0.09 ms and 55 ms to compile; reduce_window 0.57 and
-    79; associative scan 0.16 and 363. float32[100000]: 0.36, 0.87, 0.34 ms.
+    79; associative scan 0.16 and 363. float32[100000]: 0.15, 0.87, 0.34 ms.
 
     Args:
       start: what `out` is before the first step, as a scalar of the dtype; `None` to begin with
         the first element of the one `x` itself, as an infinite complex number times 1 has NaN.
       step: called as (block, before, *now, out), on slices of length one.
+      together: how many steps a round takes where each is of one number: float32[1000000] takes
+        3.4 ms by one, and 1.6 by four.
     """
     if axis and xs[0].aval.size > 100_000:  # rows are read three times faster than columns
         order = (axis, *(i for i in range(xs[0].aval.ndim) if i != axis))
         back = tuple(sorted(range(len(order)), key=lambda i: order[i]))
         moved = [block.transpose(x, order) for x in xs]
-        return block.transpose(loop(block, 0, reverse, start, step, *moved), back)
+        return block.transpose(
+            loop(block, 0, reverse, start, step, *moved, together=together), back
+        )
     whole = xs[0].aval.update(weak_type=False)
     n = whole.shape[axis]
-    row = whole.update(shape=(*whole.shape[:axis], 1, *whole.shape[axis + 1 :]))
+    row = of_length(whole, axis, 1)
     counter = whole.update(shape=(), dtype=dtypes.int32)
     flag = whole.update(shape=(), dtype=dtypes.bool_)
     carried = [counter, row, whole, *[whole] * len(xs)]
@@ -60,37 +70,65 @@ def loop(
     def going(inner: Block, args: Sequence[Operand]) -> list[Operand]:
         return [inner.compare("LT", args[0], inner.full(n, counter), flag)]
 
-    def body(inner: Block, args: Sequence[Operand]) -> list[Operand]:
-        count, before, out, *ins = args
-        place = count
-        if reverse:
-            place = inner.elementwise("subtract", (inner.full(n - 1, counter), count), counter)
-        zero = inner.full(0, counter)
-        at = [place if i == axis else zero for i in range(whole.ndim)]
-        sizes = f"slice_sizes = {ints(row.shape)}"
-        now = [inner.op("dynamic_slice", x, *at, out=row, attributes=sizes) for x in ins]
-        before = step(inner, before, *now, row)
-        out = inner.op("dynamic_update_slice", out, before, *at, out=whole)
-        count = inner.elementwise("add", (count, inner.full(1, counter)), counter)
-        return [count, before, out, *ins]
+    def advance(inner: Block, args: Sequence[Operand], steps: int) -> list[Operand]:
+        return take_steps(inner, axis, reverse, step, steps, *args)
 
     if start is None:
         first = [n - 1 if reverse and i == axis else 0 for i in range(whole.ndim)]
-        places = [block.full(i, counter) for i in first]
-        sizes = f"slice_sizes = {ints(row.shape)}"
-        before = block.op("dynamic_slice", xs[0], *places, out=row, attributes=sizes)
-        begin = block.full(1, counter), before, xs[0]
+        before = block.slice(xs[0], first, [i + m for i, m in zip(first, row.shape, strict=True)])
+        state, done = [block.full(1, counter), before, xs[0], *xs], 1
     else:
         nothing = block.constant(whole.dtype.type(0), whole)
-        begin = block.full(0, counter), block.constant(start, row), nothing
-    results = block.op(
-        "while",
-        *begin,
-        *xs,
-        out=carried,
-        regions=[block.region(carried, going), block.region(carried, body)],
-    )
+        state, done = [block.full(0, counter), block.constant(start, row), nothing, *xs], 0
+    steps = together if row.size == 1 and n >= 64 else 1
+    for _ in range((n - done) % steps):
+        state = advance(block, state, 1)
+    rounds = block.region(carried, lambda inner, args: advance(inner, args, steps))
+    results = block.op("while", *state, out=carried, regions=[block.region(carried, going), rounds])
     return results[2]
+
+
+def take_steps(
+    block: Block,
+    axis: int,
+    reverse: bool,
+    step: Combine,
+    steps: int,
+    count: Operand,
+    before: Operand,
+    out: Operand,
+    *xs: Operand,
+) -> list[Operand]:
+    """Some steps of a loop that has taken `count`: its state after them."""
+    counter, row, whole = count.aval, before.aval, out.aval
+    window = of_length(whole, axis, steps)
+    place = count
+    if reverse:
+        last = block.full(whole.shape[axis] - steps, counter)
+        place = block.elementwise("subtract", (last, count), counter)
+    at = [place if i == axis else block.full(0, counter) for i in range(whole.ndim)]
+    sizes = f"slice_sizes = {ints(window.shape)}"
+    now = [block.op("dynamic_slice", x, *at, out=window, attributes=sizes) for x in xs]
+    rows = []
+    for k in range(steps):
+        first = steps - 1 - k if reverse else k
+        start = [first if i == axis else 0 for i in range(whole.ndim)]
+        limit = [i + m for i, m in zip(start, row.shape, strict=True)]
+        before = step(block, before, *[block.slice(x, start, limit) for x in now], row)
+        rows.append(before)
+    found = rows[0]
+    if steps > 1:
+        along = f"dimension = {axis} : i64"
+        ordered = rows[::-1] if reverse else rows
+        found = block.op("concatenate", *ordered, out=window, attributes=along)
+    out = block.op("dynamic_update_slice", out, found, *at, out=whole)
+    count = block.elementwise("add", (count, block.full(steps, counter)), counter)
+    return [count, before, out, *xs]
+
+
+def of_length(whole: Aval, axis: int, n: int) -> Aval:
+    """The aval with another length along an axis."""
+    return whole.update(shape=(*whole.shape[:axis], n, *whole.shape[axis + 1 :]))
 
 
 def write_prefix_windows(
@@ -160,7 +198,8 @@ def cumulative(name: str, doc: str, monoid: Monoid, *, accepts: str) -> Primitiv
             return x
         x = block.convert(x, WIDE.get(out.dtype, out.dtype))  # rounded once, at the end
         if block.module.platform == "cpu":
-            result = loop(block, axis, reverse, None, monoid.write, x)
+            together = 1 if monoid is LOGSUMEXP else 4  # whose steps are long
+            result = loop(block, axis, reverse, None, monoid.write, x, together=together)
         else:
             result = write_prefix_windows(block, axis, reverse, monoid, x)
         return block.convert(result, out.dtype)
