@@ -1,6 +1,6 @@
 """The Bernoulli distribution: 1 with probability p, otherwise 0."""
 
-from ... import numpy as np
+from ... import dtypes, numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
 from .arguments import Arguments
@@ -41,6 +41,14 @@ def _tail(k: Array, p: Array) -> tuple[Array, Array]:
     return np.log1p(-p) + 0 * k, np.full_like(p + k, True, bool)
 
 
+def _quantile(q: Array, of_upper: bool, p: Array) -> Array:
+    """0 where the tail after 0 has the probability q, up to the rounding of both."""
+    tail = p if of_upper else 1 - p
+    size = (4 - 2 * np.log(np.where(tail > 0, tail, 1.0))) * tail
+    slack = float(dtypes.finfo(q.dtype).eps) / 2 * np.where(tail <= 0.5, size, 1.0)
+    return (q < tail - slack if of_upper else q > tail + slack).astype(q.dtype)
+
+
 _made = Discrete(
     __name__,
     _at,
@@ -51,6 +59,7 @@ _made = Discrete(
     lambda p: (p >= 0) & (p <= 1),
     high=1.0,
     loops=False,
+    quantile=_quantile,
     pmf=lambda k, p: np.where(k == 0, 1 - p, p),
 )
 

@@ -8,7 +8,7 @@ from ...typing import ArrayLike
 from ..special.logarithms import xlog1py, xlogy
 from .arguments import Arguments
 from .discrete import Discrete
-from .stirling import log_beta, log_beta_weight
+from .stirling import HALF_LOG_TWO_PI, excess, stirling_error_of_whole
 from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
@@ -39,15 +39,20 @@ _TEXTS = {
 
 
 def _log_mass(k: Array, n: Array, p: Array) -> Array:
-    """For k and n - k both large in the form of a beta density, otherwise as it stands."""
-    large = (k >= 8) & (n - k >= 8) & (p > 0) & (p < 1)
-    a, b = np.where(large, k, 8.0), np.where(large, n - k, 8.0)
-    r = np.where(large, p, 0.5)
-    joined = log_beta_weight(a, b, r, 1 - r) + np.log((a + b) / a / b)
-    c, d = np.where(large, 1.0, k), np.where(large, 1.0, n - k)
-    only = (c == 0) | (d == 0)  # one way: the formula's rounding could give more than 1
-    choose = np.where(only, 0.0, -np.log(c + d + 1) - log_beta(c + 1, d + 1))
-    return np.where(large, joined, choose + xlogy(c, p) + xlog1py(d, -p))
+    """From how far k is from n p; at both ends as it stands.
+
+    Source: C. Loader (2000), “Fast and accurate computation of binomial probabilities”.
+    """
+    inner = (k > 0) & (k < n) & (p > 0) & (p < 1)
+    a, b, r = np.where(inner, k, 1.0), np.where(inner, n - k, 1.0), np.where(inner, p, 0.5)
+    total = a + b
+    delta = r * b - (1 - r) * a
+    deviance = a * excess(delta / a, r * (total / a))
+    deviance = deviance + b * excess(-delta / b, (1 - r) * (total / b))
+    error = stirling_error_of_whole(np.maximum(n, 1.0))
+    error = error - stirling_error_of_whole(a) - stirling_error_of_whole(b)
+    joined = error - deviance - 0.5 * np.log(a * (b / total)) - HALF_LOG_TWO_PI
+    return np.where(inner, joined, xlogy(k, p) + xlog1py(n - k, -p))
 
 
 def _tail(k: Array, n: Array, p: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from ... import numpy as np
 from ...core.array import Array
 from .arguments import at, of
 from .continuous import Continuous
-from .stirling import log_of_tail
+from .stirling import log_one_plus_square, log_or_of_rest
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -27,28 +27,34 @@ _TEXTS = {
 
 
 def _log_density(y: Array) -> Array:
+    return -log_one_plus_square(y) - math.log(math.pi)
+
+
+def _tail(y: Array) -> tuple[Array, Array]:
+    """(P(X > |y|), True where y is below 0): by the arctangent of |y| or of its inverse."""
+    below = y < 0
     size = np.abs(y)
     far = size > 1
-    inverse = 1 / np.where(far, size, 1.0)
-    near = np.where(far, 0.0, y)
-    main = 2 * np.log(inverse) - np.log1p(inverse * inverse)
-    return np.where(far, main, -np.log1p(near * near)) - math.log(math.pi)
+    angle = np.arctan(np.where(far, 1 / np.where(far, size, 1.0), size)) / math.pi
+    return np.where(far, angle, 0.5 - angle), below
 
 
-def _sf(y: Array) -> Array:
-    return np.arctan2(1.0, y) / math.pi
+def _cdf(y: Array) -> Array:
+    tail, below = _tail(y)
+    return np.where(below, tail, 1 - tail)
+
+
+def _log_cdf(y: Array) -> Array:
+    tail, below = _tail(y)
+    return log_or_of_rest(below, tail, tail)
 
 
 def _isf(q: Array) -> Array:
     """cot(π q), by the tangent near 1/2, and by 1 - q near 1."""
     middle = np.abs(q - 0.5) < 0.25
-    tail = 1 / np.tan(math.pi * np.where(middle, 0.25, np.minimum(q, 1 - q)))
-    tail = np.where(q == 0, math.inf, np.where(q == 1, -math.inf, np.where(q < 0.5, tail, -tail)))
-    return np.where(middle, np.tan(math.pi * np.where(middle, 0.5 - q, 0.0)), tail)
-
-
-def _cdf(y: Array) -> Array:
-    return _sf(-y)
+    tangent = np.tan(math.pi * np.where(middle, 0.5 - q, np.minimum(q, 1 - q)))
+    tail = 1 / np.where(middle, 1.0, tangent)
+    return np.where(middle, tangent, np.where(q < 0.5, tail, -tail))
 
 
 _made = Continuous(
@@ -57,10 +63,11 @@ _made = Continuous(
     of,
     _TEXTS,
     _log_density,
+    pdf=lambda y: 1 / (math.pi * (1 + y * y)),
     cdf=_cdf,
-    sf=_sf,
-    logcdf=lambda y: log_of_tail(_cdf(y), _sf(y)),
-    logsf=lambda y: log_of_tail(_sf(y), _cdf(y)),
+    sf=lambda y: _cdf(-y),
+    logcdf=_log_cdf,
+    logsf=lambda y: _log_cdf(-y),
     ppf=lambda q: -_isf(q),
     isf=_isf,
 )

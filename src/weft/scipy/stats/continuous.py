@@ -46,7 +46,8 @@ class Continuous(Generic[P, Q]):
       valid: (*shapes) -> True where the shape parameters are allowed.
       tail: log of a tail, from which all in `closed` follows that isn't there.
       symmetric: whether it is so about 0.
-      closed: formulas inside the support, by name: of `CLOSED`, and `pdf`.
+      closed: formulas inside the support, by name: of `CLOSED`, and `pdf`. They hold at an end
+        that is infinite too.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Continuous(Generic[P, Q]):
         loops = tail is not None
 
         def point(name: str, formula: Formula, below: float, above: float) -> Callable[P, Array]:
-            rule = self.at_points(formula, below, above)
+            rule = self.at_points(formula, below, above, name in closed)
             return public(module, name, at, rule, described(name, module, texts, loops), loops)
 
         self.logpdf: Callable[P, Array] = public(
@@ -129,16 +130,25 @@ class Continuous(Generic[P, Q]):
 
         return rule
 
-    def at_points(self, formula: Formula, below: float, above: float) -> Callable[..., Any]:
+    def at_points(
+        self, formula: Formula, below: float, above: float, closed: bool
+    ) -> Callable[..., Any]:
         """A function of points from its formula inside the support, and its values beyond."""
 
         def rule(x: Any, *rest: Any, standard: bool) -> Any:
             shapes, loc, scale, bad = self.parameters(rest, standard)
             y = x if standard else (x - loc) / scale
             low, high, inside = self.support(shapes)
-            under, over = y <= low, y >= high
-            out = formula(np.where(under | over, inside, y), *shapes)
-            out = np.where(under, below, np.where(over, above, out))
+            ends = []
+            if not (closed and low == -math.inf):
+                ends.append((y <= low, below))
+            if not (closed and high == math.inf):
+                ends.append((y >= high, above))
+            for beyond, _ in ends:
+                y = np.where(beyond, inside, y)
+            out = formula(y, *shapes)
+            for beyond, value in ends:
+                out = np.where(beyond, value, out)
             return out if bad is None else np.where(bad, math.nan, out)
 
         return rule

@@ -37,6 +37,7 @@ class Discrete(Generic[P, Q]):
       low, high: the ends of the support.
       pmf: the probabilities, if they aren't the exponentials of their logarithms.
       loops: whether the tail is made of loops.
+      quantile: (q, True for `isf`, *shapes) -> the quantile; without it, it is searched for.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class Discrete(Generic[P, Q]):
         high: End = math.inf,
         pmf: Formula | None = None,
         loops: bool = True,
+        quantile: Callable[..., Array] | None = None,
     ) -> None:
+        self.quantile = quantile
         self.low, self.high, self.valid, self.tail = low, high, valid, tail
         mass = pmf or (lambda k, *shapes: np.exp(logpmf(k, *shapes)))
 
@@ -68,7 +71,8 @@ class Discrete(Generic[P, Q]):
 
         def at_probabilities(name: str, of_upper: bool) -> Callable[Q, Array]:
             rule = self.quantiles(of_upper)
-            return public(module, name, of, rule, described(name, module, texts, True), True)
+            slow = quantile is None
+            return public(module, name, of, rule, described(name, module, texts, slow), slow)
 
         infinite = math.inf
         self.pmf = at_numbers("pmf", self.masses(mass, 0.0), False)
@@ -144,15 +148,18 @@ class Discrete(Generic[P, Q]):
 
         def rule(q: Any, *rest: Any, standard: bool) -> Any:
             _, loc, shapes, high, bad = self.parts(q, rest, standard)
-            within = (q > 0) & (q < 1)
-            shape = np.broadcast_shapes(q.shape, *(s.shape for s in shapes))
-            safe = np.broadcast_to(np.where(within, q, 0.5), shape)
-            last = np.broadcast_to(np.asarray(high, q.dtype), shape)
-            found = search(safe, last, *shapes)
-            first = np.full_like(found, self.low - 1)
+            if self.quantile is None:
+                within = (q > 0) & (q < 1)
+                shape = np.broadcast_shapes(q.shape, *(s.shape for s in shapes))
+                safe = np.broadcast_to(np.where(within, q, 0.5), shape)
+                last = np.broadcast_to(np.asarray(high, q.dtype), shape)
+                found = search(safe, last, *shapes)
+            else:
+                last, found = high, self.quantile(q, of_upper, *shapes)
+            first = self.low - 1
             zero, one = (last, first) if of_upper else (first, last)
             found = np.where(q == 0, zero, np.where(q == 1, one, found))
-            wrong = bad | (q < 0) | (q > 1) | np.isnan(q)
-            return np.where(wrong, math.nan, found + loc)
+            right = (q >= 0) & (q <= 1) & ~bad
+            return np.where(right, found + loc, math.nan)
 
         return rule

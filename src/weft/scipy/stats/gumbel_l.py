@@ -1,9 +1,8 @@
 """The Gumbel distribution of smallest values: cdf 1 - exp(-exp(x))."""
 
-from ... import numpy as np
 from .arguments import at, of
 from .continuous import Continuous
-from .gumbel_r import log_complement, log_density, log_tail, quantile, upper_quantile
+from .gumbel_r import cdf_of, density, log_cdf, log_density, log_sf, quantile, sf_of, upper_quantile
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -29,10 +28,11 @@ _made = Continuous(
     of,
     _TEXTS,
     lambda y: log_density(-y),
-    cdf=lambda y: -np.expm1(log_tail(-y)),
-    sf=lambda y: np.exp(log_tail(-y)),
-    logcdf=lambda y: log_complement(-y),
-    logsf=lambda y: log_tail(-y),
+    pdf=lambda y: density(-y),
+    cdf=lambda y: sf_of(-y),
+    sf=lambda y: cdf_of(-y),
+    logcdf=lambda y: log_sf(-y),
+    logsf=lambda y: log_cdf(-y),
     ppf=lambda q: -upper_quantile(q),
     isf=lambda q: -quantile(q),
 )

@@ -1,9 +1,11 @@
 """The Gumbel distribution of largest values: cdf exp(-exp(-x))."""
 
 import math
+from typing import Any
 
 from ... import numpy as np
 from ...core.array import Array
+from ...transforms.custom_derivatives import custom_jvp
 from .arguments import at, of
 from .continuous import Continuous
 
@@ -27,24 +29,57 @@ _TEXTS = {
 
 def log_density(y: Array) -> Array:
     """Log of the density: -y - exp(-y), which is -inf at both ends."""
-    low = y == -math.inf
-    z = np.where(low, 0.0, y)
-    return np.where(low, -math.inf, -z - np.exp(-z))
+    z = np.where(y == -math.inf, -1e30, y)
+    return -z - np.exp(-z)
 
 
-def log_tail(y: Array) -> Array:
-    """Log of the probability of at most y."""
+def density(y: Array) -> Array:
+    """The density, by points from -80: left of them it is 0, and exp(-y) may be infinite."""
+    z = np.maximum(y, -80.0)
+    return np.exp(-z - np.exp(-z))
+
+
+def log_cdf(y: Array) -> Array:
     return -np.exp(-y)
 
 
-def log_complement(y: Array) -> Array:
-    """Log of the probability of more than y."""
-    far = y > 0  # where exp(-exp(-y)) is 1 - exp(-y), nearly
-    small = np.exp(-np.where(far, y, 0.0))
-    near = np.where(far, 0.0, y)
-    tail = -np.where(far, y, 0.0) + np.log(-np.expm1(-small) / np.where(small > 0, small, 1.0))
-    tail = np.where(small > 0, tail, -y)
-    return np.where(far, tail, np.log1p(-np.exp(-np.exp(-near))))
+@custom_jvp
+def cdf_of(y: Array) -> Array:
+    return np.exp(-np.exp(-y))
+
+
+@custom_jvp
+def sf_of(y: Array) -> Array:
+    return -np.expm1(-np.exp(-y))
+
+
+cdf_of.defjvps(lambda dy, out, y: dy * density(y))
+sf_of.defjvps(lambda dy, out, y: -dy * density(y))
+
+# of log((1 - exp(-x)) / x) + x / 2 in x², to 1e-17 for x <= 1: B(2n) / (2n (2n)!)
+_SERIES = (
+    1 / 24, -1 / 2880, 1 / 181440, -1 / 9676800, 1 / 479001600, -691 / 15692092416000,
+    1 / 1046139494400, -3617 / 170729965486080000, 43867 / 91963695909076992000,
+    -174611 / 16057153253965824000000,
+)  # fmt: skip
+
+
+@custom_jvp
+def log_sf(y: Array) -> Array:
+    """log(1 - exp(-e)) with e = exp(-y); for e < 1 from -y and log((1 - exp(-e)) / e)."""
+    e = np.exp(-y)
+    square = e * e
+    total: Array | float = _SERIES[-1]
+    for c in _SERIES[-2::-1]:
+        total = total * square + c
+    return np.where(y > 0, total * square - 0.5 * e - y, np.log1p(-np.exp(-e)))
+
+
+@log_sf.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (y,), (dy,) = primals, tangents
+    z = np.clip(y, -80.0, 1e30)  # where both logarithms are finite
+    return log_sf(y), -dy * np.exp(log_density(z) - log_sf(z))
 
 
 def quantile(q: Array) -> Array:
@@ -63,10 +98,11 @@ _made = Continuous(
     of,
     _TEXTS,
     log_density,
-    cdf=lambda y: np.exp(log_tail(y)),
-    sf=lambda y: -np.expm1(log_tail(y)),
-    logcdf=log_tail,
-    logsf=log_complement,
+    pdf=density,
+    cdf=cdf_of,
+    sf=sf_of,
+    logcdf=log_cdf,
+    logsf=log_sf,
     ppf=quantile,
     isf=upper_quantile,
 )

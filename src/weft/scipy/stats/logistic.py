@@ -1,7 +1,11 @@
 """The logistic distribution: cdf 1 / (1 + exp(-x))."""
 
+from typing import Any
+
 from ... import numpy as np
 from ...core.array import Array
+from ...transforms.custom_derivatives import custom_jvp
+from ..special.logarithms import expit
 from .arguments import at, of
 from .continuous import Continuous
 
@@ -28,17 +32,35 @@ def _log_density(y: Array) -> Array:
     return -size - 2 * np.log1p(np.exp(-size))
 
 
+@custom_jvp
 def _cdf(y: Array) -> Array:
+    return expit(y)
+
+
+@_cdf.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    """The density, which has its digits where the cdf is rounded to 1."""
+    (y,), (dy,) = primals, tangents
     small = np.exp(-np.abs(y))
-    return np.where(y < 0, small, 1.0) / (1 + small)
+    return _cdf(y), dy * small / (1 + small) ** 2
 
 
 def _log_cdf(y: Array) -> Array:
     return np.where(y < 0, y, 0.0) - np.log1p(np.exp(-np.abs(y)))
 
 
+@custom_jvp
 def _ppf(q: Array) -> Array:
-    return np.log(q) - np.log1p(-q)
+    """log(q / (1 - q)) by the smaller one, from 1 - 2q which is exact near the median."""
+    small = np.minimum(q, 1 - q)
+    size = np.log1p((1 - 2 * small) / small)
+    return np.where(q < 0.5, -size, size)
+
+
+@_ppf.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (q,), (dq,) = primals, tangents
+    return _ppf(q), dq / (q * (1 - q))
 
 
 _made = Continuous(

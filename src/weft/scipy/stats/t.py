@@ -8,7 +8,7 @@ from ...typing import ArrayLike
 from ..special.error_functions import log_ndtr
 from .arguments import Arguments
 from .continuous import Continuous
-from .stirling import log_beta, log_of_complement
+from .stirling import log_beta, log_of_complement, log_one_plus_square
 from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
@@ -56,8 +56,11 @@ def _bounded(df: Array) -> Array:
 
 def _log_density(x: Array, df: Array) -> Array:
     df = _bounded(df)
-    _, log_rest = _log_parts(x, df)
-    return (df + 1) / 2 * log_rest - log_beta(np.asarray(0.5, df.dtype), df / 2) - 0.5 * np.log(df)
+    size = np.abs(x)
+    ratio = size / np.sqrt(df)
+    beyond = ratio == math.inf  # few degrees of freedom: then x is large, and so is the logarithm
+    log = log_one_plus_square(np.where(beyond, size, ratio)) - np.where(beyond, np.log(df), 0.0)
+    return -(df + 1) / 2 * log - log_beta(np.asarray(0.5, df.dtype), df / 2) - 0.5 * np.log(df)
 
 
 def _as_normal(log_rest: Array, df: Array) -> Array:

@@ -30,6 +30,7 @@ _made = Continuous(
     lambda y: 0 * y,
     low=0.0,
     high=1.0,
+    pdf=lambda y: 0 * y + 1,
     cdf=lambda y: y,
     sf=lambda y: 1 - y,
     logcdf=np.log,

@@ -71,8 +71,11 @@ _followed = follows(_log_density, _tail, -math.pi, math.pi, symmetric=True)
 
 def _cdf(y: Array, kappa: Array) -> Array:
     """On a line that is wound around the circle: 1 more with each turn."""
-    turns = np.rint(y / _CIRCLE)
-    return turns + _followed["cdf"](y - _CIRCLE * turns, kappa)
+    end = np.abs(y) == math.inf
+    angle = np.where(end, 0.0, y)
+    turns = np.rint(angle / _CIRCLE)
+    inside = turns + _followed["cdf"](angle - _CIRCLE * turns, kappa)
+    return np.where(end, np.where(y > 0, 1.0, 0.0), inside)
 
 
 def _sf(y: Array, kappa: Array) -> Array:
