@@ -5,6 +5,7 @@ import math
 import pathlib
 
 import numpy as np
+import scipy.special
 
 from cases.case import FLOATS, Case, f32
 from weft.primitives import incomplete, special
@@ -36,6 +37,10 @@ def exact_integer_gamma(a, x):
     return 1 - np.exp(-x) * sum(x**k / math.factorial(k) for k in range(int(a.flat[0])))
 
 
+def scipy_trigamma(x):
+    return scipy.special.polygamma(1, x)
+
+
 UNARY = [
     (special.erf, ANY, {"oracle": elementwise(math.erf), "ulp": 8}),
     (special.erfc, ANY, {"oracle": elementwise(math.erfc), "ulp": 64}),
@@ -43,6 +48,8 @@ UNARY = [
     (special.lgamma, POSITIVE, {"oracle": elementwise(math.lgamma), "ulp": 16, "lower_atol": 1e-6}),
     (special.digamma, POSITIVE, {"ulp": 16, "lower_atol": 1e-6}),
     (special.digamma, NEGATIVE, {"ulp": 16, "lower_atol": 1e-4}),
+    (special.trigamma, POSITIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 8}),
+    (special.trigamma, NEGATIVE, {"oracle": elementwise(scipy_trigamma), "ulp": 16}),
     (special.bessel_i0e, ANY, {"ulp": 16}),
     (special.bessel_i1e, ANY, {"ulp": 16}),
 ]
@@ -153,6 +160,13 @@ CASES = [
         name="digamma at its pole",
         oracle=lambda x: np.array([-np.inf, np.inf, -np.euler_gamma]),
         rtol=1e-6,
+        differentiable=(),
+    ),
+    Case(
+        special.trigamma,
+        [np.array([0.0, -0.0, -1.0, -3.0, 1e-30, -np.inf, np.inf, np.nan, 1e30], np.float32)],
+        name="trigamma at its poles and far away",
+        oracle=lambda x: np.array([*[np.inf] * 6, 0.0, np.nan, 1e-30]),
         differentiable=(),
     ),
     *map(tabulated, TABULATED),

@@ -41,8 +41,9 @@ _ZERO_LONG = 1.4616321449683622, 9.549995429965697e-17
 STIRLING = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
-# B(2k) / (2k), of the asymptotic series of digamma
+# B(2k) / (2k), of the asymptotic series of digamma, and B(2k), of that of trigamma
 DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+TRIGAMMA_SERIES = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
 def series(m: Algebra, coefficients: tuple[float, ...], first: Number, square: Number) -> Number:
@@ -108,6 +109,23 @@ def digamma_formula(m: Algebra, x: Number) -> Number:
     pole = (x < 0) & ((turn == 0) | (size == math.inf))
     out = m.where(x < 0, m.where(pole, math.nan, reflected), out)
     return m.where(size == 0, -1 / x, out)
+
+
+def trigamma_formula(m: Algebra, x: Number) -> Number:
+    """The derivative of digamma (DLMF 5.15.5, 5.15.6 and 5.15.8)."""
+    size = m.abs(x)
+    base = m.where(x < 0, size + 1, x)
+    count, terms = (12, 8) if m.eps < 1e-10 else (6, 4)
+    inverse = 1 / (base + count)
+    square = inverse * inverse
+    total = inverse + (0.5 * square + series(m, TRIGAMMA_SERIES[:terms], inverse * square, square))
+    for n in reversed(range(count)):
+        part = 1 / (base + n)
+        total = total + part * part
+    # trigamma(-x) = (π / sin(πx))² - trigamma(1 + x)
+    part = math.pi / sine_of_pi(m, size - m.floor(size + 0.5))
+    reflected = m.where(size == math.inf, math.inf, part * part - total)
+    return m.where(x < 0, reflected, total)
 
 
 # Γ(3/2 + t/2), computed for weft with 50 digits.

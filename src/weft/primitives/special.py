@@ -28,7 +28,7 @@ from .formulas import (
     lowered_in_wider,
     polynomial,
 )
-from .gamma_formulas import digamma_formula, gamma_formula, lgamma_formula
+from .gamma_formulas import digamma_formula, gamma_formula, lgamma_formula, trigamma_formula
 from .rule_types import Host, Kernel
 from .selection import where
 from .structural import full
@@ -140,8 +140,14 @@ lgamma: Primitive = special(
 digamma: Primitive = special(
     "digamma", "The derivative of lgamma.", evaluate=evaluated(digamma_formula),
     stablehlo=lowered(digamma_formula),
-    jvp=lambda dx, out, x: mul(dx, polygamma(full(x.aval, 1), x)),
+    jvp=lambda dx, out, x: mul(dx, trigamma(x)),
 )  # fmt: skip
+
+
+trigamma: Primitive = left_to_xla(by_formula(
+    "trigamma", "The derivative of digamma.", trigamma_formula,
+    lambda dx, out, x: mul(dx, polygamma(full(x.aval, 2), x)),
+))  # fmt: skip
 
 # B(2k) / (2k)!, of the Euler-Maclaurin sum
 _ZETA_SERIES = (
