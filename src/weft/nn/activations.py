@@ -337,16 +337,9 @@ def mish(x: ArrayLike) -> Array:
     return _mish(real_number("mish", x))  # type: ignore[no-any-return]
 
 
-_TANH_SCALE = 2 * math.sqrt(2 / math.pi)
-_FLAT = 30  # beyond it the logistic function of the cubic is 0 or 1 in every dtype
-
-
 @activation
 def _gelu_by_tanh(x: Any) -> Any:
-    # (1 + tanh(u)) / 2 is the logistic function of 2u, which loses no digits where it is small.
-    # Without the bound the derivative of the cubic would be infinite for large x, times 0.
-    near = _between(-_FLAT, x, _FLAT)
-    return x * logistic(_TANH_SCALE * near * (1 + 0.044715 * arithmetic.square(near)))
+    return p.gelu_by_tanh(x)
 
 
 @activation

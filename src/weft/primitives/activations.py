@@ -13,13 +13,13 @@ from ..core.aval import Aval
 from ..core.primitive import Primitive
 from ..core.value import Value
 from ..stablehlo import Block, Operand
-from .arithmetic import div, like, mul, neg
+from .arithmetic import div, like, mul, neg, square
 from .comparison import gt
 from .families import HALF, evaluate_in_wider, nary, unary
 from .formulas import Algebra, Number, evaluated, log_of_rest, lowered
 from .number_operands import LARGE, by_rows
 from .rule_types import Host
-from .selection import where
+from .selection import clamp, where
 from .transcendental import exp, expm1, logistic
 
 
@@ -80,6 +80,40 @@ log1mexp: Primitive = unary(
     stablehlo=lowered(_log1mexp), jvp=lambda dx, out, x: mul(dx, _slope_of_log1mexp(neg(x))),
     host_limit=262_144,
 )  # fmt: skip
+
+
+# The cubic of which gelu takes the logistic function is near (_LINE + _CUBE near²). Beyond _FLAT
+# that is 0 or 1 in every dtype; without the bound a cubic would be infinite there, times 0.
+_LINE = 2 * math.sqrt(2 / math.pi)
+_CUBE, _FLAT = 0.044715 * _LINE, 30.0
+
+
+def _gelu_by_tanh(x: Host) -> Host:
+    line, cube, flat, one = map(x.dtype.type, (_LINE, _CUBE, _FLAT, 1))
+    near = np.minimum(np.maximum(x, -flat), flat)
+    power = np.exp(-(near * (line + cube * np.square(near))))
+    return np.divide(x, one + power)
+
+
+def _lower_gelu_by_tanh(m: Algebra, x: Number) -> Number:
+    """(1 + tanh(u)) / 2 is the logistic function of 2u, which loses no digits where it is small."""
+    near = m.maximum(m.minimum(x, _FLAT), -_FLAT)
+    return x / (1 + m.exp(-(near * (_LINE + _CUBE * (near * near)))))
+
+
+def _slope_of_gelu(x: Value) -> Value:
+    near = clamp(like(x, -_FLAT), x, like(x, _FLAT))
+    size = square(near)
+    part = logistic(near * (_LINE + _CUBE * size))
+    return part * (1 + near * (1 - part) * (_LINE + 3 * _CUBE * size))
+
+
+gelu_by_tanh: Primitive = unary(
+    "gelu_by_tanh", "x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2.",
+    evaluate=_gelu_by_tanh, stablehlo=lowered(_lower_gelu_by_tanh),
+    jvp=lambda dx, out, x: mul(dx, _slope_of_gelu(x)), accepts="float", host_limit=262_144,
+)  # fmt: skip
+evaluate_in_wider(gelu_by_tanh, "float", table=HALF)
 
 
 def _hyperbola(m: Algebra, x: Number, b: Number) -> Number:

@@ -222,8 +222,8 @@ MUTANTS = (
         "tests/nn/test_activations.py -k pieces_meet",
     ),
     Mutant(
-        "L34", "gelu: the cubic overflows far out", "nn/activations.py",
-        "near = _between(-_FLAT, x, _FLAT)",
+        "L34", "gelu: the cubic overflows far out", "primitives/activations.py",
+        "near = clamp(like(x, -_FLAT), x, like(x, _FLAT))",
         "near = x",
         "tests/nn/test_activations.py -k 'far_out or narrow'",
     ),
