@@ -439,7 +439,6 @@ ROWS = [
         "scipy.special.poch",
         with_digits(40, lambda z, n: mp.gamma(z + n) / mp.gamma(z)),
         (Domain(((0.1, 30),)), Domain(((0, 15),))),
-        reason=LOGARITHM,
     ),
     Row("scipy.special.owens_t", owens_t, (Domain(((-6, 6),)), Domain(((-3, 3),))), points=200),
     Row(

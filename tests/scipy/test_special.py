@@ -147,7 +147,7 @@ ROWS = [
     one("sici", LINE, SOME, (0.0, inf, -inf, nan), part=0), one(
         "sici", POSITIVE, FEW, (0.0, -1.0, inf, nan), part=1, atol=1e-7),
     one("fresnel", part=0), one("fresnel", part=1),
-    two("poch", (-3.0, 0.5, 2.0, 60.0), (-1.5, 0.0, 1.0, 2.0, 5.0), ulps=256),
+    two("poch", (-3.0, 0.5, 2.0, 60.0), (-1.5, 0.0, 1.0, 2.0, 5.0), ulps=16),
     two("owens_t", (*LINE[1:8], 0.0), (-3.0, -1.0, -0.2, 0.0, 0.6, 1.0, 4.0, inf), atol=1e-30,
         ulps=16),
     Row("hyp1f1", ((-1.5, 0.0, 0.7, 3.0), (0.3, 2.5), (-70.0, -8.0, -0.5, 0.0, 0.9, 6.0, 70.0)),

@@ -29,21 +29,32 @@ def erfcx_positive(m: Algebra, x: Number) -> Number:
     return chebyshev(m, ERFCX, 1 - 7.5 / (x + 3.75)) / (1 + 2 * x)
 
 
-# exp(x²) erfc(x) for x ≥ 0, lowest power first, computed for weft: to 1.1e-9
+# exp(x²) erfc(x) for x from 0 to 64, lowest power first, computed for weft: to 1.1e-9
 _ERFCX_7: Ratio = (
     (0.9999999989393856, 1.5528948092518475, 1.1564242271336733, 0.49904210866620324,
      0.12496094430924745, 0.015053300841557779),
     (1.0, 2.681273852106986, 3.1819201022477936, 2.1604165267196596, 0.8978709186293509,
      0.22148749241974883, 0.026681281073753733),
 )  # fmt: skip
+# from 0 to 28: to 1.1e-18
+_ERFCX_16: Ratio = (
+    (
+        1.0, 2.3441454885507786, 2.723796847089221, 2.027316093815962, 1.0604509895276155,
+        0.4055042987035628, 0.11464681097470392, 0.023694780130376895, 0.003439337214107769,
+        0.0003188646791944106, 1.4517961819589583e-05,
+    ),
+    (
+        1.0, 3.472524655646292, 5.642121325745999, 5.673496378430789, 3.9324011008955604,
+        1.978187624078578, 0.7394540236953239, 0.20624134854612045, 0.04228049075577498,
+        0.006108932698308939, 0.0005651729285567594, 2.5732417334425546e-05,
+    ),
+)  # fmt: skip
 
 
 def _erfcx_near(m: Algebra, x: Number) -> Number:
-    """exp(x²) erfc(x) for x from 0 to 64, beyond which erfc vanishes."""
-    if m.eps < 1e-10:
-        return erfcx_positive(m, x)
-    top, bottom = _ERFCX_7
-    x = m.minimum(x, 64)
+    """exp(x²) erfc(x) for x from 0 to where erfc vanishes."""
+    top, bottom = _ERFCX_7 if m.eps > 1e-10 else _ERFCX_16
+    x = m.minimum(x, 64 if m.eps > 1e-10 else 28)
     return polynomial(m, top, x) / polynomial(m, bottom, x)
 
 

@@ -256,7 +256,7 @@ def beta_anywhere(m: Algebra, a: Number, b: Number) -> Number:
     return turn * m.where(few, direct, far)
 
 
-def poch_formula(m: Algebra, z: Number, n: Number) -> Number:
+def poch_anywhere(m: Algebra, z: Number, n: Number) -> Number:
     """Γ(z + n) / Γ(z); for whole z ≤ 0 and whole n, the product z (z + 1) … (z + n - 1)."""
     whole = (z <= 0) & (z == m.floor(z)) & (n == m.floor(n))
     ends = whole & (n > -z)  # 0 is among the factors

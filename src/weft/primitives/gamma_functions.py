@@ -6,9 +6,9 @@ Knows derivatives; the formulas are in `gamma_formulas`.
 from ..core.primitive import Primitive
 from ..core.value import Value
 from .arithmetic import add, mul, sub
-from .beta_formula import beta_formula
 from .families import zero
-from .gamma_formulas import betaln_formula, gamma_formula, gamma_sign, poch_formula
+from .gamma_formulas import betaln_formula, gamma_formula, gamma_sign
+from .gamma_quotients import beta_formula, poch_formula
 from .special import by_formula, digamma
 
 gamma: Primitive = by_formula(

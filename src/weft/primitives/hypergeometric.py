@@ -15,7 +15,7 @@ from .arithmetic import add, div, like, mul, neg, square
 from .error_formulas import normal_tail, with_exp_of_square
 from .formulas import Algebra, Number
 from .gamma_formulas import gamma_sign, lgamma_formula
-from .special import by_formula, erf, left_to_xla, undefined
+from .special import by_formula, erf, undefined
 from .transcendental import exp
 
 _LIMIT = 5000  # terms of a series
@@ -95,10 +95,10 @@ def _hyp1f1_slope(dx: Value, out: Value, a: Value, b: Value, x: Value) -> Value:
     return mul(dx, mul(div(a, b), hyp1f1(add(a, one), add(b, one), x)))
 
 
-hyp1f1: Primitive = left_to_xla(by_formula(
+hyp1f1: Primitive = by_formula(
     "hyp1f1", "Kummer's confluent hypergeometric function 1F1(a; b; x).", _hyp1f1,
     (*_parameters("hyp1f1", "ab"), _hyp1f1_slope),
-))  # fmt: skip
+)  # fmt: skip
 
 # --- Gauss's function ---
 
@@ -149,10 +149,10 @@ def _hyp2f1_slope(dx: Value, out: Value, a: Value, b: Value, c: Value, x: Value)
     return mul(dx, mul(div(mul(a, b), c), above))
 
 
-hyp2f1: Primitive = left_to_xla(by_formula(
+hyp2f1: Primitive = by_formula(
     "hyp2f1", "Gauss's hypergeometric function 2F1(a, b; c; x) for x ≤ 1.", _hyp2f1,
     (*_parameters("hyp2f1", "abc"), _hyp2f1_slope),
-))  # fmt: skip
+)  # fmt: skip
 
 # --- Owen's function ---
 
@@ -199,6 +199,6 @@ def _owens_t_in_a(da: Value, out: Value, h: Value, a: Value) -> Value:
     return mul(da, div(mul(like(a, 0.5 / math.pi), power), one_more))
 
 
-owens_t: Primitive = left_to_xla(by_formula(
+owens_t: Primitive = by_formula(
     "owens_t", "Owen's function T(h, a).", _owens_t, (_owens_t_in_h, _owens_t_in_a)
-))  # fmt: skip
+)  # fmt: skip

@@ -21,7 +21,7 @@ from .gamma_formulas import (
     stirling_remainder,
 )
 from .selection import where
-from .special import digamma, left_to_xla, lgamma, specials, undefined
+from .special import digamma, lgamma, specials, undefined
 from .transcendental import exp, log, log1p
 
 # --- incomplete gamma functions ---
@@ -217,9 +217,7 @@ def _random_gamma_grad_formula(m: Algebra, a: Number, x: Number) -> Number:
 
 
 def _formula(name: str, doc: str, formula: Formula, jvp: Sequence[Rule] | None) -> Primitive:
-    return left_to_xla(
-        specials(name, doc, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
-    )
+    return specials(name, doc, evaluate=evaluated(formula), stablehlo=lowered(formula), jvp=jvp)
 
 
 def _gamma_density(a: Value, x: Value) -> Value:

@@ -16,7 +16,7 @@ from .arithmetic import abs_, add, div, like, mul, neg, sub
 from .comparison import eq, lt
 from .formulas import Algebra, Number, chebyshev, clenshaw, polynomial, sine_of_pi
 from .selection import where
-from .special import by_formula, left_to_xla, undefined
+from .special import by_formula, undefined
 from .transcendental import cos, exp, log, sin
 
 # --- exponential integrals ---
@@ -131,10 +131,10 @@ def _expn_slope(dx: Value, out: Value, n: Value, x: Value) -> Value:
     return neg(mul(dx, where(first, mul(lower, add(like(x, 1), div(like(x, 1), x))), lower)))
 
 
-expn: Primitive = left_to_xla(by_formula(
+expn: Primitive = by_formula(
     "expn", "The exponential integral of order n, a whole number of at least 0.", _expn,
     (undefined("expn", "n"), _expn_slope),
-))  # fmt: skip
+)  # fmt: skip
 
 # --- dilogarithm ---
 
@@ -301,16 +301,18 @@ fresnel_cosine: Primitive = by_formula(
 
 
 def _dawsn(m: Algebra, x: Number) -> Number:
-    """A power series (DLMF 7.6.3) below 1; (1 + 2x²) F(x) / x in (x² - 20) / (x² + 20) above."""
-    size = m.abs(x)
-    near = m.where(size < 1, x, 0.0)
-    count = 13 if m.eps > 1e-10 else 22
-    terms = [(-2.0) ** k / math.prod(range(1, 2 * k + 2, 2)) for k in range(count)]
-    small = near * polynomial(m, terms, near * near)
-    square = m.minimum(size, 1e15) * m.minimum(size, 1e15)
-    series = clenshaw(m, s.DAWSON, 1 - 40 / (square + 20))
-    large = m.where(size > 1e15, 0.5 / x, series * (x / (1 + 2 * square)))
-    return m.where(size < 1, small, large)
+    """A ratio of polynomials in x² up to 25 or 49, and of x beyond that by the terms of the
+    asymptotic series (DLMF 7.6.4 with 7.12.1), fitted. One division serves for both."""
+    short = m.eps > 1e-10
+    limit = 25.0 if short else 49.0
+    top, bottom = s.DAWSON_NEAR_SHORT if short else s.DAWSON_NEAR
+    square = x * x
+    near = m.minimum(square, limit)
+    inverse = 1 / m.maximum(square, limit)
+    series = polynomial(m, s.DAWSON_FAR_SHORT if short else s.DAWSON_FAR, inverse)
+    close = square < limit
+    above = m.where(close, x * polynomial(m, top, near), 0.5 * series)
+    return above / m.where(close, polynomial(m, bottom, near), x)
 
 
 dawsn: Primitive = by_formula(
