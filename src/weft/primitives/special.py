@@ -141,9 +141,9 @@ digamma: Primitive = special(
 )  # fmt: skip
 
 
-trigamma: Primitive = left_to_xla(by_formula(
+trigamma: Primitive = by_formula(
     "trigamma", "The derivative of digamma.", trigamma_formula,
-    lambda dx, out, x: mul(dx, polygamma(full(x.aval, 2), x)),
+    lambda dx, out, x: mul(dx, polygamma(full(x.aval, 2), x),
 ))  # fmt: skip
 
 # B(2k) / (2k)!, of the Euler-Maclaurin sum
