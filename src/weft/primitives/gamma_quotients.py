@@ -93,13 +93,13 @@ def _poch_positive(m: BlockAlgebra, z: Term, n: Term) -> Term:
 
 
 def _lost_of_lower(m: BlockAlgebra, z: Term, apart: Term, low: Term, up: Term) -> Term:
-    """What z - apart has beyond its rounded value, `low`; 0 where low is z."""
+    """z - apart less its rounded value, `low`; 0 where low is z."""
     start = m.head(low)
     return m.where(up | (apart > 0.5 * z), 0.0, ((z - start) - apart) - (low - start))
 
 
 def _lost_of_lifted(m: BlockAlgebra, low: Term, q: Term, short: Term, least: int) -> Term:
-    """What low + least has beyond its rounded value, q; 0 where q is low."""
+    """low + least less its rounded value, q; 0 where q is low."""
     start = m.head(q)
     return m.where(short, (low - (start - least)) - (q - start), 0.0)
 

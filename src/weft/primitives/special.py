@@ -143,8 +143,8 @@ digamma: Primitive = special(
 
 trigamma: Primitive = by_formula(
     "trigamma", "The derivative of digamma.", trigamma_formula,
-    lambda dx, out, x: mul(dx, polygamma(full(x.aval, 2), x),
-))  # fmt: skip
+    lambda dx, out, x: mul(dx, polygamma(full(x.aval, 2), x)),
+)  # fmt: skip
 
 # B(2k) / (2k)!, of the Euler-Maclaurin sum
 _ZETA_SERIES = (
