@@ -96,6 +96,34 @@ def weighted(function, args):
     return lambda *xs: (function(*xs) * weights).real.sum()
 
 
+def minors(a):
+    """The derivative of the determinant of 3 × 3, by the determinants of 2 × 2."""
+    rest = [[1, 2], [0, 2], [0, 1]]
+    small = [[a[onp.ix_(rest[i], rest[j])] for j in range(3)] for i in range(3)]
+    return onp.array([[(-1) ** (i + j) * onp.linalg.det(small[i][j]) for j in range(3)]
+                      for i in range(3)])  # fmt: skip
+
+
+@pytest.mark.parametrize("places", [[], [2], [0, 5, 7], [11], [*range(8)], [*range(9)]])
+def test_singular_matrices_of_a_stack_have_their_own_cofactors(places):
+    a, weights, step = numbers(12, 3, 3), numbers(12, 3, 3), 1e-6
+    for count, place in enumerate(places):
+        a[place] = singular(3, count % 3)
+
+    def expected(a):
+        return onp.stack([minors(x) for x in a])
+
+    slopes = grad(lambda a: linalg.det(a).sum())
+    for run in (lambda f: f, jit):
+        onp.testing.assert_allclose(run(slopes)(a), expected(a), rtol=1e-9, atol=1e-9)
+    change = jit(grad(lambda a: (slopes(a) * weights.reshape(a.shape)).sum()))(
+        a.reshape(3, 4, 3, 3)
+    )
+    ends = (expected(a + h * weights) for h in (step, -step))
+    along = (next(ends) - next(ends)) / (2 * step)  # the derivative of slopes is symmetric
+    onp.testing.assert_allclose(change.reshape(12, 3, 3), along, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("row", range(len(TABLE)))
 def test_both_modes_against_finite_differences(row):
     function, args, order, *given = TABLE[row]

@@ -6,24 +6,26 @@ is a constant of size one times det(b); and near diagonal matrices det(b) and th
 polynomials of which few terms are left. Vectors are constants in that, so any choice of them does.
 """
 
+import functools
 from typing import Any
 
 from ... import dtypes
 from ...core.array import literal
 from ...lax import linalg as lax_linalg
-from ...lax.control_flow import cond
+from ...lax.control_flow import switch
 from ...primitives import arithmetic, complex_numbers, selection, structural
-from ...primitives.comparison import eq, ge, lt, ne
+from ...primitives.comparison import eq, ge, gt, lt, ne
 from ...primitives.creation import iota
 from ...primitives.linalg.factored import factored_inverse
-from ...primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_prod
+from ...primitives.reduction import reduce_max, reduce_min, reduce_prod
 from ...primitives.slicing import concatenate
 from ...primitives.transcendental import log
 from ...transforms.custom_derivatives import custom_jvp
+from ..indexing import flatnonzero
 from ..products import matmul
 from ..promotion import cast
 from ..running import cumprod
-from .operands import adjoint, turned
+from .operands import adjoint, identities, turned
 
 
 def determinant(a: Any) -> Any:
@@ -80,16 +82,38 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
     last = (size.ndim - 1,)
     least = reduce_min(size, axes=last)
     bound = reduce_max(size, axes=last) * float(dtypes.finfo(a.dtype).eps) ** 0.5
-    regular = reduce_and(ge(least, bound) & ne(least, least * 0), axes=tuple(range(least.ndim)))
+    singular = ~(ge(least, bound) & ne(least, least * 0))
+    few = 8 + singular.size // 128
+    left = structural.reduce_sum(cast(singular, dtypes.int32), axes=tuple(range(singular.ndim)))
+    some, many = (cast(gt(left, literal(k, dtypes.int32)), dtypes.int32) for k in (0, few))
+    ways = [_by_inverse, functools.partial(_by_both, few), _by_singular_vectors]
+    if few >= singular.size:
+        del ways[1]
+        many = literal(0, dtypes.int32)
+    return switch(some + many, ways, singular, value, a, factors, order)
 
-    def by_inverse(value: Any, a: Any, factors: Any, order: Any) -> Any:
-        inverse = turned(factored_inverse(factors, order, a))
-        return inverse * structural.reshape(value, shape=(*value.shape, 1, 1))
 
-    def by_singular_vectors(value: Any, a: Any, factors: Any, order: Any) -> Any:
-        return _cofactors_by_vectors(a)
+def _by_inverse(singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
+    inverse = turned(factored_inverse(factors, order, a))
+    return inverse * structural.reshape(value, shape=(*value.shape, 1, 1))
 
-    return cond(regular, by_inverse, by_singular_vectors, value, a, factors, order)
+
+def _by_singular_vectors(singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
+    return _cofactors_by_vectors(a)
+
+
+def _by_both(few: int, singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
+    """By singular vectors those of at most so many singular matrices: vectors take a hundred times
+    as long. In their place the identity is inverted, of which nothing is infinite."""
+    n, count = a.shape[-1], singular.size
+    wide = structural.broadcast_in_dim(singular, shape=a.shape, dims=tuple(range(singular.ndim)))
+    a_, factors = (selection.select_n(wide, x, identities(a.aval, n)) for x in (a, factors))
+    found = _by_inverse(singular, value, a_, factors, order)
+    found, stack = (structural.reshape(x, shape=(count, n, n)) for x in (found, a))
+    places = flatnonzero(singular, size=few, fill_value=count)
+    special = _cofactors_by_vectors(stack.at[places].get(mode="clip"))
+    found = found.at[places].set(special, mode="drop")
+    return structural.reshape(found, shape=a.shape)
 
 
 def _cofactors_by_vectors(a: Any) -> Any:
