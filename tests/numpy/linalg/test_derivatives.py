@@ -114,14 +114,16 @@ def test_singular_matrices_of_a_stack_have_their_own_cofactors(places):
         return onp.stack([minors(x) for x in a])
 
     slopes = grad(lambda a: linalg.det(a).sum())
-    for run in (lambda f: f, jit):
-        onp.testing.assert_allclose(run(slopes)(a), expected(a), rtol=1e-9, atol=1e-9)
+    for f in (slopes, jit(slopes), jit(vmap(grad(linalg.det)))):
+        onp.testing.assert_allclose(f(a), expected(a), rtol=1e-9, atol=1e-9)
     change = jit(grad(lambda a: (slopes(a) * weights.reshape(a.shape)).sum()))(
         a.reshape(3, 4, 3, 3)
     )
+    mapped = jit(vmap(lambda a, w: jvp(grad(linalg.det), (a,), (w,))[1]))(a, weights)
     ends = (expected(a + h * weights) for h in (step, -step))
     along = (next(ends) - next(ends)) / (2 * step)  # the derivative of slopes is symmetric
-    onp.testing.assert_allclose(change.reshape(12, 3, 3), along, rtol=1e-6, atol=1e-6)
+    for found in (change.reshape(12, 3, 3), mapped):
+        onp.testing.assert_allclose(found, along, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("row", range(len(TABLE)))

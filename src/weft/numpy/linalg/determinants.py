@@ -20,6 +20,7 @@ from ...primitives.linalg.factored import factored_inverse
 from ...primitives.reduction import reduce_max, reduce_min, reduce_prod
 from ...primitives.slicing import concatenate
 from ...primitives.transcendental import log
+from ...transforms.custom_batching import custom_vmap
 from ...transforms.custom_derivatives import custom_jvp
 from ..indexing import flatnonzero
 from ..products import matmul
@@ -73,6 +74,7 @@ def _(primals: Any, tangents: Any) -> Any:
     return out, structural.reduce_sum(changes, axes=(changes.ndim - 2, changes.ndim - 1))
 
 
+@custom_vmap
 def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any:
     """The derivatives of determinants by each element."""
     n = a.shape[-1]
@@ -86,11 +88,20 @@ def _cofactors(value: Any, a: Any, factors: Any, pivots: Any, order: Any) -> Any
     few = 8 + singular.size // 128
     left = structural.reduce_sum(cast(singular, dtypes.int32), axes=tuple(range(singular.ndim)))
     some, many = (cast(gt(left, literal(k, dtypes.int32)), dtypes.int32) for k in (0, few))
-    ways = [_by_inverse, functools.partial(_by_both, few), _by_singular_vectors]
+    ways: list[Any] = [_by_inverse, functools.partial(_by_both, few), _by_singular_vectors]
     if few >= singular.size:
         del ways[1]
         many = literal(0, dtypes.int32)
     return switch(some + many, ways, singular, value, a, factors, order)
+
+
+@_cofactors.def_vmap
+def _(axis_size: int, in_batched: Any, *args: Any) -> Any:
+    """Those of one stack: a mapped choice would compute all that there is to choose from."""
+    pairs = zip(args, in_batched, strict=True)
+    return _cofactors(
+        *(x if b else structural.widen(x, (axis_size, *x.shape)) for x, b in pairs)
+    ), True
 
 
 def _by_inverse(singular: Any, value: Any, a: Any, factors: Any, order: Any) -> Any:
