@@ -268,6 +268,7 @@ DIFFERENTIABLE = [
     (lambda a, b: ours.eigh(a + a.mT, b @ b.mT, eigvals_only=True), [A, POSITIVE], 1),
     (lambda a: ours.polar(a)[1], [TALL], 2),
     (lambda d, e: ours.eigh_tridiagonal(d, e, eigvals_only=True), [LINE, numbers(3)], 2),
+    (lambda d, e: ours.eigh_tridiagonal(d, e, eigvals_only=True), [numbers(70), numbers(69)], 1),
     (lambda c, r: ours.toeplitz(c, r) ** 2, [LINE, numbers(3)], 1),
     (lambda ab, b: ours.solve_banded((1, 2), ab, b), [BAND, numbers(5)], 1),
 ]
@@ -294,6 +295,34 @@ def test_both_modes_against_finite_differences(row):
         function = lambda *xs, f=f: np.concatenate(  # noqa: E731
             [g.ravel() for g in grad(f, places)(*xs)]
         )
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 3e37])
+@pytest.mark.parametrize("kind", ["random", "alike", "apart", "graded", "complex"])
+def test_bisected_eigenvalues_are_exact_to_the_last_place_of_the_largest(kind, size):
+    n = 80
+    d, e = numbers(2, n), numbers(2, n - 1)
+    if kind == "alike":  # a cluster of equal eigenvalues, and quotients of 0
+        d, e = onp.zeros((2, n)), onp.where(onp.arange(n - 1) % 7 == 0, 0.0, 1.0) * [[1.0], [1e-9]]
+    elif kind == "apart":
+        e[:, ::5] = 0
+    elif kind == "graded":
+        d, e = d * 10.0 ** -onp.arange(n), e * 10.0 ** -onp.arange(n - 1)
+    elif kind == "complex":
+        e = numbers(2, n - 1, compound=True)
+    # NumPy's are off by 12 units in float64
+    for dtype, error in (("float64", 40 * 2.0**-52), ("float32", 2.0**-23)):
+        line = (d * size).astype(dtype)
+        off = (e * size).astype(onp.result_type(e.dtype, dtype) if dtype == "float64" else
+                                "complex64" if kind == "complex" else dtype)  # fmt: skip
+        wide = line[0].astype("float64"), off[0].astype(onp.result_type(off.dtype, "float64"))
+        wanted = onp.linalg.eigvalsh(onp.diag(wide[0]) + onp.diag(wide[1], -1))
+        found = ours.eigh_tridiagonal(line, off, eigvals_only=True)
+        assert found.dtype == dtype
+        onp.testing.assert_allclose(found[0], wanted, rtol=0, atol=error * abs(wanted).max())
+        onp.testing.assert_array_equal(
+            ours.eigh_tridiagonal(line[0], off[0], eigvals_only=True, select="i",
+                                  select_range=(3, 5)), found[0][3:6])  # fmt: skip
 
 
 @pytest.mark.parametrize("norm", [0.01, 0.1, 0.24, 0.9, 1.8, 6.0])

@@ -6,9 +6,12 @@ from typing import Any
 from ... import numpy as np
 from ...core.source import located
 from ...errors import ShapeError
-from ...lax import linalg as lax_linalg
+from ...lax import fori_loop, linalg as lax_linalg, platform_dependent, scan
 from ...numpy.linalg.operands import in_wide, pair, rounded
 from ...numpy.ranges import known
+from ...transforms.custom_derivatives import custom_jvp
+from ...transforms.jit.function import jit
+from ...transforms.linear_maps import jvp
 from ...typing import ArrayLike
 
 __all__ = ["eigh_tridiagonal"]
@@ -29,7 +32,8 @@ def eigh_tridiagonal(
 ) -> Any:
     """Eigenvalues and eigenvectors of Hermitian matrices of three diagonals.
 
-    The matrices are written out, and decomposed as others are.
+    The matrices are written out, and decomposed as others are; eigenvalues alone of large ones are
+    bisected.
 
     Args:
       d: the diagonal [batch…, n], real.
@@ -61,11 +65,12 @@ def eigh_tridiagonal(
         )
     dtype, n = x.dtype, x.shape[-1]
     x, y = in_wide(x), in_wide(y)
-    a = _on_line(x, n, 0)
-    if n > 1:
-        off = _on_line(y, n, -1)
-        a = a + off + np.matrix_transpose(off).conj()
-    v, w = lax_linalg.eigh(a)
+    w: Any
+    v: Any
+    if eigvals_only and n >= _LONG:
+        w = v = _eigenvalues(x, y)
+    else:
+        v, w = lax_linalg.eigh(_matrices(x, y))
     if select_range is not None:
         low, high = select_range
         if select == "v":
@@ -85,6 +90,16 @@ def eigh_tridiagonal(
     return w if eigvals_only else (w, rounded(v, dtype))
 
 
+def _matrices(d: Any, e: Any) -> Any:
+    """The matrices written out."""
+    n = d.shape[-1]
+    a = _on_line(d, n, 0)
+    if n <= 1:
+        return a
+    off = _on_line(e, n, -1)
+    return a + off + np.matrix_transpose(off).conj()
+
+
 def _on_line(x: Any, n: int, k: int) -> Any:
     """Matrices [batch…, n, n] with vectors on a diagonal."""
     columns = x[..., None, :] if k == 0 else x[..., None, : n - 1]
@@ -93,3 +108,67 @@ def _on_line(x: Any, n: int, k: int) -> Any:
     if columns.shape[-1] == n:
         return wide
     return np.concatenate([wide, np.zeros((*wide.shape[:-1], 1), wide.dtype)], -1)
+
+
+# --- eigenvalues alone ---
+
+_LONG = 64  # from which bisection takes less time than LAPACK
+
+
+@custom_jvp
+@jit
+def _eigenvalues(d: Any, e: Any) -> Any:
+    return platform_dependent(d, e, cpu=_bisected, default=_of_matrices)
+
+
+@_eigenvalues.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    return jvp(_of_matrices, primals, tangents)  # for which vectors are needed
+
+
+def _of_matrices(d: Any, e: Any) -> Any:
+    return lax_linalg.eigh(_matrices(d, e))[1]
+
+
+def _bisected(d: Any, e: Any) -> Any:
+    """Intervals that are halved until they are as short as the last place of the largest one.
+
+    Of `a - x` the quotients of leading minors have as many minus signs as there are eigenvalues
+    below x. float32[512] takes 1.1 ms, and 12 by way of the matrix.
+    Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., 8.4.1; LAPACK's dlaebz.
+    """
+    d, size = d.real, abs(e)
+    info = np.finfo(d.dtype)
+    # in a unit in which neither sums nor squares are infinite
+    most = np.maximum(abs(d).max(-1, keepdims=True), size.max(-1, keepdims=True))
+    limit = info.maxexp - 2
+    power = np.clip(np.frexp(most)[1], -limit, limit)
+    d, size = np.ldexp(d, -power), np.ldexp(size, -power)
+    edge = np.zeros_like(size[..., :1])
+    before, after = np.concatenate([edge, size], -1), np.concatenate([size, edge], -1)
+    low = (d - before - after).min(-1, keepdims=True)
+    high = (d + before + after).max(-1, keepdims=True)
+    rows = [np.moveaxis(x, -1, 0)[..., None] for x in (d, before * before)]
+    places = np.arange(d.shape[-1])
+    least = np.asarray(info.tiny, d.dtype)
+
+    def number_below(x: Any) -> Any:
+        def step(carry: Any, row: Any) -> Any:
+            quotient, count = carry
+            quotient = row[0] - x - row[1] / quotient
+            minus = quotient <= least
+            quotient = np.where(minus, np.minimum(quotient, -least), quotient)
+            return (quotient, count + minus.astype("int32")), None
+
+        start = np.ones_like(x), np.zeros(x.shape, "int32")
+        return scan(step, start, rows, unroll=4)[0][1]
+
+    def halved(_: Any, interval: Any) -> Any:
+        low, high = interval
+        middle = 0.5 * (low + high)
+        above = number_below(middle) <= places
+        return np.where(above, middle, low), np.where(above, high, middle)
+
+    interval = tuple(np.broadcast_to(x, d.shape) for x in (low, high))
+    low, high = fori_loop(0, info.nmant + 3, halved, interval)
+    return np.ldexp(0.5 * (low + high), power)
