@@ -116,8 +116,12 @@ _LONG = 64  # from which bisection takes less time than LAPACK
 
 
 @custom_jvp
-@jit
 def _eigenvalues(d: Any, e: Any) -> Any:
+    return _on_platform(d, e)
+
+
+@jit
+def _on_platform(d: Any, e: Any) -> Any:
     return platform_dependent(d, e, cpu=_bisected, default=_of_matrices)
 
 
