@@ -20,7 +20,8 @@ HEAD = """# Accuracy
 
 The worst error of every real elementwise function over its domain, in units in the last place \
 (ulps) of the exact value, which is mpmath's. Below each number is the argument that gave it. \
-*Eager* is the NumPy tier, outside `jit`; *compiled* is a program of XLA's on the CPU. A result \
+*Eager* are calls outside `jit` on 64 elements, which NumPy computes, or XLA where it is the \
+faster one; *compiled* is a program of XLA's on the CPU. A result \
 that is rounded correctly is off by 0.5 at most.
 
 `make accuracy` writes this page: `benchmarks/accuracy.py` measures some hundreds to thousands \
