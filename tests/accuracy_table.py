@@ -255,7 +255,6 @@ def of_order_3(f: Any, x: Any) -> Any:
 ZEROS = "near its zeros, where larger terms cancel: the absolute error is that of these terms"
 EXPONENT = "exp of a number that is rounded: of the size k, it costs k units in the last place"
 CANCELS = "a sum of terms of both signs, larger than it"
-LOGARITHM = "beyond 30, exp of a difference of logarithms, which are rounded"
 
 ROWS = [
     one("numpy.exp", mp.exp, EXPONENTS, WIDE_EXPONENTS),
@@ -357,7 +356,7 @@ ROWS = [
     one("lax.lgamma (x < 0)", with_digits(30, lgamma), Domain(((-10, 0), (-2, 0))), reason=ZEROS),
     one("lax.digamma", mp.digamma, Domain(((0, 10), (0, 100)), ((1e-20, 1e20),), (1.4616321,))),
     one("lax.digamma (x < 0)", mp.digamma, Domain(((-10, 0), (-2, 0))), reason=ZEROS),
-    Row("scipy.special.beta", mp.beta, (SHAPES, SHAPES), reason=EXPONENT),
+    Row("scipy.special.beta", mp.beta, (SHAPES, SHAPES)),
     Row(
         "scipy.special.betaln",
         with_digits(40, betaln),
@@ -519,7 +518,6 @@ ROWS = [
         with_digits(40, mp.binomial),
         (Domain(((0, 30),), whole=True), Domain(((0, 30),), whole=True)),
         inside=lambda n, k: k <= n,
-        reason=LOGARITHM,
         points=300,
     ),
     one(

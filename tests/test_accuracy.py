@@ -10,7 +10,7 @@ import sampling
 from accuracy_table import ROWS, exact_values, worst_of
 
 import weft
-from weft.config import eager_tier, enable_x64
+from weft.config import enable_x64
 
 PAGE = (Path(__file__).parents[1] / "docs" / "accuracy.md").read_text()
 LIMIT = 8.0
@@ -30,7 +30,7 @@ def limit(row, dtype):
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_errors_are_bounded(row):
     for dtype in ("float32", "float64"):
-        with enable_x64(dtype == "float64"), eager_tier("host"):
+        with enable_x64(dtype == "float64"):
             xs = row.arguments(dtype, 24, sampling.seed)
             got = np.asarray(row.function()(*map(weft.numpy.array, xs)))
         worst = worst_of(xs, got, exact_values(row, xs))
