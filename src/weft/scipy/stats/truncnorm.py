@@ -5,7 +5,7 @@ import math
 from ... import numpy as np
 from ...core.array import Array
 from ...typing import ArrayLike
-from ..special.error_functions import log_ndtr, ndtr
+from ..special.error_functions import log_ndtr, ndtr, ndtri
 from .arguments import Arguments
 from .continuous import Continuous
 from .stirling import HALF_LOG_TWO_PI, log_of_complement
@@ -67,11 +67,21 @@ def _log_density(y: Array, a: Array, b: Array) -> Array:
     return -y * y / 2 - HALF_LOG_TWO_PI - _log_mass(a, b)
 
 
+def _median(a: Array, b: Array) -> Array:
+    """Nearly the median; far out that of an exponential distribution."""
+    right = a > 0
+    low, high = np.where(right, -b, a), np.where(right, -a, b)
+    far = high < -5
+    deep = np.where(far, high, -5.0)
+    decayed = np.maximum(deep + math.log(2) / deep, (low + deep) / 2)
+    middle = np.where(far, decayed, ndtri((ndtr(low) + ndtr(high)) / 2))
+    return np.where(right, -middle, middle)
+
+
 def _tail(y: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    whole = _log_mass(a, b)
-    lower, upper = _log_mass(a, y) - whole, _log_mass(y, b) - whole
-    smaller = lower < upper
-    return np.where(smaller, lower, upper), smaller
+    lower = y < _median(a, b)
+    part = _log_mass(np.where(lower, a, y), np.where(lower, y, b))
+    return part - _log_mass(a, b), lower
 
 
 def _inside(a: Array, b: Array) -> Array:
