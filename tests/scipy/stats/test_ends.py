@@ -169,3 +169,52 @@ def test_quantiles_of_bernoulli_are_scipys_up_to_rounding():
             assert stats.bernoulli.ppf(chance, 1 - chance) == 0
             assert stats.bernoulli.isf(chance, chance) == 0
     assert onp.isnan(stats.bernoulli.ppf(onp.float32([-0.1, 1.1, onp.nan]), 0.5)).all()
+
+
+def upper_gamma(x, a):
+    return mpmath.gammainc(a, x, regularized=True)
+
+
+def lower_beta(x, a, b):
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+def upper_normal(x, beta):
+    """P(X > x) of the generalised normal distribution."""
+    half = upper_gamma(abs(x) ** beta, 1 / beta) / 2
+    return half if x > 0 else 1 - half
+
+
+# function: (exact value, the arguments in which it is differentiated, points)
+SMOOTH = {
+    "gamma.cdf": (lambda x, a: 1 - upper_gamma(x, a), (0, 1), [(0.5, 2.5), (4.0, 2.5), (3.0, 9.0)]),
+    "gamma.logsf": (lambda x, a: mpmath.log(upper_gamma(x, a)), (0,), [(0.5, 2.5), (40.0, 2.5)]),
+    "beta.sf": (lambda *a: 1 - lower_beta(*a), (0,), [(0.1, 2.0, 3.0), (0.9, 2.0, 3.0)]),
+    "gennorm.cdf": (lambda x, b: 1 - upper_normal(x, b), (0,), [(0.7, 1.5), (-0.7, 1.5)]),
+    "poisson.cdf": (lambda k, mu: upper_gamma(mu, k + 1), (1,), [(0.0, 1.5), (3.0, 9.0)]),
+    "poisson.logcdf": (lambda k, mu: mpmath.log(upper_gamma(mu, k + 1)), (1,),
+                       [(3.0, 1.5), (3.0, 9.0)]),
+}  # fmt: skip
+
+
+def test_derivatives_of_tails_in_points_and_parameters():
+    with weft.enable_x64(True):
+        given = {n: onp.array(points).T for n, (_, _, points) in SMOOTH.items()}
+
+        def run(given):
+            return {
+                n: weft.vmap(weft.grad(function(n), SMOOTH[n][1]))(*x) for n, x in given.items()
+            }
+
+        got = weft.jit(run)(given)
+    for name, (exact, places, points) in SMOOTH.items():
+        orders = [[int(j == i) for j in range(len(points[0]))] for i in places]
+        with mpmath.workdps(30):
+            expected = [[float(mpmath.diff(exact, p, o)) for p in points] for o in orders]
+        onp.testing.assert_allclose(onp.array(got[name]), expected, rtol=1e-11, err_msg=name)
+
+
+def test_derivatives_of_certain_probabilities_are_zero():
+    for name in ("cdf", "sf"):
+        for mu in (0.0, INF):
+            assert weft.grad(lambda mu: getattr(stats.poisson, name)(2.0, mu))(mu) == 0  # noqa: B023

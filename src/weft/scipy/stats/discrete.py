@@ -14,9 +14,8 @@ from ...lax.solvers import zero_tangent
 from ...transforms.custom_derivatives import custom_jvp
 from .arguments import Arguments, public
 from .descriptions import described
-from .from_tail import End, Formula, Tail
+from .from_tail import End, Formula, Tail, log_of_lower, probability_of_lower
 from .solver import first_float
-from .stirling import log_of_complement
 
 __all__: list[str] = []
 
@@ -37,6 +36,7 @@ class Discrete(Generic[P, Q]):
       low, high: the ends of the support.
       pmf: the probabilities, if they aren't the exponentials of their logarithms.
       loops: whether the tail is made of loops.
+      closed: formulas of cdf, sf and their logarithms, by name; they follow from the tail without.
       quantile: (q, True for `isf`, *shapes) -> the quantile; without it, it is searched for.
     """
 
@@ -54,17 +54,12 @@ class Discrete(Generic[P, Q]):
         high: End = math.inf,
         pmf: Formula | None = None,
         loops: bool = True,
+        closed: Mapping[str, Formula] | None = None,
         quantile: Callable[..., Array] | None = None,
     ) -> None:
-        self.quantile = quantile
+        self.quantile, self.closed = quantile, closed or {}
         self.low, self.high, self.valid, self.tail = low, high, valid, tail
         mass = pmf or (lambda k, *shapes: np.exp(logpmf(k, *shapes)))
-
-        def cdf(log: Array, lower: Array) -> Array:
-            return np.where(lower, np.exp(log), -np.expm1(log))
-
-        def logcdf(log: Array, lower: Array) -> Array:
-            return np.where(lower, log, log_of_complement(np.where(lower, -1.0, log)))
 
         def at_numbers(name: str, rule: Callable[..., Any], slow: bool) -> Callable[P, Array]:
             return public(module, name, at, rule, described(name, module, texts, slow), slow)
@@ -77,10 +72,10 @@ class Discrete(Generic[P, Q]):
         infinite = math.inf
         self.pmf = at_numbers("pmf", self.masses(mass, 0.0), False)
         self.logpmf = at_numbers("logpmf", self.masses(logpmf, -infinite), False)
-        self.cdf = at_numbers("cdf", self.sums(cdf, False, 0, 1), loops)
-        self.sf = at_numbers("sf", self.sums(cdf, True, 1, 0), loops)
-        self.logcdf = at_numbers("logcdf", self.sums(logcdf, False, -infinite, 0), loops)
-        self.logsf = at_numbers("logsf", self.sums(logcdf, True, 0, -infinite), loops)
+        self.cdf = at_numbers("cdf", self.sums("cdf", 0, 1), loops)
+        self.sf = at_numbers("sf", self.sums("sf", 1, 0), loops)
+        self.logcdf = at_numbers("logcdf", self.sums("logcdf", -infinite, 0), loops)
+        self.logsf = at_numbers("logsf", self.sums("logsf", 0, -infinite), loops)
         self.ppf = at_probabilities("ppf", False)
         self.isf = at_probabilities("isf", True)
 
@@ -102,18 +97,21 @@ class Discrete(Generic[P, Q]):
 
         return rule
 
-    def sums(
-        self, formula: Callable[[Array, Array], Array], upper: bool, below: float, above: float
-    ) -> Callable[..., Any]:
-        """A function of a tail, from its formula for the lower one."""
+    def sums(self, name: str, below: float, above: float) -> Callable[..., Any]:
+        """`cdf`, `sf` or the logarithm of one, with its values left and right of the support."""
+        of_lower = log_of_lower if name.startswith("log") else probability_of_lower
+
+        def formula(k: Array, *shapes: Array) -> Array:
+            log, lower = self.tail(k, *shapes)
+            return of_lower(np.minimum(log, 0.0), ~lower if name.endswith("sf") else lower)
+
+        chosen = self.closed.get(name, formula)
 
         def rule(x: Any, *rest: Any, standard: bool) -> Any:
             k, _, shapes, high, bad = self.parts(x, rest, standard)
             under, over = k < self.low, k >= high
             safe = np.where(under | over | bad, self.low, np.floor(k))
-            log, lower = self.tail(safe, *shapes)
-            out = formula(np.minimum(log, 0.0), ~lower if upper else lower)
-            out = np.where(under, below, np.where(over, above, out))
+            out = np.where(under, below, np.where(over, above, chosen(safe, *shapes)))
             return np.where(bad | np.isnan(k), math.nan, out)
 
         return rule

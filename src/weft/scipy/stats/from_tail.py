@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from ... import numpy as np
 from ...core.array import Array
-from ...lax.solvers import zero_tangent
 from ...transforms.custom_derivatives import custom_jvp
 from ...transforms.linear_maps import jvp
 from ...transforms.symbolic_zeros import SymbolicZero
@@ -32,28 +31,55 @@ def follows(
     logpdf: Formula, raw: Tail, low: End, high: End, symmetric: bool = False
 ) -> dict[str, Formula]:
     """cdf, sf, their logarithms and the quantiles, from the log of one tail."""
-    tail = with_density(logpdf, raw)
-
-    def cdf(y: Array, *shapes: Array) -> Array:
-        log, lower = tail(y, *shapes)
-        return np.where(lower, np.exp(log), -np.expm1(log))
-
-    def sf(y: Array, *shapes: Array) -> Array:
-        log, lower = tail(y, *shapes)
-        return np.where(lower, -np.expm1(log), np.exp(log))
-
-    def logcdf(y: Array, *shapes: Array) -> Array:
-        log, lower = tail(y, *shapes)
-        return np.where(lower, log, log_of_complement(np.where(lower, -1.0, log)))
-
-    def logsf(y: Array, *shapes: Array) -> Array:
-        log, lower = tail(y, *shapes)
-        return np.where(lower, log_of_complement(np.where(lower, log, -1.0)), log)
-
-    made = {"cdf": cdf, "sf": sf, "logcdf": logcdf, "logsf": logsf}
+    made = probabilities(logpdf, raw)
     for name, of_upper in (("ppf", False), ("isf", True)):
-        made[name] = solved(logpdf, tail, low, high, of_upper, symmetric)
+        inverse_of = made["sf" if of_upper else "cdf"]
+        made[name] = solved(logpdf, raw, inverse_of, low, high, of_upper, symmetric)
     return made
+
+
+def probabilities(logpdf: Formula, raw: Tail) -> dict[str, Formula]:
+    """cdf, sf and their logarithms, from the log of one tail."""
+    return {
+        name: probability(logpdf, raw, name.startswith("log"), name.endswith("sf"))
+        for name in ("cdf", "sf", "logcdf", "logsf")
+    }
+
+
+def probability_of_lower(log: Array, lower: Array) -> Array:
+    """The lower tail, from the log of it or of the upper one."""
+    return np.where(lower, np.exp(log), -np.expm1(log))
+
+
+def log_of_lower(log: Array, lower: Array) -> Array:
+    """The log of the lower tail, from that or from the log of the upper one."""
+    return np.where(lower, log, log_of_complement(np.where(lower, -1.0, log)))
+
+
+def probability(logpdf: Formula, raw: Tail, logarithm: bool, upper: bool) -> Formula:
+    """A tail or its logarithm, whose derivative in the point is from the density, with no loop."""
+    of_lower = log_of_lower if logarithm else probability_of_lower
+
+    def formula(y: Array, *shapes: Array) -> Array:
+        log, lower = raw(y, *shapes)
+        return of_lower(np.minimum(log, 0.0), lower != upper)
+
+    function = custom_jvp(formula)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        y, *shapes = primals
+        dy, *changes = tangents
+        out = function(*primals)
+        change = along(lambda *s: formula(y, *s), shapes, changes)
+        total: Any = np.zeros_like(out) if change is None else change
+        if not isinstance(dy, SymbolicZero):
+            log = logpdf(y, *shapes)
+            slope = np.exp(log - out if logarithm else log)
+            total = total + dy * (-slope if upper else slope)
+        return out, total
+
+    function.defjvp(rule, symbolic_zeros=True)
+    return function
 
 
 def along(
@@ -74,36 +100,19 @@ def along(
     return jvp(of_some, *some)[1]  # type: ignore[no-any-return]
 
 
-def with_density(logpdf: Formula, raw: Tail) -> Tail:
-    """A tail whose derivative in the point is the density."""
-
-    def capped(y: Array, *shapes: Array) -> tuple[Array, Array]:
-        log, lower = raw(y, *shapes)
-        return np.minimum(log, 0.0), lower
-
-    tail = custom_jvp(capped)
-
-    def rule(primals: Any, tangents: Any) -> Any:
-        y, *shapes = primals
-        dy, *changes = tangents
-        log, lower = tail(*primals)
-        total: Any = along(lambda *s: capped(y, *s)[0], shapes, changes)
-        total = np.zeros_like(log) if total is None else total
-        if not isinstance(dy, SymbolicZero):
-            slope = np.exp(logpdf(y, *shapes) - log)
-            total = total + dy * np.where(lower, slope, -slope)
-        return (log, lower), (total, zero_tangent(lower))
-
-    tail.defjvp(rule, symbolic_zeros=True)
-    return tail
-
-
 def solved(
-    logpdf: Formula, tail: Tail, low: End, high: End, of_upper: bool, symmetric: bool
+    logpdf: Formula,
+    raw: Tail,
+    inverse_of: Formula,
+    low: End,
+    high: End,
+    of_upper: bool,
+    symmetric: bool,
 ) -> Formula:
     """The quantile function of one tail, by bisection, with the derivative of an inverse.
 
     Args:
+      inverse_of: `cdf`, or for `isf` the function `sf`.
       of_upper: for `isf`.
       symmetric: the distribution is so about 0, which then is the median.
     """
@@ -122,8 +131,8 @@ def solved(
         lower = ~small if of_upper else small
 
         def holds(y: Array) -> Array:
-            log, is_lower = tail(y, *shapes)
-            found = np.where(is_lower == lower, np.exp(log), -np.expm1(log))
+            log, is_lower = raw(y, *shapes)
+            found = probability_of_lower(np.minimum(log, 0.0), is_lower == lower)
             return np.where(lower, found >= target, found <= target)
 
         found = first_float(holds, *ends)
@@ -136,12 +145,7 @@ def solved(
         (q, *shapes), (dq, *changes) = primals, tangents
         edge = ~((q > 0) & (q < 1))
         point = np.where(edge, 0.5, y)
-
-        def probability(*s: Array) -> Array:
-            log, is_lower = tail(point, *s)
-            return np.where(is_lower != of_upper, np.exp(log), -np.expm1(log))
-
-        change = along(probability, shapes, changes)
+        change = along(lambda *s: inverse_of(point, *s), shapes, changes)
         total: Any = np.zeros_like(y) if isinstance(dq, SymbolicZero) else dq
         total = total if change is None else total - change
         slope = np.where(edge, 0.0, np.exp(-logpdf(point, *shapes)))

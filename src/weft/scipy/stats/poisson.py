@@ -9,6 +9,8 @@ from ...typing import ArrayLike
 from .arguments import Arguments, public
 from .descriptions import described
 from .discrete import Discrete
+from .from_tail import Formula, probabilities
+from .gamma import log_density
 from .stirling import log_poisson
 from .tails import gamma_tail
 
@@ -53,6 +55,20 @@ def _log_mass(k: Array, mu: Array) -> Array:
     return np.where(endless, -math.inf, log_poisson(k, np.where(endless, 1.0, mu)))
 
 
+_OF_GAMMA = probabilities(log_density, gamma_tail)
+
+
+def _probability(of_gamma: str, few: float, many: float) -> Formula:
+    """A tail of the gamma distribution of shape k + 1, at mu; `few` and `many` are for 0 and ∞."""
+
+    def formula(k: Array, mu: Array) -> Array:
+        sure = (mu == 0) | (mu == math.inf)
+        out = _OF_GAMMA[of_gamma](np.where(sure, 1.0, mu), k + 1)
+        return np.where(sure, np.where(mu > 0, many, few), out)
+
+    return formula
+
+
 _made = Discrete(
     __name__,
     _at,
@@ -61,6 +77,12 @@ _made = Discrete(
     _log_mass,
     _tail,
     lambda mu: mu >= 0,
+    closed={
+        "cdf": _probability("sf", 1, 0),
+        "sf": _probability("cdf", 0, 1),
+        "logcdf": _probability("logsf", 0, -math.inf),
+        "logsf": _probability("logcdf", -math.inf, 0),
+    },
 )
 
 pmf, logpmf = _made.pmf, _made.logpmf
