@@ -9,6 +9,7 @@ import weft
 import weft.numpy as np
 import weft.scipy.linalg as ours
 from weft import grad, jit, jvp, vmap
+from weft.compiler import loaded
 from weft.tree_util import tree_leaves
 
 RNG = onp.random.default_rng(13)
@@ -455,3 +456,25 @@ def test_permutations_of_complex_matrices_are_real():
     permutation, lower, _ = ours.lu(Z.astype("complex64"))
     assert permutation.dtype == onp.float32
     assert lower.dtype == onp.complex64
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ours.expm,
+        ours.logm,
+        ours.sqrtm,
+        ours.schur,
+        ours.polar,
+        lambda x: ours.expm_frechet(x, x),
+        lambda x: ours.cho_solve((x, True), x[0]),
+    ],
+)
+def test_eager_calls_compile_nothing_anew(function, monkeypatch):
+    x = np.array(onp.eye(8) * 2 + 0.3 * RNG.random((8, 8)), "float32")
+    for _ in range(3):
+        function(x)
+    compiled = []
+    monkeypatch.setattr(loaded, "compile_program", lambda *args: compiled.append(args))
+    function(x)
+    assert not compiled

@@ -18,6 +18,7 @@ from ...lax import cond, fori_loop
 from ...numpy import linalg
 from ...numpy.axes import whole_number
 from ...numpy.linalg.operands import identities, in_wide, matrices, rounded
+from ...numpy.plans import composite
 from ...numpy.promotion import promote_values
 from ...primitives import selection
 from ...transforms.linear_maps import jvp
@@ -122,11 +123,12 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
         raise ValueError(f"expm: max_squarings must not be negative; got {most}")
     if not x.size:
         return x  # type: ignore[no-any-return]
-    found = _exponential(in_wide(x), bool(upper_triangular), most)
+    found = _exponential(in_wide(x), upper_triangular=bool(upper_triangular), most=most)
     return rounded(found, x.dtype)  # type: ignore[no-any-return]
 
 
-def _exponential(a: Any, upper_triangular: bool, most: int) -> Any:
+@composite
+def _exponential(a: Any, *, upper_triangular: bool, most: int) -> Any:
     degrees = _DEGREES[8 if dtypes.finfo(a.dtype).bits == 64 else 4]
     still = selection.stop_gradient(a)
     norm = _norm(still)
@@ -205,5 +207,10 @@ def expm_frechet(
     if x.shape != y.shape:
         raise ShapeError(f"expm_frechet: A and E must have one shape; got {x.aval} and {y.aval}")
     x, y = promote_values("expm_frechet", x, y)
-    found, change = jvp(expm, (x,), (y,))
+    found, change = _with_derivative(x, y)
     return (found, change) if compute_expm else change
+
+
+@composite
+def _with_derivative(x: Any, y: Any) -> tuple[Any, Any]:
+    return jvp(expm, (x,), (y,))

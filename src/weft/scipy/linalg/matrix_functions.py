@@ -18,6 +18,7 @@ from ...lax import cond, fori_loop, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.axes import whole_number
 from ...numpy.linalg.operands import adjoint, identities, in_wide, matrices, pair, rounded
+from ...numpy.plans import composite
 from ...numpy.promotion import cast
 from ...primitives import selection
 from ...transforms.custom_derivatives import custom_jvp
@@ -181,8 +182,12 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     if not x.size:
         return cast(x, dtypes.complex_of(x.dtype))  # type: ignore[no-any-return]
     dtype = dtypes.complex_of(x.dtype)
-    found, _, _ = _root_and_form(cast(in_wide(x), dtypes.complex_of(in_wide(x).dtype)))
-    return rounded(found, dtype)  # type: ignore[no-any-return]
+    return rounded(_root_of_any(in_wide(x)), dtype)  # type: ignore[no-any-return]
+
+
+@composite
+def _root_of_any(x: Any) -> Any:
+    return _root_and_form(cast(x, dtypes.complex_of(x.dtype)))[0]
 
 
 # --- logarithms ---
@@ -213,14 +218,18 @@ def logm(A: ArrayLike, disp: bool = True) -> Any:
     dtype = dtypes.complex_of(x.dtype)
     if not x.size:
         return cast(x, dtype)
-    wide = in_wide(x)
-    t, z = _triangular_form(wide)
-    found = rounded(z @ _logarithm(t) @ adjoint(z), dtype)
+    found = rounded(_logarithm_of_any(in_wide(x)), dtype)
     if disp:
         return found
     a = cast(x, dtype)
     rest = linalg.norm(expm(found) - a, 1, (-2, -1))
     return found, rest / linalg.norm(a, 1, (-2, -1))
+
+
+@composite
+def _logarithm_of_any(x: Any) -> Any:
+    t, z = _triangular_form(x)
+    return z @ _logarithm(t) @ adjoint(z)
 
 
 def _logarithm(t: Any) -> Any:

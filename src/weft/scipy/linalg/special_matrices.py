@@ -13,6 +13,7 @@ from ...numpy import concatenate, tril, triu, zeros
 from ...numpy.axes import whole_number
 from ...numpy.axis_choices import take_known
 from ...numpy.creation import from_numpy, wanted_dtype
+from ...numpy.plans import composite
 from ...numpy.promotion import cast, inexact, noted, promote_values, value
 from ...primitives import selection, structural
 from ...typing import ArrayLike, DTypeLike
@@ -74,6 +75,15 @@ def _joint(name: str, c: Any, r: Any) -> tuple[Any, Any]:
     return c, r
 
 
+@composite
+def _along_diagonals(column: Any, row: Any, *, rising: bool) -> Any:
+    """Matrices that are constant along their diagonals, or those that rise."""
+    m, n = column.shape[-1], row.shape[-1]
+    line = concatenate([column if rising else column[..., ::-1], row[..., 1:]], -1)
+    first = onp.arange(m) if rising else m - 1 - onp.arange(m)
+    return _picked(line, first[:, None] + onp.arange(n))
+
+
 @located
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Matrices that are constant along diagonals.
@@ -92,9 +102,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """
     first = _vectors("toeplitz", c, "c")
     column, row = _joint("toeplitz", first, first.conj() if r is None else r)
-    m, n = column.shape[-1], row.shape[-1]
-    line = concatenate([column[..., ::-1], row[..., 1:]], -1)
-    return _picked(line, m - 1 - onp.arange(m)[:, None] + onp.arange(n))  # type: ignore[no-any-return]
+    return _along_diagonals(column, row, rising=False)  # type: ignore[no-any-return]
 
 
 @located
@@ -114,9 +122,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """
     first = _vectors("hankel", c, "c")
     column, row = _joint("hankel", first, first * 0 if r is None else r)
-    m, n = column.shape[-1], row.shape[-1]
-    line = concatenate([column, row[..., 1:]], -1)
-    return _picked(line, onp.arange(m)[:, None] + onp.arange(n))  # type: ignore[no-any-return]
+    return _along_diagonals(column, row, rising=True)  # type: ignore[no-any-return]
 
 
 @located

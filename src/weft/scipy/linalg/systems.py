@@ -15,6 +15,7 @@ from ...errors import ShapeError
 from ...lax import custom_linear_solve, linalg as lax_linalg
 from ...numpy import linalg
 from ...numpy.linalg.operands import adjoint, check_matrices, in_wide, matrices, pair, rounded
+from ...numpy.plans import composite
 from ...numpy.promotion import cast, noted, promote_values, value
 from ...primitives import selection, structural
 from ...typing import ArrayLike
@@ -83,21 +84,35 @@ def solve_triangular(
         raise ValueError(
             f"solve_triangular: trans must be 0, 1, 2, 'N', 'T', 'C'; got {trans!r:.60}"
         )
-    x, y = pair("solve_triangular", a, b)
-    check_matrices("solve_triangular", x, "a", True)
-    dtype = x.dtype
-    y, vector = _right_side("solve_triangular", x, y)
-    x, y = _same_batch("solve_triangular", in_wide(x), in_wide(y))
-    found = lax_linalg.triangular_solve(
-        x,
-        y,
-        left_side=True,
-        lower=bool(lower),
-        transpose_a=kinds[trans] > 0,
-        conjugate_a=kinds[trans] == 2,
-        unit_diagonal=bool(unit_diagonal),
-    )
-    return rounded(found[..., 0] if vector else found, dtype)  # type: ignore[no-any-return]
+    return _by_triangle("solve_triangular", a, b, (kinds[trans],), lower, unit_diagonal)
+
+
+def _by_triangle(
+    name: str, a: Any, b: Any, kinds: tuple[int, ...], lower: Any, unit_diagonal: Any = False
+) -> Any:
+    """The solutions for a triangle, of one system after the other; see `_one_by_one`."""
+    x, y = pair(name, a, b)
+    check_matrices(name, x, "a", True)
+    y, vector = _right_side(name, x, y)
+    wide = _same_batch(name, in_wide(x), in_wide(y))
+    found = _one_by_one(*wide, kinds=kinds, lower=bool(lower), unit_diagonal=bool(unit_diagonal))
+    return rounded(found[..., 0] if vector else found, x.dtype)
+
+
+@composite
+def _one_by_one(x: Any, y: Any, *, kinds: tuple[int, ...], lower: bool, unit_diagonal: bool) -> Any:
+    """Solves with x (kind 0), xᵀ (1) or xᴴ (2), the next one for what the last one gave."""
+    for kind in kinds:
+        y = lax_linalg.triangular_solve(
+            x,
+            y,
+            left_side=True,
+            lower=lower,
+            transpose_a=kind > 0,
+            conjugate_a=kind == 2,
+            unit_diagonal=unit_diagonal,
+        )
+    return y
 
 
 @located
@@ -122,8 +137,7 @@ def cho_solve(
     Source: SciPy documentation, `scipy.linalg.cho_solve`.
     """
     c, lower = c_and_lower
-    first, second = ("N", "C") if lower else ("C", "N")
-    return solve_triangular(c, solve_triangular(c, b, first, lower), second, lower)
+    return _by_triangle("cho_solve", c, b, (0, 2) if lower else (2, 0), lower)  # type: ignore[no-any-return]
 
 
 @located
