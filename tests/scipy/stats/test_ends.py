@@ -218,3 +218,27 @@ def test_derivatives_of_certain_probabilities_are_zero():
     for name in ("cdf", "sf"):
         for mu in (0.0, INF):
             assert weft.grad(lambda mu: getattr(stats.poisson, name)(2.0, mu))(mu) == 0  # noqa: B023
+
+
+ENDLESS = {
+    "gamma": [(INF,)],
+    "chi2": [(INF,)],
+    "beta": [(INF, 2.0), (2.0, INF), (INF, INF)],
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_infinite_parameters_give_what_scipy_gives(name):
+    rows = onp.array(ENDLESS[name], "f").T[:, :, None]
+    x = onp.float32([0, 0.3, 1 if name == "beta" else 3, INF])
+    q = onp.float32([0, 0.3, 1])
+    functions = {"pdf": x, "cdf": x, "logsf": x, "isf": q}
+
+    def run(given, rows):
+        return {f: getattr(getattr(stats, name), f)(at, *rows) for f, at in given.items()}
+
+    got = weft.jit(run)(functions, rows)
+    for f, at in functions.items():
+        with onp.errstate(all="ignore"):
+            expected = getattr(getattr(scipy_stats, name), f)(at, *rows)
+        onp.testing.assert_array_equal(got[f], expected, f)

@@ -48,14 +48,20 @@ def _log_density(x: Array, a: Array, b: Array) -> Array:
     end = (x <= 0) | (x >= 1)
     y = np.where(end, 0.5, x)
     joined = log_beta_weight(p, q, y, 1 - y) - np.log(y) - np.log1p(-y)
-    joined = np.where(end, -math.inf, joined)
+    joined = np.where(end & (p + q < math.inf), -math.inf, joined)
     c, d = np.where(large, 1.0, a), np.where(large, 1.0, b)
     plain = xlogy(c - 1, x) + xlog1py(d - 1, -x) - log_beta(c, d)
     return np.where(large, joined, plain)
 
 
 def _tail(x: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    return beta_tail(x, 1 - x, a, b)
+    """Log of a tail; of one infinite shape all lies at an end, and of two nothing is known."""
+    low, high = a == math.inf, b == math.inf
+    endless = low | high
+    c, d = np.where(endless, 1.0, a), np.where(endless, 1.0, b)
+    log, lower = beta_tail(x, 1 - x, c, d)
+    sure = np.where(low & high, math.nan, -math.inf)
+    return np.where(endless, sure, log), np.where(endless, low, lower)
 
 
 _made = Continuous(
@@ -67,6 +73,7 @@ _made = Continuous(
     low=0.0,
     high=1.0,
     tail=_tail,
+    invertible=lambda a, b: np.maximum(a, b) < math.inf,
 )
 
 pdf, logpdf = _made.pdf, _made.logpdf

@@ -6,8 +6,7 @@ from ...core.array import Array
 from ...typing import ArrayLike
 from .arguments import Arguments
 from .continuous import Continuous
-from .gamma import log_density
-from .tails import gamma_tail
+from .gamma import log_density, tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -41,7 +40,7 @@ def _log_density(x: Array, df: Array) -> Array:
 
 
 def _tail(x: Array, df: Array) -> tuple[Array, Array]:
-    return gamma_tail(x / 2, df / 2)
+    return tail(x / 2, df / 2)
 
 
 _made = Continuous(
@@ -53,6 +52,7 @@ _made = Continuous(
     low=0.0,
     inside=1.0,
     tail=_tail,
+    invertible=lambda df: df < math.inf,
 )
 
 pdf, logpdf = _made.pdf, _made.logpdf

@@ -46,6 +46,7 @@ class Continuous(Generic[P, Q]):
       valid: (*shapes) -> True where the shape parameters are allowed.
       tail: log of a tail, from which all in `closed` follows that isn't there.
       symmetric: whether it is so about 0.
+      invertible: (*shapes) -> True where probabilities between 0 and 1 have quantiles.
       closed: formulas inside the support, by name: of `CLOSED`, and `pdf`. They hold at an end
         that is infinite too.
     """
@@ -64,11 +65,12 @@ class Continuous(Generic[P, Q]):
         valid: Callable[..., Array] = positive,
         tail: Tail | None = None,
         symmetric: bool = False,
+        invertible: Callable[..., Array] | None = None,
         **closed: Formula,
     ) -> None:
         self.module, self.at, self.of, self.texts = module, at, of, texts
         self.low, self.high, self.inside, self.valid = low, high, inside, valid
-        self.closed = closed
+        self.closed, self.invertible = closed, invertible
         self.log_density = logpdf
         if tail is not None:
             self.closed = {**follows(logpdf, tail, low, high, symmetric), **closed}
@@ -160,6 +162,8 @@ class Continuous(Generic[P, Q]):
         def rule(q: Any, *rest: Any, standard: bool) -> Any:
             shapes, loc, scale, bad = self.parameters(rest, standard)
             none = (q < 0) | (q > 1)
+            if self.invertible is not None:
+                none = none | ((q > 0) & (q < 1) & ~self.invertible(*shapes))
             out = formula(np.where(none, 0.5, q), *shapes)
             if not standard:
                 out = out * scale + loc

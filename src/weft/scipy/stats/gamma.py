@@ -41,12 +41,19 @@ _TEXTS = {
 
 def log_density(x: Array, a: Array) -> Array:
     """log(x**(a - 1) exp(-x) / Γ(a)): for small a as it stands, which has a value at x = 0."""
-    large = a >= 8
+    large = (a >= 8) & (a < math.inf)
     zero = x <= 0
     big, y = np.where(large, a, 8.0), np.where(zero, 1.0, x)
     joined = np.where(zero, -math.inf, log_poisson(big, y) + np.log(big / y))
     small = np.where(large, 1.0, a)
     return np.where(large, joined, xlogy(small - 1, x) - x - lgamma(small))
+
+
+def tail(x: Array, a: Array) -> tuple[Array, Array]:
+    """Log of a tail; of an infinite shape nothing lies below a number."""
+    endless = a == math.inf
+    log, lower = gamma_tail(x, np.where(endless, 1.0, a))
+    return np.where(endless, -math.inf, log), endless | lower
 
 
 _made = Continuous(
@@ -57,7 +64,8 @@ _made = Continuous(
     log_density,
     low=0.0,
     inside=1.0,
-    tail=gamma_tail,
+    tail=tail,
+    invertible=lambda a: a < math.inf,
 )
 
 pdf, logpdf = _made.pdf, _made.logpdf
