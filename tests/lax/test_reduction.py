@@ -173,3 +173,20 @@ def test_a_strong_initial_value_makes_a_strong_result_in_every_tier(by):
     assert weak.weak_type
     reduced = lambda x: lax.reduce(x, np.int32(1), by, (0,))  # noqa: E731
     assert not any(f(weak).weak_type for f in (reduced, reduced, weft.jit(reduced)))
+
+
+@pytest.mark.parametrize("shape", [(32_769,), (40_001, 2), (40_004,), (131_080,)])
+def test_derivatives_of_long_products(shape):
+    rng = np.random.default_rng(0)
+    x, t = np.exp(0.001 * rng.standard_normal(shape)), rng.standard_normal(shape)
+    with weft.config.temporarily(enable_x64=True):
+        slopes = weft.jit(weft.grad(lambda x: weft.numpy.prod(x, 0).sum()))
+        found, change = weft.jvp(slopes, (x,), (t,))
+        whole, size = x.prod(0), abs(t / x).sum(0)
+        np.testing.assert_allclose(found, whole / x, rtol=1e-12)
+        wanted = whole / x * ((t / x).sum(0) - t / x)
+        np.testing.assert_allclose(change, wanted, rtol=0, atol=1e-12 * size.max())
+        x[7] = 0
+        found = slopes(x)
+        np.testing.assert_allclose(found[7], np.delete(x, 7, 0).prod(0), rtol=1e-12)
+        assert np.count_nonzero(found) == found[7].size
