@@ -16,7 +16,14 @@ from ..higher_order.sequential import element_program, sequential_vmap as in_tur
 from ..programs.hash_consing import consed_with
 from ..tree_util import PyTreeDef, flatten_axes, tree_flatten, tree_leaves
 from ..typing import PyTree
-from .arguments import FlatFunction, TreeFunction, check_callable, name_of, output_values
+from .arguments import (
+    FlatFunction,
+    TreeFunction,
+    check_callable,
+    name_of,
+    output_values,
+    parameters,
+)
 from .custom_derivatives import positional
 
 __all__ = ["custom_vmap", "sequential_vmap"]
@@ -84,7 +91,8 @@ class custom_vmap:
             )
         if current.trace.computes:
             return self.fun(*args, **kwargs)
-        flat = FlatFunction("custom_vmap", self.fun, positional(self.fun, args, kwargs))
+        placed = positional(self.fun, parameters(self.fun), args, kwargs)
+        flat = FlatFunction("custom_vmap", self.fun, placed)
         key = self.vmap_rule, flat.args_tree, *flat.avals
         signature = self.signatures.get(key)
         if signature is None:
