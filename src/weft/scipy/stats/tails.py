@@ -51,7 +51,7 @@ def loop(going: Callable[..., Array], step: Callable[..., State], start: State) 
 def by_parts(function: Callable[..., Array]) -> Any:
     """A function whose derivative is that of its loop in each operand, as far as it is asked for.
 
-    So reverse mode needs no transposed loop: the slopes are found forwards.
+    So reverse mode needs no transposed loop: slopes are found forwards, and the value with them.
     """
     custom = custom_jvp(function)
 
