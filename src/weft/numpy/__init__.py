@@ -160,6 +160,7 @@ if TYPE_CHECKING:
         vectorize,
     )
     from .indexing import argwhere, flatnonzero, nonzero, unstack
+    from .interpolation import interp
     from .joining import (
         append,
         array_split,
@@ -383,7 +384,6 @@ if TYPE_CHECKING:
         histogram2d,
         histogram_bin_edges,
         histogramdd,
-        interp,
     )
     from .taking import choose, compress, extract, place, put, put_along_axis, take, take_along_axis
     from .transcendental import (
@@ -1054,6 +1054,7 @@ __getattr__, __dir__ = exports(
             "nonzero",
             "unstack",
         ),
+        "interpolation": ("interp",),
         "joining": (
             "append",
             "array_split",
@@ -1298,7 +1299,6 @@ __getattr__, __dir__ = exports(
             "histogram2d",
             "histogram_bin_edges",
             "histogramdd",
-            "interp",
         ),
         "taking": (
             "choose",

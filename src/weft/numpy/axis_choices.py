@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core.array import from_host
+from ..core.array import Array, from_host
 from ..lax.axis_slices import slice_along
 from ..primitives import slicing, structural
 from ..primitives.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..primitives.indexing import gather
+from .plans import host_elements
 
 _RUNS = 8  # more slices than these are read by one gather instead
 
@@ -20,6 +21,10 @@ _RUNS = 8  # more slices than these are read by one gather instead
 def take_known(x: Any, indices: Any, axis: int) -> Any:
     """Elements at indices known now along an axis: slices put together, where they are few."""
     indices = np.asarray(indices)
+    host = host_elements(x)
+    if host is not None:
+        found = host.take(indices, axis)
+        return Array(found, x.aval.update(shape=found.shape))
     slices = runs(indices)
     if len(slices) > _RUNS:
         return gather_along(x, from_host(indices.astype(dtypes.default_int()), copy=False), axis)

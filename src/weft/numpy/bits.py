@@ -16,6 +16,7 @@ from .axes import one_axis
 from .creation import from_numpy
 from .elementwise import one, two
 from .makers import binary, derived, unary
+from .plans import composite
 from .promotion import cast, value
 from .reductions import sum, truth
 from .ufunc_attributes import of_two
@@ -118,11 +119,26 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
         raise ShapeError(
             f"packbits: a must be integer or boolean; got {given.aval}\n  fix: packbits(a != 0)"
         )
+    _bit_order("packbits", bitorder)
     flags = truth("packbits", given)
-    x = cast(flags, dtypes.uint8)
     if axis is None:
-        x, axis = structural.reshape(x, shape=(x.size,)), 0
-    i = one_axis("packbits", axis, x)
+        flags, i = structural.reshape(flags, shape=(flags.size,)), 0
+    else:
+        i = one_axis("packbits", axis, given)
+    return _packed(flags, axis=i, bitorder=bitorder)  # type: ignore[no-any-return]
+
+
+_MANY = 30_000
+"""The number of bits from which on NumPy is the slower one."""
+
+
+def _pack_by_numpy(flags: Any, *, axis: int, bitorder: Any) -> Any:
+    """NumPy's kernel for `_pack`."""
+    return (lambda flags: np.packbits(flags, axis, bitorder)) if flags.size < _MANY else None
+
+
+def _pack(flags: Any, *, axis: int, bitorder: str) -> Any:
+    x, i = cast(flags, dtypes.uint8), axis
     x = structural.move_axis(x, i, x.ndim - 1)
     missing = -x.shape[-1] % 8
     if missing:
@@ -132,7 +148,10 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
     x = structural.reshape(x, shape=(*x.shape[:-1], x.shape[-1] // 8, 8))
     weights = from_numpy(np.uint8(1) << _bit_order("packbits", bitorder))
     x = sum(arithmetic.mul(x, weights), -1, promote_integers=False)
-    return structural.move_axis(x, x.ndim - 1, i)  # type: ignore[no-any-return]
+    return structural.move_axis(x, x.ndim - 1, i)
+
+
+_packed = composite(_pack, instead=_pack_by_numpy)
 
 
 @located

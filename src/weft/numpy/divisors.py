@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import located
@@ -10,7 +12,9 @@ from ..lax.loops import while_loop
 from ..primitives import arithmetic, comparison, selection, structural
 from ..typing import ArrayLike
 from .creation import broadcast
-from .promotion import check_ranks, promote_values, strong
+from .plans import composite, is_native
+from .promotion import cast, check_ranks, promote_values, strong
+from .rounding import UNSIGNED
 from .ufunc_options import takes_options
 
 __all__ = ["gcd", "lcm"]
@@ -20,12 +24,60 @@ def _whole_pair(name: str, x1: Any, x2: Any) -> Any:
     x, y = map(strong, promote_values(name, x1, x2))
     if not dtypes.is_integer(x.dtype):
         raise ShapeError(f"{name}: expected integer operands; got {x.aval} and {y.aval}")
-    shape = structural.broadcast_shape(name, (x.aval, y.aval))
-    return broadcast(name, x, shape), broadcast(name, y, shape)
+    return x, y
 
 
-def _size(x: Any) -> Any:
-    return arithmetic.abs_(x) if dtypes.is_signed(x.dtype) else x
+def _sizes(name: str, *xs: Any) -> Any:
+    """The sizes of two values, as unsigned numbers of one shape: the least number has one too."""
+    shape = structural.broadcast_shape(name, [x.aval for x in xs])
+    dtype = xs[0].dtype
+    if dtypes.is_signed(dtype):
+        bits = UNSIGNED[dtype.itemsize]
+        xs = tuple([cast(arithmetic.abs_(x), bits) for x in xs])
+    return [broadcast(name, x, shape) for x in xs]
+
+
+def _euclid(x: Any, y: Any) -> Any:
+    """The greatest common divisor of unsigned numbers, by Euclid's algorithm."""
+    zero, one = literal(0, x.dtype), literal(1, x.dtype)
+
+    def going(pair: Any) -> Any:
+        return comparison.ne(pair[1], zero).any()
+
+    def step(pair: Any) -> Any:
+        x, y = pair
+        done = comparison.eq(y, zero)
+        rest = arithmetic.rem(x, selection.select_n(done, y, one))
+        return selection.select_n(done, y, x), selection.select_n(done, rest, zero)
+
+    return while_loop(going, step, (x, y))[0]
+
+
+def _gcd(x: Any, y: Any) -> Any:
+    return cast(_euclid(*_sizes("gcd", x, y)), x.dtype)
+
+
+def _lcm(x: Any, y: Any) -> Any:
+    m, n = _sizes("lcm", x, y)
+    divisor = _euclid(m, n)
+    none = comparison.eq(divisor, literal(0, m.dtype))
+    safe = selection.select_n(none, divisor, literal(1, m.dtype))
+    return cast(arithmetic.mul(m, arithmetic.div(n, safe)), x.dtype)
+
+
+_MANY = 30_000
+"""The number of elements from which on XLA is the faster one: it has several threads."""
+
+
+def _by_numpy(function: Any) -> Any:
+    def kernel(x: Any, y: Any) -> Any:
+        return function if is_native(x, y) and max(x.size, y.size) < _MANY else None
+
+    return kernel
+
+
+_divisor = composite(_gcd, instead=_by_numpy(np.gcd))
+_multiple = composite(_lcm, instead=_by_numpy(np.lcm))
 
 
 @takes_options
@@ -41,19 +93,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([4, 1], dtype=int32)
     """
     check_ranks("gcd", x1, x2)
-    x, y = _whole_pair("gcd", x1, x2)
-    zero = literal(0, x.dtype)
-
-    def going(pair: Any) -> Any:
-        return comparison.ne(pair[1], zero).any()
-
-    def step(pair: Any) -> Any:
-        x, y = pair
-        done = comparison.eq(y, zero)
-        rest = arithmetic.rem(x, selection.select_n(done, y, literal(1, x.dtype)))
-        return selection.select_n(done, y, x), selection.select_n(done, rest, zero)
-
-    return while_loop(going, step, (_size(x), _size(y)))[0]  # type: ignore[no-any-return]
+    return _divisor(*_whole_pair("gcd", x1, x2))  # type: ignore[no-any-return]
 
 
 @takes_options
@@ -69,9 +109,4 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([12,  6], dtype=int32)
     """
     check_ranks("lcm", x1, x2)
-    x, y = _whole_pair("lcm", x1, x2)
-    x, y = _size(x), _size(y)
-    divisor = gcd(x, y)
-    none = comparison.eq(divisor, literal(0, x.dtype))
-    safe = selection.select_n(none, divisor, literal(1, x.dtype))
-    return arithmetic.mul(x, arithmetic.div(y, safe))  # type: ignore[no-any-return]
+    return _multiple(*_whole_pair("lcm", x1, x2))  # type: ignore[no-any-return]

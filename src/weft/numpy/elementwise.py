@@ -300,6 +300,12 @@ def _host_floor_divide(x: Any, y: Any) -> Any:
     return divide
 
 
+def host_divmod(x: Any, y: Any) -> Any:
+    """NumPy's kernel for `_divmod`."""
+    quotient, rest = _host_floor_divide(x, y), _host_remainder(x, y)
+    return (lambda x, y: (quotient(x, y), rest(x, y))) if quotient and rest else None
+
+
 _DIVISION = "np.array([-7, 7]), 3"
 floor_divide = derived(_floor_divide, "floor_divide", two(
     "Quotient rounded down.", f"np.floor_divide({_DIVISION})", "Array([-3,  2], dtype=int32)"),
@@ -313,7 +319,8 @@ fmod = derived(_fmod, "fmod", two(
     f"np.fmod({_DIVISION})", "Array([-1,  1], dtype=int32)"), to_number=True)  # fmt: skip
 divmod = derived(_divmod, "divmod", two(
     "(floor_divide(x1, x2), remainder(x1, x2)).", f"np.divmod({_DIVISION})",
-    "(Array([-3,  2], dtype=int32), Array([2, 1], dtype=int32))"), to_number=True)  # fmt: skip
+    "(Array([-3,  2], dtype=int32), Array([2, 1], dtype=int32))"), to_number=True,
+    host=host_divmod)  # fmt: skip
 
 # --- powers ---
 

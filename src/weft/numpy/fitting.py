@@ -17,6 +17,7 @@ from .creation import from_numpy, zeros
 from .indexing import getitem
 from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
+from .plans import composite
 from .polynomials import vander
 from .products import outer
 from .promotion import cast, inexact, promote_values, value
@@ -52,12 +53,25 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
         raise ShapeError(f"poly: expected a vector or a square matrix; got {x.aval}")
     if not line.size:
         return structural.full(line.aval.update(shape=(), weak_type=False), 1)  # type: ignore[no-any-return]
+    result = (_planned_product if line.size <= _FEW else _product)(line)
+    return result.real if x.ndim == 2 and real else result  # type: ignore[no-any-return]
+
+
+_FEW = 32
+"""The most zeros for which a plan is made: it has as many steps."""
+
+
+def _product(line: Any) -> Any:
+    """The coefficients of the product of x - zero, for each zero of a row."""
     result = structural.full(line.aval.update(shape=(1,), weak_type=False), 1)
     nothing = structural.zeros(result.aval)
     for k in range(line.size):
         one = slice_along(line, 0, k, k + 1)
         result = concatenate([result, nothing]) - concatenate([nothing, result]) * one
-    return result.real if x.ndim == 2 and real else result  # type: ignore[no-any-return]
+    return result
+
+
+_planned_product = composite(_product)
 
 
 @located

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.source import function_line, located, wrapping
@@ -17,6 +19,7 @@ from ..typing import ArrayLike
 from .axes import all_axes, axes_of, one_axis, whole_number
 from .creation import array
 from .joining import concatenate
+from .plans import composite, is_native
 from .promotion import cast, inexact, promote_values, value
 from .reductions import sum
 from .running import cumsum
@@ -456,8 +459,14 @@ def unwrap(
     x = promote_values("unwrap", x, period)[0]
     if not x.shape[i]:
         return x  # type: ignore[no-any-return]
-    whole = not dtypes.is_inexact(x.dtype)
     turn = cast(value("unwrap", period, "period"), x.dtype)
+    limits = () if discont is None else (cast(value("unwrap", discont, "discont"), x.dtype),)
+    return _unwrapped(x, turn, *limits, axis=i)  # type: ignore[no-any-return]
+
+
+@composite
+def _unwrapped(x: Any, turn: Any, *limits: Any, axis: int) -> Any:
+    i, whole = axis, not dtypes.is_inexact(x.dtype)
     half = turn // 2 if whole else turn / 2
     steps = diff(x, axis=i)
     wrapped = (steps + half) % turn - half
@@ -465,18 +474,17 @@ def unwrap(
     at_half = (wrapped == -half) & (steps > 0) & even
     wrapped = selection.select_n(at_half, wrapped, structural.widen(half, wrapped.shape))
     change = wrapped - steps
-    limit = half if discont is None else cast(value("unwrap", discont, "discont"), x.dtype)
-    small = comparison.lt(arithmetic.abs_(steps), limit)
+    small = comparison.lt(arithmetic.abs_(steps), limits[0] if limits else half)
     change = selection.select_n(small, change, literal(0, x.dtype))
     n = x.shape[i]
     moved = structural.add(slice_along(x, i, 1, n), cumsum(change, i))
-    return slicing.concatenate(slice_along(x, i, 0, 1), moved, dimension=i)  # type: ignore[no-any-return]
+    return slicing.concatenate(slice_along(x, i, 0, 1), moved, dimension=i)
 
 
 # --- convolutions ---
 
 
-def _slide(name: str, x: Any, y: Any, mode: str, precision: Any, dtype: Any) -> Any:
+def _slide(x: Any, y: Any, *, name: str, mode: str, precision: Any, dtype: Any) -> Any:
     """Sums of products of `x` and the shorter `y` slid along it."""
     n = y.shape[0]
     if mode == "full":
@@ -496,6 +504,16 @@ def _slide(name: str, x: Any, y: Any, mode: str, precision: Any, dtype: Any) -> 
         preferred_element_type=dtype,
     )
     return reshape(out, out.size)
+
+
+def _slide_by_numpy(x: Any, y: Any, *, mode: Any, precision: Any, dtype: Any, **_: Any) -> Any:
+    """NumPy's kernel for `_slide`."""
+    if precision is not None or dtype is not None or not is_native(x, y) or x.dtype.itemsize < 4:
+        return None
+    return lambda x, y: np.correlate(x, y, mode)
+
+
+_slid = composite(_slide, instead=_slide_by_numpy)
 
 
 def _two_lines(name: str, a: Any, v: Any) -> Any:
@@ -531,9 +549,9 @@ def convolve(
     x, y = _two_lines("convolve", a, v)
     if x.size < y.size:
         x, y = y, x
-    return _slide(
-        "convolve", x, slicing.rev(y, dimensions=(0,)), mode, precision, preferred_element_type
-    )  # type: ignore[no-any-return]
+    y = slicing.rev(y, dimensions=(0,))
+    options = {"precision": precision, "dtype": preferred_element_type}
+    return _slid(x, y, name="convolve", mode=mode, **options)  # type: ignore[no-any-return]
 
 
 @located
@@ -555,7 +573,8 @@ def correlate(
     x, y = _two_lines("correlate", a, v)
     if dtypes.is_complex(y.dtype):
         y = complex_numbers.conj(y)
+    options = {"precision": precision, "dtype": preferred_element_type}
     if x.size < y.size:
-        out = _slide("correlate", y, x, mode, precision, preferred_element_type)
+        out = _slid(y, x, name="correlate", mode=mode, **options)
         return slicing.rev(out, dimensions=(0,))  # type: ignore[no-any-return]
-    return _slide("correlate", x, y, mode, precision, preferred_element_type)  # type: ignore[no-any-return]
+    return _slid(x, y, name="correlate", mode=mode, **options)  # type: ignore[no-any-return]

@@ -351,6 +351,10 @@ def _split(
     n = x.aval.shape[i]
     several = isinstance(indices_or_sections, (tuple, list))
     if several or getattr(indices_or_sections, "ndim", 0) > 0:
+        if isinstance(indices_or_sections, Value):
+            known = indices_or_sections.concrete()
+            if known is not None and known.ndim == 1 and known.dtype.kind in "iu":
+                indices_or_sections = known.host().tolist()
         places = [
             whole_number(name, k, "an index in indices_or_sections") for k in indices_or_sections
         ]

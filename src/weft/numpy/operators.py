@@ -22,6 +22,7 @@ from .elementwise import (
     _power,
     _remainder,
     absolute as absolute,
+    host_divmod,
     negative as negative,
     positive as positive,
 )
@@ -36,7 +37,7 @@ floor_divide = derived(
     _floor_divide, "floor_divide", to_number=True, operator=True, host=_host_floor_divide
 )
 remainder = derived(_remainder, "remainder", to_number=True, operator=True, host=_host_remainder)
-divmod = derived(_divmod, "divmod", to_number=True, operator=True)
+divmod = derived(_divmod, "divmod", to_number=True, operator=True, host=host_divmod)
 bitwise_and = binary(bitwise.bitwise_and, "bitwise_and", operator=True)
 bitwise_or = binary(bitwise.bitwise_or, "bitwise_or", operator=True)
 bitwise_xor = binary(bitwise.bitwise_xor, "bitwise_xor", operator=True)

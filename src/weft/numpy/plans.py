@@ -26,6 +26,7 @@ from ..core.primitive import Primitive
 from ..core.quiet import interrupting, quietly
 from ..core.trace import current
 from ..core.value import Value
+from ..extended_dtypes import is_extended
 from ..interpreters.eager_tiers import numpy_may_compute
 from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.stage import stage
@@ -77,6 +78,31 @@ def host_kernel(
         kernel: Kernel | None = _base.prepare(primitive, args, params)[0]
         return kernel
     return None
+
+
+def host_elements(x: Any) -> Any:
+    """The elements of an array that is anywhere, in NumPy, if it may move them now: nothing is
+    traced or watched, and no accelerator is in use. `None` otherwise."""
+    if current.trace is _base and uncommitted(x) and numpy_may_compute():
+        return None if is_extended(x.aval.dtype) else np.asarray(x.host())
+    return None
+
+
+def native_elements(*xs: Any) -> list[Any] | None:
+    """The elements as NumPy arrays, if NumPy may compute with them now; `None` otherwise.
+
+    They are those of strong, real arrays of dtypes that are NumPy's own. It is for results whose
+    length depends on elements, so that they have no plan.
+    """
+    if any([x.aval.weak_type or not is_native(x.aval) for x in xs]):
+        return None
+    hosts = [host_elements(x) for x in xs]
+    return None if any([h is None for h in hosts]) else hosts
+
+
+def is_native(*avals: Aval) -> bool:
+    """True for real dtypes that are NumPy's own: bfloat16 and the narrower ones are not."""
+    return all([a.dtype.kind in "biuf" and a.dtype.isbuiltin == 1 for a in avals])
 
 
 _LARGE = 400_000
@@ -270,9 +296,10 @@ def composite(
     are compared by value, and 1 == 1.0.
 
     Args:
-      direct: returns, for avals, one kernel that does the work of all primitives, or `None`.
-      instead: the same, for work of which XLA would do a part, or that has several outputs. Such
-        a kernel may raise NumPy's LinAlgError: then the primitives do it after all.
+      direct: returns, for avals and the options, one kernel that does the work of all primitives,
+        or `None`.
+      instead: the same, for work of which XLA would do a part. Such a kernel may raise NumPy's
+        LinAlgError: then the primitives do it after all.
     """
     plans, seen = caches.add(), caches.add()
 
@@ -296,9 +323,9 @@ def composite(
             avals = [x.aval for x in xs]
             kernel, out, plan = plan_of(function, avals, options)
             by_xla = plan.prepared().steps is None or is_better_fused(plan.jaxpr)
-            whole = direct(*avals) if direct is not None and kernel is not None else None
+            whole = direct(*avals, **options) if direct is not None and not by_xla else None
             if instead is not None and numpy_may_compute():
-                whole = instead(*avals) or whole
+                whole = instead(*avals, **options) or whole
             kernel = whole or (None if by_xla else kernel)
             program = plan.jaxpr if by_xla and plan.jaxpr.equations else None
             found = remember_under(state, plans, key, (kernel, out, plan, program))

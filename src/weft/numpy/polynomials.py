@@ -15,6 +15,7 @@ from .axes import all_axes, whole_number
 from .creation import array, from_numpy, zeros
 from .functional import convolve
 from .joining import concatenate
+from .plans import composite
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known
 from .shapes import atleast_1d, joint_shape, reshape
@@ -55,15 +56,29 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """
     coefficients, points = promote_values("polyval", p, x)
     coefficients = atleast_1d(coefficients)
+    small = coefficients.shape[0] <= _FEW and points.size <= _LARGE
+    return (_planned_horner if small else _horner)(coefficients, points)  # type: ignore[no-any-return]
+
+
+_FEW = 32
+"""The most coefficients, or columns, for which a plan is made: it has as many steps."""
+_LARGE = 100_000
+"""The most points for which one is made: the results of all its steps are kept to its end."""
+
+
+def _horner(coefficients: Any, points: Any) -> Any:
     n, *rest = coefficients.shape
     terms = [reshape(slice_along(coefficients, 0, i, i + 1), rest) for i in range(n)]
     shape = joint_shape("polyval", [tuple(rest), points.shape])
     if not n:
-        return structural.zeros(points.aval.update(shape=shape))  # type: ignore[no-any-return]
+        return structural.zeros(points.aval.update(shape=shape))
     result = structural.widen(terms[0], shape)
     for c in terms[1:]:
         result = structural.add(arithmetic.mul(result, points), c)
-    return result  # type: ignore[no-any-return]
+    return result
+
+
+_planned_horner = composite(_horner)
 
 
 def _aligned(name: str, a1: Any, a2: Any) -> Any:
@@ -219,6 +234,12 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
         raise ValueError(f"vander: N must not be negative; got {count}")
     if dtypes.is_bool(v.dtype):
         v = cast(v, dtypes.default_int())
+    run = _planned_powers if count <= _FEW else _powers
+    return run(v, count=count, increasing=bool(increasing))  # type: ignore[no-any-return]
+
+
+def _powers(v: Any, *, count: int, increasing: bool) -> Any:
+    """The powers of numbers, as columns."""
     column = reshape(v, (v.size, 1))
     powers = [structural.widen(literal(1, v.dtype), (v.size, 1))]
     for _ in range(1, count):
@@ -227,6 +248,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if not powers:
         return zeros((v.size, 0), v.dtype)
     return concatenate(powers if increasing else powers[::-1], 1)
+
+
+_planned_powers = composite(_powers)
 
 
 @located

@@ -17,6 +17,7 @@ from ..typing import ArrayLike, Axis
 from .axes import axes_of, one_axis, whole_number
 from .axis_choices import gather_along, merge_axes, take_known
 from .creation import from_numpy
+from .plans import host_elements
 from .promotion import cast, value
 from .running import cumsum
 from .shapes import ravel
@@ -120,7 +121,12 @@ def repeat(
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
         return merge_axes(wide, i)  # type: ignore[no-any-return]
-    places = np.repeat(np.arange(n), counts.astype(np.int64))  # NumPy refuses uint64
+    counts = counts.astype(np.int64)  # NumPy refuses uint64
+    host = host_elements(x) if total_repeat_length is None else None
+    if host is not None:
+        result = np.repeat(host, counts, i)
+        return Array(result, x.aval.update(shape=result.shape))
+    places = np.repeat(np.arange(n), counts)
     if total_repeat_length is not None:
         missing = total_repeat_length - len(places)
         places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[

@@ -23,7 +23,7 @@ from ..typing import ArrayLike
 from .axes import whole_number
 from .elementwise import EVEN, maximum, minimum, two
 from .makers import binary, derived, unary
-from .plans import composite
+from .plans import composite, is_native
 from .promotion import SCALARS, cast, check_ranks, inexact, no_out, noted, value
 from .ufunc_options import takes_options
 
@@ -301,12 +301,12 @@ fmin = derived(_fmin, "fmin", two(
 
 # --- the parts of floats ---
 
-_UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
+UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
 
 
 def bits_of(x: Any) -> Any:
     """The bits of floats, as unsigned integers."""
-    return conversion.bitcast_convert_type(x, dtype=_UNSIGNED[x.aval.dtype.itemsize])
+    return conversion.bitcast_convert_type(x, dtype=UNSIGNED[x.aval.dtype.itemsize])
 
 
 @composite
@@ -346,7 +346,8 @@ def _copysign(x: Any, y: Any) -> Any:
 
 copysign = derived(_copysign, "copysign", two(
     "x1 with the sign of x2.", "np.copysign(np.array([1.0, -2.0]), -1.0)",
-    "Array([-1., -2.], dtype=float32)"), to_inexact=True)  # fmt: skip
+    "Array([-1., -2.], dtype=float32)"), to_inexact=True,
+    host=lambda x, y: np.copysign if is_native(x, y) else None)  # fmt: skip
 nextafter = binary(arithmetic.nextafter, "nextafter", two(
     "The next float after x1 in the direction of x2.", "np.nextafter(np.array([1.0]), 2.0) - 1.0",
     "Array([1.1920929e-07], dtype=float32)"), to_inexact=True)  # fmt: skip
@@ -363,13 +364,27 @@ def spacing(x: ArrayLike, /) -> Array:
       >>> np.spacing(np.array([1.0]))
       Array([1.1920929e-07], dtype=float32)
     """
-    v = inexact("spacing", x)
-    away = _copysign(structural.full(v.aval.strong(), math.inf), v)
-    return arithmetic.sub(arithmetic.nextafter(v, away), v)  # type: ignore[no-any-return]
+    return _spacing(inexact("spacing", x))  # type: ignore[no-any-return]
 
 
 @composite
-def _frexp(x: Any) -> tuple[Any, Any]:
+def _spacing(x: Any) -> Any:
+    away = _copysign(structural.full(x.aval.strong(), math.inf), x)
+    return arithmetic.sub(arithmetic.nextafter(x, away), x)
+
+
+def _frexp_by_numpy(x: Any) -> Any:
+    """NumPy's kernel for `_split`."""
+
+    def kernel(x: Any) -> Any:
+        mantissa, exponent = np.frexp(x)  # the C library may give infinities any exponent
+        return mantissa, np.where(np.isfinite(x), exponent, 0)
+
+    return kernel if is_native(x) else None
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    """Mantissa and exponent."""
     dtype = x.aval.dtype
     info = dtypes.finfo(dtype)
     bits = info.nmant
@@ -394,6 +409,9 @@ def _frexp(x: Any) -> tuple[Any, Any]:
         selection.select_n(plain, x, mantissa),
         selection.select_n(plain, literal(0, dtypes.int32), exponent),
     )
+
+
+_frexp = composite(_split, direct=_frexp_by_numpy)
 
 
 @takes_options

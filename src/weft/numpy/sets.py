@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import aval
+from ..core.quiet import run_quietly
 from ..core.source import located
 from ..errors import ConcretizationTypeError, ShapeError
 from ..lax.axis_slices import slice_along
@@ -24,16 +25,18 @@ from ..primitives import (
     structural,
 )
 from ..typing import ArrayLike, Axis
+from . import host_sets
 from .axes import one_axis, whole_number
 from .axis_choices import gather_along
 from .beyond import is_beyond
 from .creation import from_numpy, zeros
 from .joining import concatenate
+from .plans import composite, is_native, native_elements
 from .promotion import cast, noted, promote_values, strong, value
 from .reductions import any, min
 from .rounding import is_whole
 from .shapes import ravel, reshape
-from .sorting import searchsorted, sort
+from .sorting import FEW_QUERIES, searchsorted, sort
 
 __all__ = [
     "in1d",
@@ -48,6 +51,18 @@ __all__ = [
     "unique_inverse",
     "unique_values",
 ]
+
+
+def _run(kernel: Any, *xs: Any, options: tuple[Any, ...] = ()) -> Any:
+    """The results of a kernel of `host_sets` for flattened values; `None` where NumPy may not
+    compute now. Indices are of the default integer dtype."""
+    hosts = native_elements(*xs)
+    if hosts is None:
+        return None
+    found = run_quietly(kernel, *[np.ravel(h) for h in hosts], *options)
+    if found.__class__ is not np.ndarray:
+        return [None if row is None else from_numpy(row) for row in found]
+    return from_numpy(found)
 
 
 def _number(name: str, x: Any, mask: Any) -> int:
@@ -172,15 +187,32 @@ def unique(
       >>> np.unique(np.array([3, 1, 3]), size=3, fill_value=0)
       Array([1, 3, 0], dtype=int32)
     """
-    found = _unique("unique", value("unique", ar, "ar"), axis, equal_nan, size, fill_value)
-    wanted = (True, return_index, return_inverse, return_counts)
-    results = [r for r, want in zip(found, wanted, strict=True) if want]
+    further = bool(return_index), bool(return_inverse), bool(return_counts)
+    x = value("unique", ar, "ar")
+    found = _unique("unique", x, axis, bool(equal_nan), size, fill_value, further)
+    results = [r for r, want in zip(found, (True, *further), strict=True) if want]
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique(name: str, x: Any, axis: Any, equal_nan: bool, size: Any, fill_value: Any) -> _Found:
+def _unique(
+    name: str,
+    x: Any,
+    axis: Any,
+    equal_nan: bool,
+    size: Any,
+    fill_value: Any,
+    further: tuple[bool, bool, bool] = (False, False, False),
+) -> _Found:
+    """The unique elements; `further`: whether index, inverse and counts are asked for."""
     if size is not None:
         size = whole_number(name, size, "size")
+    elif axis is None and fill_value is None:
+        found = _run(host_sets.unique, x, options=(equal_nan, *further))
+        if found is not None:
+            values, index, inverse, counts = found
+            if inverse is not None and x.ndim != 1:
+                inverse = reshape(inverse, x.shape)
+            return _Found(values, index, inverse, counts)
     shape = x.shape
     if axis is None:
         rows, i = reshape(x, (x.size, 1)), None
@@ -228,7 +260,8 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None)
       >>> np.unique_all(np.array([3, 1, 3])).counts
       Array([1, 2], dtype=int32)
     """
-    return UniqueAll(*_unique("unique_all", value("unique_all", x), None, False, size, fill_value))
+    v, all_of_them = value("unique_all", x), (True, True, True)
+    return UniqueAll(*_unique("unique_all", v, None, False, size, fill_value, all_of_them))
 
 
 @located
@@ -239,7 +272,8 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
       >>> np.unique_counts(np.array([3, 1, 3])).values
       Array([1, 3], dtype=int32)
     """
-    found = _unique("unique_counts", value("unique_counts", x), None, False, size, fill_value)
+    v, further = value("unique_counts", x), (False, False, True)
+    found = _unique("unique_counts", v, None, False, size, fill_value, further)
     return UniqueCounts(found.values, found.counts)
 
 
@@ -253,7 +287,8 @@ def unique_inverse(
       >>> np.unique_inverse(np.array([3, 1, 3])).inverse_indices
       Array([1, 0, 1], dtype=int32)
     """
-    found = _unique("unique_inverse", value("unique_inverse", x), None, False, size, fill_value)
+    v, further = value("unique_inverse", x), (False, True, False)
+    found = _unique("unique_inverse", v, None, False, size, fill_value, further)
     return UniqueInverse(found.values, found.inverse)
 
 
@@ -303,19 +338,43 @@ def isin(
     if is_beyond(element, test_elements) or is_beyond(test_elements, element):
         return structural.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[no-any-return, arg-type]
     x, others = promote_values("isin", element, test_elements)
-    others = ravel(others)
     n = others.size
-    if not n:
-        found: Any = zeros(x.shape, bool)
-    elif method == "compare_all" or (method == "auto" and n <= _FEW) or dtypes.is_complex(x.dtype):
-        column = reshape(x, (*x.shape, 1))
-        found = any(comparison.eq(column, others), -1)
-    else:
-        line = sort(others)
-        place = searchsorted(line, x)
-        last = literal(n - 1, place.dtype)
-        found = comparison.eq(gather_along(line, arithmetic.min_(place, last)), x)
-    return ~found if invert else found  # type: ignore[no-any-return]
+    at_once = method == "compare_all" or (method == "auto" and n <= _FEW)
+    if at_once or not n or dtypes.is_complex(x.dtype):
+        return _compared(x, others, invert=bool(invert))  # type: ignore[no-any-return]
+    run = _searched if x.size <= FEW_QUERIES else _search
+    return run(x, others, invert=bool(invert))  # type: ignore[no-any-return]
+
+
+@composite
+def _compared(x: Any, others: Any, *, invert: bool) -> Any:
+    """Membership, by comparing with all."""
+    found = any(comparison.eq(reshape(x, (*x.shape, 1)), ravel(others)), -1)
+    return ~found if invert else found
+
+
+def _search(x: Any, others: Any, *, invert: bool) -> Any:
+    """Membership, by search."""
+    line = sort(ravel(others))
+    place = searchsorted(line, x)
+    last = literal(line.size - 1, place.dtype)
+    found = comparison.eq(gather_along(line, arithmetic.min_(place, last)), x)
+    return ~found if invert else found
+
+
+def _search_by_numpy(x: Any, others: Any, *, invert: bool) -> Any:
+    """NumPy's kernel for `_search`."""
+    if not is_native(x, others):
+        return None
+
+    def kernel(x: Any, others: Any) -> Any:
+        found = host_sets.members(x, np.sort(others, axis=None))
+        return ~found if invert else found
+
+    return kernel
+
+
+_searched = composite(_search, instead=_search_by_numpy)
 
 
 def in1d(
@@ -400,6 +459,10 @@ def setdiff1d(
     x = ravel(value("setdiff1d", ar1, "ar1"))
     apart = is_beyond(ar1, ar2) or is_beyond(ar2, ar1)
     y = zeros((0,), x.dtype) if apart else ravel(value("setdiff1d", ar2, "ar2"))
+    if size is None and fill_value is None and x.dtype == y.dtype:
+        found = _run(host_sets.without if assume_unique else host_sets.difference, x, y)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
     if assume_unique:
         return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
@@ -430,6 +493,10 @@ def setxor1d(
       Array([1, 3], dtype=int32)
     """
     x, y = _flat_pair("setxor1d", ar1, ar2)
+    if size is None and fill_value is None:
+        found = _run(host_sets.exclusive, x, y)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     both = concatenate([x, y])
     _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
     line = ravel(ordered)
@@ -479,6 +546,10 @@ def intersect1d(
     elif is_beyond(ar2, ar1):
         ar2 = zeros((0,), value("intersect1d", ar1).dtype)
     x, y = _flat_pair("intersect1d", ar1, ar2)
+    if size is None and fill_value is None:
+        found = _run(host_sets.common_with_indices if return_indices else host_sets.common, x, y)
+        if found is not None:
+            return tuple(found) if return_indices else found
     order, ordered, first = _unique_sorted(reshape(x, (x.size, 1)), True)
     line = ravel(ordered)
     mask = first & isin(line, y)

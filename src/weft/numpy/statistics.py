@@ -8,6 +8,8 @@ import numpy as np
 
 from .. import dtypes
 from ..core.array import Array, literal
+from ..core.aval import aval
+from ..core.quiet import run_quietly
 from ..core.source import located
 from ..errors import ShapeError
 from ..primitives import (
@@ -15,16 +17,15 @@ from ..primitives import (
     comparison,
     complex_numbers,
     selection,
-    sorting as sorting_primitive,
     structural,
 )
 from ..typing import ArrayLike, Axes, DTypeLike
 from .axes import all_axes, whole_number
-from .axis_choices import gather_along
 from .creation import asarray, wanted_dtype, zeros
 from .joining import concatenate
 from .matrices import diagonal
 from .means import mean, weights_along
+from .plans import composite, native_elements
 from .products import contracted
 from .promotion import cast, inexact, promote_values, value
 from .ranges import known, linspace
@@ -43,7 +44,6 @@ __all__ = [
     "histogram2d",
     "histogram_bin_edges",
     "histogramdd",
-    "interp",
 ]
 
 # --- averages and covariances ---
@@ -215,20 +215,29 @@ def histogram_bin_edges(
     if count < 1:
         raise ValueError(f"histogram_bin_edges: bins must be positive; got {count}")
     dtype = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float()
-    if range is None:
-        x = ravel(x)
-        low, high = (min(x), max(x)) if x.size else (literal(0.0, dtype), literal(1.0, dtype))
+    of: Any = (x,)
+    if range is not None:
+        of = [value("histogram_bin_edges", r, "range") for r in range]
+        _check_range(*of)
+    low, high = _bounds(*of, dtype=dtype)
+    return linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
+
+
+@composite
+def _bounds(*of: Any, dtype: Any) -> tuple[Any, Any]:
+    """The first and the last edge: two given ones, or those of an array; apart, if they are one."""
+    if len(of) == 2:
+        low, high = of
     else:
-        low, high = (value("histogram_bin_edges", r, "range") for r in range)
-        _check_range(low, high)
+        x = ravel(of[0])
+        low, high = (min(x), max(x)) if x.size else (literal(0.0, dtype), literal(1.0, dtype))
     low, high = cast(low, dtype), cast(high, dtype)
     same = comparison.eq(low, high)
     half = literal(0.5, dtype)
-    low, high = (
+    return (
         selection.select_n(same, low, arithmetic.sub(low, half)),
         selection.select_n(same, high, structural.add(high, half)),
     )
-    return linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
 
 
 def _checked_edges(edges: Any) -> Any:
@@ -290,7 +299,7 @@ def histogram(
     edges = histogram_bin_edges(x, bins, range, weights)
     count = edges.size - 1
     places = bin_places(x, edges)
-    counts = zeros(count, w.dtype).at[places].add(w, mode="drop")
+    counts = _added(places, w, count)
     if density:
         widths = arithmetic.sub(edges[1:], edges[:-1])
         counts = counts / widths / sum(counts)
@@ -299,9 +308,14 @@ def histogram(
 
 def bin_places(x: Any, edges: Any) -> Any:
     """The index of the bin of each element; the number of bins for one that is in none."""
-    n = edges.size - 1
     x, edges = promote_values("histogram", x, edges)
-    places = searchsorted(edges, x, side="right") - 1
+    return _in_bins(x, edges, searchsorted(edges, x, side="right"))
+
+
+@composite
+def _in_bins(x: Any, edges: Any, places: Any) -> Any:
+    n = edges.size - 1
+    places = places - 1
     last = comparison.eq(x, edges[-1])
     places = selection.select_n(last, places, literal(n - 1, places.dtype))
     outside = comparison.lt(places, literal(0, places.dtype))
@@ -395,8 +409,7 @@ def histogramdd(
         w = value("histogramdd", weights, "weights")
     total = math.prod(lengths)
     place = selection.select_n(outside, place, literal(total, place.dtype))  # type: ignore[union-attr]
-    counts = zeros(total, w.dtype).at[place].add(w, mode="drop")
-    counts = reshape(counts, tuple(lengths))
+    counts = reshape(_added(place, w, total), tuple(lengths))
     if density:
         counts = counts / sum(counts)
         for k, edge in enumerate(edges):
@@ -433,18 +446,35 @@ def bincount(
     else:
         size = builtin_max(whole_number("bincount", length, "length"), least)
     v = cast(v, dtypes.default_int())
-    zero = literal(0, v.dtype)
     if weights is None:
         w: Any = literal(1, dtypes.default_int())
-        dtype = dtypes.default_int()
+        hosts = native_elements(v)
+        if hosts is not None:
+            counts = _count_by_numpy(hosts[0], size)
+            return Array(counts, aval(counts.shape, counts.dtype))
     else:
         w = value("bincount", weights, "weights")
         if w.shape != v.shape:
             raise ShapeError(
                 f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}"
             )
-        dtype = w.dtype
-    return zeros(size, dtype).at[arithmetic.max_(v, zero)].add(w, mode="drop")  # type: ignore[no-any-return]
+    return _added(arithmetic.max_(v, literal(0, v.dtype)), w, size)  # type: ignore[no-any-return]
+
+
+def _count_by_numpy(places: Any, size: int) -> Any:
+    """The number of times that each number below `size` occurs; negative ones count as 0."""
+    places = np.minimum(np.maximum(places, 0), size)
+    return np.bincount(places, minlength=size)[:size].astype(dtypes.default_int())
+
+
+def _added(places: Any, w: Any, size: int) -> Any:
+    """The sums of the weights at each place below `size`; none is negative."""
+    hosts = native_elements(places, w) if w.ndim else None
+    if hosts is None or w.dtype == dtypes.bool_:
+        return zeros(size, w.dtype).at[places].add(w, mode="drop")
+    sums = np.zeros(size + 1, w.dtype)  # the last one is of what is left out
+    run_quietly(np.add.at, sums, np.minimum(hosts[0], size), hosts[1])
+    return Array(sums[:size], aval((size,), w.dtype))
 
 
 def builtin_max(a: int, b: int) -> int:
@@ -481,77 +511,3 @@ def digitize(
     falling = n - searchsorted(edges[::-1], v, side, method=method)
     rises = in_order(edges[0], edges[n - 1], True)
     return selection.select_n(rises, falling, rising)  # type: ignore[no-any-return]
-
-
-# --- interpolation ---
-
-
-@located
-def interp(
-    x: ArrayLike,
-    xp: ArrayLike,
-    fp: ArrayLike,
-    left: ArrayLike | str | None = None,
-    right: ArrayLike | str | None = None,
-    period: ArrayLike | None = None,
-) -> Array:
-    """A function given by points, with straight lines between them.
-
-    Args:
-      x: where to evaluate: array of any shape.
-      xp: array [n] of coordinates that rise.
-      fp: array [n] of values.
-      left, right: the values outside; by default those of the first and last point; 'extrapolate'
-        continues the lines.
-      period: the coordinates are taken modulo this; `left` and `right` don't count then.
-    Returns: array of the shape of `x`.
-    Example:
-      >>> np.interp(0.5, np.array([0.0, 1.0]), np.array([10.0, 20.0]))
-      Array(15., dtype=float32)
-    """
-    points, coordinates = promote_values("interp", x, xp, to_inexact=True)
-    values = inexact("interp", fp)
-    if coordinates.ndim != 1 or coordinates.shape != values.shape:
-        raise ShapeError(
-            f"interp: xp and fp must be arrays of one length; got {coordinates.aval} and "
-            f"{values.aval}"
-        )
-    for name, given in (("left", left), ("right", right)):
-        if isinstance(given, str) and given != "extrapolate":
-            raise ValueError(
-                f"interp: {name} must be a number, None or 'extrapolate'; got {given!r}"
-            )
-    if period is not None:
-        span = arithmetic.abs_(cast(value("interp", period, "period"), points.dtype))
-        points, coordinates = points % span, coordinates % span
-        coordinates, values = sorted_pairs(coordinates, values)
-        coordinates = concatenate([coordinates[-1:] - span, coordinates, coordinates[:1] + span])
-        values = concatenate([values[-1:], values, values[:1]])
-    n = coordinates.size
-    i = clip(searchsorted(coordinates, points, side="right"), 1, builtin_max(n - 1, 1))
-    before = i - 1
-    x0, f0 = gather_along(coordinates, before), gather_along(values, before)
-    dx = gather_along(coordinates, i) - x0
-    df = gather_along(values, i) - f0
-    flat = comparison.eq(dx, literal(0.0, dx.dtype))
-    safe = selection.select_n(flat, dx, literal(1.0, dx.dtype))
-    result = selection.select_n(flat, f0 + (points - x0) / safe * df, f0 + 0 * points)
-    if period is None:
-        if not isinstance(left, str):
-            edge = values[0] if left is None else left
-            result = _outside(comparison.lt(points, coordinates[0]), result, edge)
-        if not isinstance(right, str):
-            edge = values[-1] if right is None else right
-            result = _outside(comparison.gt(points, coordinates[n - 1]), result, edge)
-    return result  # type: ignore[no-any-return]
-
-
-def _outside(flag: Any, result: Any, edge: Any) -> Any:
-    return selection.select_n(
-        flag, result, cast(value("interp", edge, "left or right"), result.dtype)
-    )
-
-
-def sorted_pairs(keys: Any, values: Any) -> tuple[Any, Any]:
-    """Two arrays of one axis, sorted by the first."""
-    return tuple(sorting_primitive.sort(keys, values, dimension=0, is_stable=True, num_keys=1))  # type: ignore[return-value]

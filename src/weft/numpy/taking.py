@@ -26,7 +26,7 @@ from ..typing import ArrayLike, Axis
 from .axes import one_axis
 from .index_arrays import known_places, run_time_places
 from .indexing import getitem, nonzero
-from .plans import hosts_of
+from .plans import composite, hosts_of
 from .promotion import cast, no_out, noted, promote_values, value
 from .reductions import truth
 from .shapes import joint_shape
@@ -508,7 +508,12 @@ def choose(
     if len(cases) == 1:
         shape = joint_shape("choose", [which.shape, cases[0].shape])
         return widen(as_value(cases[0]), shape)  # type: ignore[no-any-return]
-    return select_n(convert_element_type(which, dtype=dtypes.int32), *cases)  # type: ignore[no-any-return]
+    return _chosen(which, *cases)  # type: ignore[no-any-return]
+
+
+@composite
+def _chosen(which: Any, *cases: Any) -> Any:
+    return select_n(convert_element_type(which, dtype=dtypes.int32), *cases)
 
 
 def indices_in(name: str, indices: Any, n: int, mode: str) -> Any:
