@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import weft
-from weft.compiler import program as compiled_programs
 from weft.compiler.loaded import run_program
 from weft.compiler.program import Constant, PassedInput, Program, Result, program_of
 from weft.primitives.structural import add, reduce_sum
@@ -144,18 +143,3 @@ def test_dtypes_pass_through_xla(dtype):
     assert a.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(np.asarray(a), np.asarray(x).T)
     assert b is x
-
-
-def test_xla_has_its_own_choice_of_effort_beside_libraries_and_for_joined_arrays(monkeypatch):
-    monkeypatch.setattr(compiled_programs, "OPTIONS", {"cpu": {"level": 1}, "library": {}})
-    square = np.eye(3, dtype=np.float32)
-    for f, expected in [
-        (weft.numpy.sin, {"level": 1}),
-        (weft.numpy.linalg.cholesky, {}),
-        (weft.numpy.fft.fft, {}),
-        (lambda x: weft.numpy.roll(x, 1, 0), {}),
-        (lambda x: x + weft.random.normal(weft.random.key(0), x.shape), {"level": 1}),
-    ]:
-        text, _ = program(f, square).text("cpu")
-        assert compiled_programs.options_of(text, "cpu") == expected
-        assert compiled_programs.options_of(text, "tpu") == {}

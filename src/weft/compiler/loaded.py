@@ -42,7 +42,7 @@ from ..stablehlo.shardy import Meshes
 from . import disk_cache
 from .layout import layout_of, meshes_named, placement_inside, replicated, sharding_of
 from .placing import argument_buffer, buffer_on, host_buffer, live_buffer, move, reorder, shard
-from .program import PassedInput, Program, Result, options_of, program_of
+from .program import OPTIONS, PassedInput, Program, Result, program_of
 
 Shardings = Sequence[Sharding | None]
 """Of each argument or output; `None` where nothing is said."""
@@ -149,7 +149,7 @@ def compile_program(
         Callback(f.on(target), [(a.shape, a.dtype) for a in (TOKEN, *f.outs)])
         for f in module.callbacks
     ]
-    options = options_of(text, target.platform) | program.options
+    options = OPTIONS.get(target.platform, {}) | program.options
     executable = disk_cache.compile_or_load(text, program.result_types, target, options, callbacks)
     if thread.log_compiles:
         took = (time.perf_counter() - begun) * 1e3

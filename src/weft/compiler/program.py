@@ -4,7 +4,6 @@ Knows StableHLO; knows nothing of devices, which are the subject of `loaded.py`.
 """
 
 import copy
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,21 +28,8 @@ from .outline import FEWEST_EQUATIONS, outlined
 from .placing import duplicate, live_buffer
 from .simplify import jaxpr_calls_host, without_dead_code
 
-# LLVM's effort. Measured on jaxlib 0.10 and 0.12: level 1 compiles 10 to 20 % faster than XLA's own
-# choice, and what it compiles runs as fast (docs/design.md, “Compile options”).
-# Beside LAPACK and Fourier transforms there are loops that read in strides or over complex numbers,
-# which level 1 makes a tenth to a fifth slower; loops over joined arrays take up to twice the time
-# (a sum of rolled arrays 0.92 ms for 0.52). Those that join words alone are random numbers'.
-OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"xla_backend_optimization_level": 1}, "library": {}}
-_LIBRARY = ('call_target_name = "lapack_', '"stablehlo.fft"')
-_JOINS = re.compile(r'"stablehlo\.concatenate"[^\n]*(?<!ui32)>\n')
-
-
-def options_of(text: str, platform: str) -> dict[str, Any]:
-    """The compile options of a program."""
-    if platform == "cpu" and (any([words in text for words in _LIBRARY]) or _JOINS.search(text)):
-        return OPTIONS["library"]
-    return OPTIONS.get(platform, {})
+# XLA's own choice, in particular of LLVM's effort: docs/design.md, “Compile options”.
+OPTIONS: dict[str, dict[str, Any]] = {"cpu": {}}
 
 
 @dataclass(frozen=True, slots=True)

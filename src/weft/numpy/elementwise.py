@@ -329,7 +329,7 @@ def _whole_power_of(x: Array, y: int) -> Array:
     """x to the power of a Python int."""
     (x,) = promote_values("power", x, to_number=True)
     if y == 2:
-        return arithmetic.mul(x, x)  # type: ignore[no-any-return]
+        return arithmetic.square(x)  # type: ignore[no-any-return]
     return x if y == 1 else arithmetic.integer_pow(x, y=y)
 
 
