@@ -354,8 +354,8 @@ MUTANTS = (
     ),
     Mutant(
         "L55", "cho_solve: the transpose for the adjoint", "scipy/linalg/systems.py",
-        '("N", "C") if lower else ("C", "N")',
-        '("N", "T") if lower else ("T", "N")',
+        "(0, 2) if lower else (2, 0)",
+        "(0, 1) if lower else (1, 0)",
         f"{SCIPY}/test_linalg.py -k 'test_values and not compiled'",
     ),
     Mutant(
