@@ -19,6 +19,7 @@ TARGETS = {
         **{f"{op} at 8": least for op, least in SMALL.items()},
         **{f"{op} at 1e4": 1.8 for op in OPERATIONS},
         **{f"{op} at 1e6": 1.0 for op in OPERATIONS},
+        "unique(x) at 8": 8,
     },
     "torch": {f"{op} at 8": 1 / 1.2 for op in OPERATIONS},
 }
@@ -36,3 +37,4 @@ def cases(peer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"x[1:3] at {size}", lambda x=x: ready(x[1:3])
         yield f"sin(x) at {size}", lambda x=x: ready(np.sin(x))
         yield f"sum(x) at {size}", lambda x=x: ready(np.sum(x))
+        yield f"unique(x) at {size}", lambda x=x: ready(np.unique(x))

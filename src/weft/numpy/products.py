@@ -275,12 +275,17 @@ def vecdot(
     i, j = one_axis("vecdot", axis, x), one_axis("vecdot", axis, y)
     if x.shape[i] != y.shape[j]:
         raise _mismatch("vecdot", x, y, i, j)
-    x = structural.move_axis(_conjugated(x), i, x.ndim - 1)
-    y = structural.move_axis(y, j, y.ndim - 1)
+    options = {"precision": precision, "preferred_element_type": preferred_element_type}
+    return _vecdot(x, y, axes=(i, j), **options)  # type: ignore[no-any-return]
+
+
+@composite
+def _vecdot(x: Any, y: Any, *, axes: tuple[int, int], **options: Any) -> Any:
+    x = structural.move_axis(_conjugated(x), axes[0], x.ndim - 1)
+    y = structural.move_axis(y, axes[1], y.ndim - 1)
     x = structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
-    y = structural.reshape(y, shape=(*y.shape, 1))
-    out = matmul(x, y, precision=precision, preferred_element_type=preferred_element_type)
-    return structural.reshape(out, shape=out.shape[:-2])  # type: ignore[no-any-return]
+    out = matmul(x, structural.reshape(y, shape=(*y.shape, 1)), **options)
+    return structural.reshape(out, shape=out.shape[:-2])
 
 
 @takes_options
