@@ -158,6 +158,9 @@ ROUNDED = {  # of arrays, computed in two ways, the second with NumPy
     "polymul": lambda np, x, xp, fp: np.polymul(fp, xp),
     "vander": lambda np, x, xp, fp: np.vander(xp, 4),
     "polyval": lambda np, x, xp, fp: np.polyval(fp, x),
+    "vecdot": lambda np, x, xp, fp: np.vecdot(
+        xp[:6].reshape(1, 2, 3), fp[:6].reshape(2, 3), axis=-2
+    ),
     "repeat": lambda np, x, xp, fp: np.repeat(fp[None], np.array([3]), axis=0),
     "split": lambda np, x, xp, fp: np.split(fp[:6], np.array([2, 4]))[1],
 }
