@@ -296,6 +296,10 @@ class BlockAlgebra:
         small = self.block.convert(whole, dtypes.int32)  # processors convert these in vectors
         return Term(self, self.block.convert(small, self.aval.dtype))
 
+    def has_sign(self, x: Term) -> Term:
+        """True for negative numbers, and for -0."""
+        return Term(self, self.bits(x)) < 0
+
     def bits(self, x: Term) -> Operand:
         """The bits of a number as a signed integer."""
         return self.block.op("bitcast_convert", x.operand, out=self._format()[0])

@@ -9,6 +9,7 @@ from ..core.primitive import Primitive, Rule
 from ..core.value import Value
 from ..stablehlo import Block, Operand
 from . import complex_lowering as cl
+from .arctangent import acos_formula, asin_formula, atan2_formula, atan_formula
 from .arithmetic import div, is_finite, like, mul, neg, rsqrt, sqrt, square, sub
 from .comparison import eq, lt
 from .families import (
@@ -273,10 +274,16 @@ def _(args: Values, batched: Batched, batch_size: int) -> Value:
 
 
 def _chlo(
-    name: str, doc: str, evaluate: Kernel, in_parts: cl.InParts, symmetry: str, jvp: Rule
+    name: str,
+    doc: str,
+    evaluate: Kernel,
+    in_parts: cl.InParts,
+    symmetry: str,
+    jvp: Rule,
+    real: Rule | None = None,
 ) -> Primitive:
-    """A function that XLA composes of others."""
-    lower = cl.complex_rule(lowering_by(f"chlo.{name}"), in_parts, symmetry)
+    """A function that XLA composes of others; of real numbers by another rule if there is one."""
+    lower = cl.complex_rule(real or lowering_by(f"chlo.{name}"), in_parts, symmetry)
     return unary(name, doc, evaluate=evaluate, stablehlo=lower, accepts="inexact", jvp=jvp)
 
 
@@ -399,19 +406,19 @@ def _slope_of_asin(dx: Value, out: Value, x: Value) -> Value:
 
 asin: Primitive = _chlo(
     "asin", "Inverse of sin, in [-π/2, π/2].", np.arcsin, cl.asin_in_parts, "odd", _slope_of_asin,
+    lowered(asin_formula),
 )  # fmt: skip
 acos: Primitive = _chlo(
     "acos", "Inverse of cos, in [0, π].", np.arccos, cl.acos_in_parts, "conjugate",
-    lambda dx, out, x: neg(_slope_of_asin(dx, out, x)),
+    lambda dx, out, x: neg(_slope_of_asin(dx, out, x)), lowered(acos_formula),
 )  # fmt: skip
 atan: Primitive = _chlo(
     "atan", "Inverse of tan, in [-π/2, π/2].", np.arctan, cl.atan_in_parts, "odd",
-
-    lambda dx, out, x: div(dx, _one_plus(square(x))),
+    lambda dx, out, x: div(dx, _one_plus(square(x))), lowered(atan_formula),
 )  # fmt: skip
 atan2: Primitive = nary(
     "atan2", "The angle of the point (y, x), in [-π, π].", evaluate=np.arctan2,
-    stablehlo="atan2", accepts="float", host_limit=_LARGE,
+    stablehlo=lowered(atan2_formula), accepts="float", host_limit=_LARGE,
     jvp=(
         lambda dy, out, y, x: mul(dy, div(x, add(square(x), square(y)))),
         lambda dx, out, y, x: mul(dx, div(neg(y), add(square(x), square(y)))),
