@@ -337,9 +337,7 @@ def mish(x: ArrayLike) -> Array:
     return _mish(real_number("mish", x))  # type: ignore[no-any-return]
 
 
-@activation
-def _gelu_by_tanh(x: Any) -> Any:
-    return p.gelu_by_tanh(x)
+_gelu_by_tanh = activation(p.gelu_by_tanh)
 
 
 @activation

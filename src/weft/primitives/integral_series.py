@@ -1,4 +1,6 @@
-"""Chebyshev series of integral functions, computed for weft with 40 digits.
+"""Series of integral functions, computed for weft with 40 digits and more.
+
+Chebyshev series, and for Dawson's integral the coefficients of polynomials, lowest power first.
 
 Each is of a function that hardly varies: `integral_functions` says of which.
 """

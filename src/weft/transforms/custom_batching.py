@@ -57,12 +57,12 @@ class custom_vmap:
     Source: JAX documentation, `jax.custom_batching.custom_vmap`.
     """
 
-    weft_made = "fun", "vmap_rule", "signatures"
+    weft_made = "fun", "known", "vmap_rule", "signatures"
 
     def __init__(self, fun: TreeFunction) -> None:
         check_callable(fun, "custom_vmap")
         wrapping(fun)(self)
-        self.fun = fun
+        self.fun, self.known = fun, parameters(fun)
         self.vmap_rule: TreeFunction | None = None
         self.signatures: dict[Any, BatchingSignature] = {}
 
@@ -91,7 +91,7 @@ class custom_vmap:
             )
         if current.trace.computes:
             return self.fun(*args, **kwargs)
-        placed = positional(self.fun, parameters(self.fun), args, kwargs)
+        placed = positional(self.fun, self.known, args, kwargs)
         flat = FlatFunction("custom_vmap", self.fun, placed)
         key = self.vmap_rule, flat.args_tree, *flat.avals
         signature = self.signatures.get(key)

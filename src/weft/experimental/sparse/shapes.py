@@ -240,21 +240,20 @@ def bcoo_squeeze(arr: M, *, dimensions: Sequence[int]) -> M:
     Raises: ShapeError: one of them is longer.
     Source: JAX documentation, `jax.experimental.sparse.bcoo_squeeze`.
     """
-    mat = arr
-    axes = all_axes("bcoo_squeeze", tuple(dimensions), mat)
-    if any(mat.shape[a] != 1 for a in axes):
-        raise ShapeError(f"bcoo_squeeze: axes {axes} of {mat!r} aren't all of length 1")
-    batch, sparse, dense = by_kind(mat, axes)
-    others = [s for s in range(mat.n_sparse) if s not in sparse]
-    shape = [mat.sparse_shape[s] for s in others]
-    columns = mat.columns()
-    data, indices = mat.data, mat.indices
+    axes = all_axes("bcoo_squeeze", tuple(dimensions), arr)
+    if any(arr.shape[a] != 1 for a in axes):
+        raise ShapeError(f"bcoo_squeeze: axes {axes} of {arr!r} aren't all of length 1")
+    batch, sparse, dense = by_kind(arr, axes)
+    others = [s for s in range(arr.n_sparse) if s not in sparse]
+    shape = [arr.sparse_shape[s] for s in others]
+    columns = arr.columns()
+    data, indices = arr.data, arr.indices
     if sparse:
-        data, indices = mat.kept(mat.inside(), [columns[s] for s in others], shape)
-    data = np.squeeze(data, axis=(*batch, *(d + mat.n_batch + 1 for d in dense)))
+        data, indices = arr.kept(arr.inside(), [columns[s] for s in others], shape)
+    data = np.squeeze(data, axis=(*batch, *(d + arr.n_batch + 1 for d in dense)))
     indices = np.squeeze(indices, axis=tuple(batch))
-    inner = [*shape, *(n for d, n in enumerate(mat.dense_shape) if d not in dense)]
-    return bounded(mat.like(data, indices, inner, mat.indices_sorted, mat.unique_indices))
+    inner = [*shape, *(n for d, n in enumerate(arr.dense_shape) if d not in dense)]
+    return bounded(arr.like(data, indices, inner, arr.indices_sorted, arr.unique_indices))
 
 
 @located
@@ -352,15 +351,16 @@ def bcoo_rev(operand: M, dimensions: Sequence[int]) -> M:
       dimensions: the axes.
     Source: JAX documentation, `jax.experimental.sparse.bcoo_rev`.
     """
-    mat = operand
-    batch, sparse, dense = by_kind(mat, all_axes("bcoo_rev", tuple(dimensions), mat))
-    data = np.flip(mat.data, (*batch, *(d + mat.n_batch + 1 for d in dense)))
-    part = mat.like(data, np.flip(mat.indices, tuple(batch)), mat.inner)
+    batch, sparse, dense = by_kind(operand, all_axes("bcoo_rev", tuple(dimensions), operand))
+    data = np.flip(operand.data, (*batch, *(d + operand.n_batch + 1 for d in dense)))
+    part = operand.like(data, np.flip(operand.indices, tuple(batch)), operand.inner)
     columns = part.columns()
     for s in sparse:
-        columns[s] = mat.sparse_shape[s] - 1 - columns[s]
-    data, indices = part.kept(part.inside(), columns, mat.sparse_shape)
-    return mat.like(data, indices, mat.inner, mat.indices_sorted and not sparse, mat.unique_indices)
+        columns[s] = operand.sparse_shape[s] - 1 - columns[s]
+    data, indices = part.kept(part.inside(), columns, operand.sparse_shape)
+    return operand.like(
+        data, indices, operand.inner, operand.indices_sorted and not sparse, operand.unique_indices
+    )
 
 
 @located

@@ -8,7 +8,7 @@ from ...typing import ArrayLike
 from ..special.logarithms import xlog1py, xlogy
 from .arguments import Arguments
 from .discrete import Discrete
-from .stirling import HALF_LOG_TWO_PI, excess, stirling_error_of_whole
+from .stirling import HALF_LOG_TWO_PI, deviance, stirling_error_of_whole
 from .tails import beta_tail
 
 __all__ = ["cdf", "isf", "logcdf", "logpmf", "logsf", "pmf", "ppf", "sf"]
@@ -45,13 +45,9 @@ def _log_mass(k: Array, n: Array, p: Array) -> Array:
     """
     inner = (k > 0) & (k < n) & (p > 0) & (p < 1)
     a, b, r = np.where(inner, k, 1.0), np.where(inner, n - k, 1.0), np.where(inner, p, 0.5)
-    total = a + b
-    delta = r * b - (1 - r) * a
-    deviance = a * excess(delta / a, r * (total / a))
-    deviance = deviance + b * excess(-delta / b, (1 - r) * (total / b))
     error = stirling_error_of_whole(np.maximum(n, 1.0))
     error = error - stirling_error_of_whole(a) - stirling_error_of_whole(b)
-    joined = error - deviance - 0.5 * np.log(a * (b / total)) - HALF_LOG_TWO_PI
+    joined = error - deviance(a, b, r, 1 - r) - 0.5 * np.log(a * (b / (a + b))) - HALF_LOG_TWO_PI
     return np.where(inner, joined, xlogy(k, p) + xlog1py(n - k, -p))
 
 

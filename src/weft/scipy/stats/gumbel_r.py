@@ -8,6 +8,7 @@ from ...core.array import Array
 from ...transforms.custom_derivatives import custom_jvp
 from .arguments import at, of
 from .continuous import Continuous
+from .stirling import series
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -69,10 +70,8 @@ def log_sf(y: Array) -> Array:
     """log(1 - exp(-e)) with e = exp(-y); for e < 1 from -y and log((1 - exp(-e)) / e)."""
     e = np.exp(-y)
     square = e * e
-    total: Array | float = _SERIES[-1]
-    for c in _SERIES[-2::-1]:
-        total = total * square + c
-    return np.where(y > 0, total * square - 0.5 * e - y, np.log1p(-np.exp(-e)))
+    near = series(_SERIES, square) * square - 0.5 * e - y
+    return np.where(y > 0, near, np.log1p(-np.exp(-e)))
 
 
 @log_sf.defjvp

@@ -5,6 +5,7 @@ distributions with large parameters keep their digits. Knows no distribution.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes, numpy as np
@@ -21,17 +22,21 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 LARGE = 8.0  # from here on Stirling's series is exact to float64
 
 
+def series(coefficients: Sequence[float], t: Array) -> Array:
+    """The sum of c[k] t**k, of two terms or more, by Horner's rule."""
+    total: Any = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = total * t + c
+    return total  # type: ignore[no-any-return]
+
+
 def stirling_error(x: Array) -> Array:
     """log Γ(x) - ((x - 1/2) log x - x + log(2π)/2), for x >= 8.
 
     Source: DLMF 5.11.1.
     """
     inverse = 1 / x
-    square = inverse * inverse
-    total: Array | float = STIRLING[-1]
-    for c in STIRLING[-2::-1]:
-        total = total * square + c
-    return total * inverse
+    return series(STIRLING, inverse * inverse) * inverse
 
 
 # of 1 to 7, from mpmath with 40 digits
@@ -68,6 +73,13 @@ def excess(u: Array, ratio: Array) -> Array:
     """u - log(1 + u), for a ratio 1 + u > 0, which is known itself where it is far from 1."""
     near = np.abs(u) < 0.5
     return u - np.where(near, np.log1p(np.where(near, u, 0.0)), np.log(np.where(near, 1.0, ratio)))
+
+
+def deviance(a: Array, b: Array, x: Array, rest: Array) -> Array:
+    """a log(a / (n x)) + b log(b / (n rest)) with n = a + b, for x + rest = 1, exact near 0."""
+    total = a + b
+    delta = x * b - rest * a
+    return a * excess(delta / a, x * (total / a)) + b * excess(-delta / b, rest * (total / b))
 
 
 def log_poisson(k: Array, mu: Array) -> Array:
@@ -112,9 +124,7 @@ def log_beta_weight(
     large = (p >= LARGE) & (q >= LARGE)
     a, b = np.where(large, p, LARGE), np.where(large, q, LARGE)
     total = a + b
-    delta = x * b - rest * a
-    joined = -a * excess(delta / a, x * (total / a)) - b * excess(-delta / b, rest * (total / b))
-    joined = joined + 0.5 * (np.log(a) + np.log(b / total)) - HALF_LOG_TWO_PI
+    joined = 0.5 * (np.log(a) + np.log(b / total)) - deviance(a, b, x, rest) - HALF_LOG_TWO_PI
     joined = joined + stirling_error(total) - stirling_error(a) - stirling_error(b)
     c, d = np.where(large, 1.0, p), np.where(large, 1.0, q)
     log_x, log_rest = (np.log(x), np.log(rest)) if logs is None else logs

@@ -226,15 +226,11 @@ def device_put(
             "device_put: donate=True gives the memory of x away, and may_alias=True shares it\n"
             "  fix: one of them"
         )
-    result = put_sharded(x, device) if not is_device(device) else put_on(x, device)
+    plain = device is None or isinstance(device, Device)
+    result = put_on(x, device) if plain else put_sharded(x, device)
     if may_alias is False:
         return tree_map(lambda y: duplicate(y) if isinstance(y, Array) else y, result)
     return result
-
-
-def is_device(device: object) -> bool:
-    """True for one device, and for `None`, any."""
-    return device is None or isinstance(device, Device)
 
 
 def put_on(x: object, device: Any) -> Any:
