@@ -109,7 +109,7 @@ def stored(dtype: Any) -> np.dtype[Any]:
       >>> stored(KEY)
       dtype('uint64')
     """
-    return dtype.stored if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+    return dtype.stored if dtype.__class__ is ExtendedDType else dtype
 
 
 def host_dtype(dtype: Any) -> np.dtype[Any]:
@@ -119,7 +119,7 @@ def host_dtype(dtype: Any) -> np.dtype[Any]:
       >>> host_dtype(KEY)
       dtype('V8')
     """
-    return dtype.host if dtype.__class__ is ExtendedDType else dtype  # type: ignore[no-any-return]
+    return dtype.host if dtype.__class__ is ExtendedDType else dtype
 
 
 def readable(host: Any) -> Any:

@@ -129,7 +129,7 @@ def precision(value: object) -> str | None:
     }
     plain = synonyms.get(value, value) if isinstance(value, str) else value
     if plain in DOT_ALGORITHMS:
-        return plain  # type: ignore[no-any-return]
+        return plain
     try:
         found: str | None = one_of(None, "default", "high", "highest")(plain)
     except ValueError as error:

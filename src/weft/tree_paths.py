@@ -69,7 +69,7 @@ class SequenceKey(_Key):
     @property
     def idx(self) -> int:
         """The index."""
-        return self._value  # type: ignore[no-any-return]
+        return self._value
 
     def __repr__(self) -> str:
         return f"SequenceKey(idx={self._value!r})"
@@ -94,7 +94,7 @@ class GetAttrKey(_Key):
     @property
     def name(self) -> str:
         """The attribute's name."""
-        return self._value  # type: ignore[no-any-return]
+        return self._value
 
     def __repr__(self) -> str:
         return f"GetAttrKey(name={self._value!r})"
@@ -119,7 +119,7 @@ class FlattenedIndexKey(_Key):
     @property
     def key(self) -> int:
         """The index among the children."""
-        return self._value  # type: ignore[no-any-return]
+        return self._value
 
     def __repr__(self) -> str:
         return f"FlattenedIndexKey(key={self._value!r})"

@@ -54,7 +54,7 @@ class PassedInput:
         x = args[self.index]
         if x._host is None:
             live_buffer(x)  # refuses one that was deleted
-        return own(x)  # type: ignore[no-any-return]
+        return own(x)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Array(Value):
         return current.base.to_dlpack(self, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return current.base.dlpack_device(self)  # type: ignore[no-any-return]
+        return current.base.dlpack_device(self)
 
     def __buffer__(self, flags: int) -> memoryview:
         """The elements as a buffer that is only read; Python 3.12 and later call this."""
@@ -138,16 +138,16 @@ class Array(Value):
 
     def __copy__(self) -> "Array":
         # immutable, but not for ever: a program that is given one of the two may take its memory
-        return current.base.duplicate(self)  # type: ignore[no-any-return]
+        return current.base.duplicate(self)
 
     def __deepcopy__(self, memo: object) -> "Array":
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return Value.operators.array_repr(self)  # type: ignore[no-any-return]
+        return Value.operators.array_repr(self)
 
     def __str__(self) -> str:
-        return Value.operators.array_str(self)  # type: ignore[no-any-return]
+        return Value.operators.array_str(self)
 
     # --- placement ---
 
@@ -209,7 +209,7 @@ class Array(Value):
 
     def on_device_size_in_bytes(self) -> int:
         """The bytes that the array takes on its devices, all of them together."""
-        return current.base.on_device_size(self)  # type: ignore[no-any-return]
+        return current.base.on_device_size(self)
 
     @property
     def committed(self) -> bool:
@@ -233,11 +233,11 @@ class Array(Value):
 
     def is_deleted(self) -> bool:
         """True if the memory was freed or donated."""
-        return current.base.is_deleted(self)  # type: ignore[no-any-return]
+        return current.base.is_deleted(self)
 
     def is_ready(self) -> bool:
         """True if the array has been computed."""
-        return current.base.is_ready(self)  # type: ignore[no-any-return]
+        return current.base.is_ready(self)
 
     def unsafe_buffer_pointer(self) -> int:
         """The address of the memory; valid while the array lives."""
@@ -249,7 +249,7 @@ class Array(Value):
                     "  fix: addressable_shards[i].data.unsafe_buffer_pointer()"
                 )
             )
-        return current.base.pointer(self)  # type: ignore[no-any-return]
+        return current.base.pointer(self)
 
 
 class Tracer(Value):

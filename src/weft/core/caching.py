@@ -72,7 +72,7 @@ class Derivation(Generic[P, *Ts, T]):
     def __call__(self, owner: P, *args: *Ts) -> T:
         """The result for a program and arguments."""
         try:
-            return owner.derivations[self][args]  # type: ignore[no-any-return]
+            return owner.derivations[self][args]
         except KeyError:
             pass
         result = self.__wrapped__(owner, *args)
@@ -82,7 +82,7 @@ class Derivation(Generic[P, *Ts, T]):
         if len(results) >= self.limit:
             for oldest in list(results)[: self.limit // 2]:
                 results.pop(oldest, None)
-        return results.setdefault(args, result)  # type: ignore[no-any-return]
+        return results.setdefault(args, result)
 
     def known(self, owner: P, *args: *Ts) -> T | None:
         """The result, if it has been computed already."""

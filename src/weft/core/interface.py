@@ -45,7 +45,7 @@ def get_aval(x: object) -> Aval:
       (float32[2,3], True)
     Source: JAX documentation, `jax.core.get_aval`.
     """
-    return as_value(x).aval  # type: ignore[no-any-return]
+    return as_value(x).aval
 
 
 @located
@@ -65,7 +65,7 @@ def typeof(x: object) -> Aval:
       Array([0., 0.], dtype=float32)
     Source: JAX documentation, `jax.typeof`.
     """
-    return as_value(x).aval  # type: ignore[no-any-return]
+    return as_value(x).aval
 
 
 @located

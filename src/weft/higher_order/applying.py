@@ -67,7 +67,7 @@ def applies_function(primitive: HigherOrder) -> None:
         program = consed_with(rules, jaxpr.without_consts())
         params = (("jaxpr", program), ("rules", rules), ("consts", len(jaxpr.consts)))
         # not `trace`: what the function closes over may belong to transformations inside it
-        return current.trace.bind(primitive, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
+        return current.trace.bind(primitive, [*jaxpr.consts, *args], params)
 
     @primitive.execute
     def _(args: Sequence[Array], *, jaxpr: Jaxpr, **params: object) -> list[Array]:

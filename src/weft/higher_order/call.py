@@ -39,7 +39,7 @@ def call_jaxpr(
     trace = trace or current.trace
     whole = jaxpr.without_consts()
     params = (("jaxpr", whole), *options.items())
-    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)  # type: ignore[no-any-return]
+    return trace.bind(call, [*jaxpr.consts, *args], params, whole.out_avals)
 
 
 def wrapped(jaxpr: Jaxpr, options: dict[str, Any], first: Sequence[Value] = ()) -> Jaxpr:

@@ -55,7 +55,7 @@ def apply_checkpoint(
         ("again", again),
     )
     args = [*jaxpr.consts, *args]
-    return current.trace.bind(checkpoint_call, args, params, tuple(whole.out_avals))  # type: ignore[no-any-return]
+    return current.trace.bind(checkpoint_call, args, params, tuple(whole.out_avals))
 
 
 @checkpoint_call.execute

@@ -61,7 +61,7 @@ def apply_cond(
     if consts:
         branches = with_common_inputs(branches)
     params = (("branches", tuple(branches)), *options.items())
-    return current.trace.bind(cond, [index, *consts, *operands], params)  # type: ignore[no-any-return]
+    return current.trace.bind(cond, [index, *consts, *operands], params)
 
 
 def with_common_inputs(branches: Sequence[Jaxpr]) -> list[Jaxpr]:

@@ -193,7 +193,7 @@ def linearized(
 
     def linear(*args: Value) -> list[Value]:
         residuals, tangents = args[: len(res_avals)], args[len(res_avals) :]
-        return custom_pullback(  # type: ignore[no-any-return]
+        return custom_pullback(
             *bwd.consts,
             *residuals,
             *tangents,
@@ -259,7 +259,7 @@ def _(
         params = {"jaxpr": jaxpr, "outs": outs, "name": name}
         return custom_pullback(*args, **params), custom_pullback(*args[:n_known], *full, **params)
 
-    return split_jvp(pushed, avals, mask, True, name)  # type: ignore[no-any-return]
+    return split_jvp(pushed, avals, mask, True, name)
 
 
 @custom_pullback.pushforward
@@ -292,6 +292,4 @@ def _(
         for a, b in zip(args[n_known:], batched[n_known:], strict=True)
     ]
     known = [*inner.consts, *args[:n_known]]
-    return custom_pullback(  # type: ignore[no-any-return]
-        *known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name
-    )
+    return custom_pullback(*known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name)

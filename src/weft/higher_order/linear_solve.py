@@ -50,9 +50,7 @@ class Side(NamedTuple):
 
 def apply_solve(side: Side, other: Side | None, count: int, args: Sequence[Value]) -> list[Value]:
     """Solves, under the current trace: the parameters, then the right-hand side."""
-    return linear_solve(  # type: ignore[no-any-return]
-        *args, jaxpr=side.solve, side=side, other=other, count=count
-    )
+    return linear_solve(*args, jaxpr=side.solve, side=side, other=other, count=count)
 
 
 @linear_solve.execute

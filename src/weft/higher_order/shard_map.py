@@ -109,7 +109,7 @@ def apply_map(
     specs = (*[((),) * c.aval.ndim for c in jaxpr.consts], *mapping.in_specs)
     named = mapping._replace(in_specs=specs)._asdict().items()
     params = (("jaxpr", jaxpr.without_consts()), *named)
-    return trace.bind(shard_map, [*jaxpr.consts, *args], params)  # type: ignore[no-any-return]
+    return trace.bind(shard_map, [*jaxpr.consts, *args], params)
 
 
 def map_program(jaxpr: Jaxpr, avals: Sequence[Aval], mapping: Mapping) -> Jaxpr:
@@ -328,7 +328,7 @@ def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
 def _(
     args: Sequence[Value], varies: Sequence[bool], axis: Axis, *, jaxpr: Jaxpr, **named: object
 ) -> list[Value]:
-    return shard_map(*args, jaxpr=resolve_axis(jaxpr, varies, axis), **named)  # type: ignore[no-any-return]
+    return shard_map(*args, jaxpr=resolve_axis(jaxpr, varies, axis), **named)
 
 
 # --- derivatives ---

@@ -79,7 +79,7 @@ def apply_while(
 def bind_while(params: WhileParams, operands: Sequence[Value]) -> list[Value]:
     """Applies the primitive under the current trace."""
     named = tuple(params._asdict().items())
-    return current.trace.bind(while_loop, operands, named)  # type: ignore[no-any-return]
+    return current.trace.bind(while_loop, operands, named)
 
 
 @while_loop.type

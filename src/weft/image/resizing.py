@@ -190,13 +190,13 @@ def resize(
     axes = tuple([i for i in range(x.ndim) if x.shape[i] != wanted[i]])
     _check_empty(name, x, wanted, axes)
     if known is ResizeMethod.NEAREST:
-        return _nearest(x, wanted, axes)  # type: ignore[no-any-return]
+        return _nearest(x, wanted, axes)
     x = inexact(name, x)
     if not axes:
-        return x  # type: ignore[no-any-return]
+        return x
     dtype = _number_dtype(x)
     scale = array([wanted[i] / x.shape[i] for i in axes], dtype)
-    return _transformed(  # type: ignore[no-any-return]
+    return _transformed(
         x, scale, scale * 0, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
         precision=precision,
     )  # fmt: skip
@@ -278,7 +278,7 @@ def scale_and_translate(
         if v.shape != (len(axes),) or dtypes.is_complex(v.aval.dtype):
             raise ShapeError(f"{name}: {argument} must be floats [{len(axes)}]; got {v.aval}")
         values.append(cast(v, dtype))
-    return _transformed(  # type: ignore[no-any-return]
+    return _transformed(
         x, *values, shape=wanted, axes=axes, method=known, antialias=bool(antialias),
         precision=precision,
     )  # fmt: skip

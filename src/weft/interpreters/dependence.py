@@ -19,7 +19,7 @@ def reached(e: Equation, touched: Sequence[bool], inexact: bool = False) -> Sequ
     rule = e.primitive.depends_rule
     if rule is None:
         return [True] * len(e.outvars)
-    return rule(tuple(touched), inexact, **dict(e.params))  # type: ignore[no-any-return]
+    return rule(tuple(touched), inexact, **dict(e.params))
 
 
 def dependents(jaxpr: Jaxpr, mask: Sequence[bool], inexact: bool = False) -> set[Var]:

@@ -124,7 +124,7 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
 def owner_of(params: Params) -> Owner:
     """The parameter that derivatives are kept on: the first, or the first of several programs."""
     first = params[0][1]
-    return first[0] if type(first) is tuple else first  # type: ignore[no-any-return]
+    return first[0] if type(first) is tuple else first
 
 
 @derived
@@ -252,4 +252,4 @@ def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
             trace.close()
             raise
         d.only_linear = PreparedJaxpr(without_dead_code(whole)[0])
-    return d.only_linear  # type: ignore[no-any-return]
+    return d.only_linear

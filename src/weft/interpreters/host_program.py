@@ -60,7 +60,7 @@ class PreparedJaxpr:
             except RuntimeError as error:
                 results = interrupting(error, kernels.function, args)
             if results is not None:
-                return results  # type: ignore[no-any-return]
+                return results
         elif kernels.steps is not None and all([a.type is a.aval for a in args]):
             kernels.runs += 1
             if kernels.runs > _COMPILE_AFTER:

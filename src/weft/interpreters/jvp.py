@@ -156,7 +156,7 @@ def pushforward(
     """The program (primals, tangents) -> (outputs, tangents) of a higher-order operation, and which
     outputs have a tangent."""
     assert primitive.pushforward_rule is not None
-    return primitive.pushforward_rule(mask, avals, **dict(params))  # type: ignore[no-any-return]
+    return primitive.pushforward_rule(mask, avals, **dict(params))
 
 
 def jvp(

@@ -48,7 +48,7 @@ def add(x: ArrayLike, y: ArrayLike) -> Array:
       5
     Source: StableHLO `add`.
     """
-    return structural.add(*same_type("add", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return structural.add(*same_type("add", ("x", "y"), x, y))
 
 
 def sub(x: ArrayLike, y: ArrayLike) -> Array:
@@ -65,7 +65,7 @@ def sub(x: ArrayLike, y: ArrayLike) -> Array:
       -1
     Source: StableHLO `subtract`.
     """
-    return p.sub(*same_type("sub", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.sub(*same_type("sub", ("x", "y"), x, y))
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
@@ -87,7 +87,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
     if out_dtype is not None:
         wanted = dtypes.requested_dtype(out_dtype, "mul")
         values = [structural.convert_element_type(as_value(v), dtype=wanted) for v in values]
-    return p.mul(*values)  # type: ignore[no-any-return]
+    return p.mul(*values)
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
@@ -104,7 +104,7 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
       (-3, 0.25)
     Source: StableHLO `divide`.
     """
-    return p.div(*same_type("div", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.div(*same_type("div", ("x", "y"), x, y))
 
 
 def rem(x: ArrayLike, y: ArrayLike) -> Array:
@@ -121,7 +121,7 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
       -1
     Source: StableHLO `remainder`.
     """
-    return p.rem(*same_type("rem", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.rem(*same_type("rem", ("x", "y"), x, y))
 
 
 def max(x: ArrayLike, y: ArrayLike) -> Array:
@@ -138,7 +138,7 @@ def max(x: ArrayLike, y: ArrayLike) -> Array:
       3
     Source: StableHLO `maximum`.
     """
-    return p.max_(*same_type("max", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.max_(*same_type("max", ("x", "y"), x, y))
 
 
 def min(x: ArrayLike, y: ArrayLike) -> Array:
@@ -155,7 +155,7 @@ def min(x: ArrayLike, y: ArrayLike) -> Array:
       2
     Source: StableHLO `minimum`.
     """
-    return p.min_(*same_type("min", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.min_(*same_type("min", ("x", "y"), x, y))
 
 
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
@@ -172,7 +172,7 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
       True
     Source: IEEE 754 `nextUp`.
     """
-    return p.nextafter(*same_type("nextafter", ("x1", "x2"), x1, x2))  # type: ignore[no-any-return]
+    return p.nextafter(*same_type("nextafter", ("x1", "x2"), x1, x2))
 
 
 def neg(x: ArrayLike) -> Array:
@@ -188,7 +188,7 @@ def neg(x: ArrayLike) -> Array:
       -2
     Source: StableHLO `negate`.
     """
-    return p.neg(x)  # type: ignore[no-any-return]
+    return p.neg(x)
 
 
 def abs(x: ArrayLike) -> Array:
@@ -204,7 +204,7 @@ def abs(x: ArrayLike) -> Array:
       (2, 5.0)
     Source: StableHLO `abs`.
     """
-    return p.abs_(x)  # type: ignore[no-any-return]
+    return p.abs_(x)
 
 
 def sign(x: ArrayLike) -> Array:
@@ -220,7 +220,7 @@ def sign(x: ArrayLike) -> Array:
       -1.0
     Source: StableHLO `sign`.
     """
-    return p.sign(x)  # type: ignore[no-any-return]
+    return p.sign(x)
 
 
 def floor(x: ArrayLike) -> Array:
@@ -236,7 +236,7 @@ def floor(x: ArrayLike) -> Array:
       -2.0
     Source: StableHLO `floor`.
     """
-    return p.floor(x)  # type: ignore[no-any-return]
+    return p.floor(x)
 
 
 def ceil(x: ArrayLike) -> Array:
@@ -252,7 +252,7 @@ def ceil(x: ArrayLike) -> Array:
       -1.0
     Source: StableHLO `ceil`.
     """
-    return p.ceil(x)  # type: ignore[no-any-return]
+    return p.ceil(x)
 
 
 def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
@@ -269,7 +269,7 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
       (3.0, 2.0)
     Source: StableHLO `round_nearest_afz`, `round_nearest_even`.
     """
-    return p.round_(x, rounding_method=RoundingMethod(rounding_method))  # type: ignore[no-any-return]
+    return p.round_(x, rounding_method=RoundingMethod(rounding_method))
 
 
 def is_finite(x: ArrayLike) -> Array:
@@ -285,7 +285,7 @@ def is_finite(x: ArrayLike) -> Array:
       False
     Source: StableHLO `is_finite`.
     """
-    return p.is_finite(x)  # type: ignore[no-any-return]
+    return p.is_finite(x)
 
 
 def square(x: ArrayLike) -> Array:
@@ -301,7 +301,7 @@ def square(x: ArrayLike) -> Array:
       9
     Source: StableHLO `multiply`.
     """
-    return p.square(x)  # type: ignore[no-any-return]
+    return p.square(x)
 
 
 def sqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -320,7 +320,7 @@ def sqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("sqrt", accuracy)
-    return p.sqrt(x)  # type: ignore[no-any-return]
+    return p.sqrt(x)
 
 
 def rsqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -339,7 +339,7 @@ def rsqrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("rsqrt", accuracy)
-    return p.rsqrt(x)  # type: ignore[no-any-return]
+    return p.rsqrt(x)
 
 
 def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -358,7 +358,7 @@ def cbrt(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("cbrt", accuracy)
-    return p.cbrt(x)  # type: ignore[no-any-return]
+    return p.cbrt(x)
 
 
 def integer_pow(x: ArrayLike, y: int) -> Array:
@@ -375,7 +375,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
       (81, 0.25)
     Source: weft.
     """
-    return p.integer_pow(x, y=whole("integer_pow", "y", y))  # type: ignore[no-any-return]
+    return p.integer_pow(x, y=whole("integer_pow", "y", y))
 
 
 def reciprocal(x: ArrayLike) -> Array:
@@ -391,4 +391,4 @@ def reciprocal(x: ArrayLike) -> Array:
       0.25
     Source: weft.
     """
-    return p.integer_pow(x, y=-1)  # type: ignore[no-any-return]
+    return p.integer_pow(x, y=-1)

@@ -42,7 +42,7 @@ def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
       2
     Source: StableHLO `and`.
     """
-    return p.bitwise_and(*same_type("bitwise_and", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.bitwise_and(*same_type("bitwise_and", ("x", "y"), x, y))
 
 
 def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
@@ -59,7 +59,7 @@ def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
       7
     Source: StableHLO `or`.
     """
-    return p.bitwise_or(*same_type("bitwise_or", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.bitwise_or(*same_type("bitwise_or", ("x", "y"), x, y))
 
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
@@ -76,7 +76,7 @@ def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
       5
     Source: StableHLO `xor`.
     """
-    return p.bitwise_xor(*same_type("bitwise_xor", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.bitwise_xor(*same_type("bitwise_xor", ("x", "y"), x, y))
 
 
 def bitwise_not(x: ArrayLike) -> Array:
@@ -92,7 +92,7 @@ def bitwise_not(x: ArrayLike) -> Array:
       -7
     Source: StableHLO `not`.
     """
-    return p.bitwise_not(x)  # type: ignore[no-any-return]
+    return p.bitwise_not(x)
 
 
 def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
@@ -109,7 +109,7 @@ def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
       12
     Source: StableHLO `shift_left`.
     """
-    return p.shift_left(*same_type("shift_left", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.shift_left(*same_type("shift_left", ("x", "y"), x, y))
 
 
 def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
@@ -126,7 +126,7 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
       -4
     Source: StableHLO `shift_right_arithmetic`.
     """
-    return p.shift_right_arithmetic(*same_type("shift_right_arithmetic", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.shift_right_arithmetic(*same_type("shift_right_arithmetic", ("x", "y"), x, y))
 
 
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
@@ -143,7 +143,7 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
       4
     Source: StableHLO `shift_right_logical`.
     """
-    return p.shift_right_logical(*same_type("shift_right_logical", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.shift_right_logical(*same_type("shift_right_logical", ("x", "y"), x, y))
 
 
 def population_count(x: ArrayLike) -> Array:
@@ -159,7 +159,7 @@ def population_count(x: ArrayLike) -> Array:
       3
     Source: StableHLO `popcnt`.
     """
-    return p.population_count(x)  # type: ignore[no-any-return]
+    return p.population_count(x)
 
 
 def clz(x: ArrayLike) -> Array:
@@ -175,7 +175,7 @@ def clz(x: ArrayLike) -> Array:
       31
     Source: StableHLO `count_leading_zeros`.
     """
-    return p.clz(x)  # type: ignore[no-any-return]
+    return p.clz(x)
 
 
 @located
@@ -203,9 +203,9 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
         product = convert_element_type(a, dtype=wide) * convert_element_type(b, dtype=wide)
         shift = p.shift_right_logical if unsigned else p.shift_right_arithmetic
         high = shift(product, literal(width, wide))
-        return convert_element_type(high, dtype=dtype)  # type: ignore[no-any-return]
+        return convert_element_type(high, dtype=dtype)
     if dtypes.is_unsigned(dtype):
-        return _upper_half(a, b, width)  # type: ignore[no-any-return]
+        return _upper_half(a, b, width)
     whole = dtypes.uint32 if width == 32 else dtypes.uint64
     high = _upper_half(
         bitcast_convert_type(a, dtype=whole), bitcast_convert_type(b, dtype=whole), width
@@ -213,7 +213,7 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     none = literal(0, dtype)
     # a negative number stands for 2 ** n less, so the other one was added once too often
     extra = where(lt(a, none), b, none) + where(lt(b, none), a, none)
-    return bitcast_convert_type(high, dtype=dtype) - extra  # type: ignore[no-any-return]
+    return bitcast_convert_type(high, dtype=dtype) - extra
 
 
 def _upper_half(x: Any, y: Any, width: int) -> Any:

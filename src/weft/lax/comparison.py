@@ -29,7 +29,7 @@ def eq(x: ArrayLike, y: ArrayLike) -> Array:
       False
     Source: StableHLO `compare`, EQ.
     """
-    return p.eq(*same_type("eq", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.eq(*same_type("eq", ("x", "y"), x, y))
 
 
 def ne(x: ArrayLike, y: ArrayLike) -> Array:
@@ -46,7 +46,7 @@ def ne(x: ArrayLike, y: ArrayLike) -> Array:
       True
     Source: StableHLO `compare`, NE.
     """
-    return p.ne(*same_type("ne", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.ne(*same_type("ne", ("x", "y"), x, y))
 
 
 def lt(x: ArrayLike, y: ArrayLike) -> Array:
@@ -63,7 +63,7 @@ def lt(x: ArrayLike, y: ArrayLike) -> Array:
       True
     Source: StableHLO `compare`, LT.
     """
-    return p.lt(*same_type("lt", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.lt(*same_type("lt", ("x", "y"), x, y))
 
 
 def le(x: ArrayLike, y: ArrayLike) -> Array:
@@ -80,7 +80,7 @@ def le(x: ArrayLike, y: ArrayLike) -> Array:
       True
     Source: StableHLO `compare`, LE.
     """
-    return p.le(*same_type("le", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.le(*same_type("le", ("x", "y"), x, y))
 
 
 def gt(x: ArrayLike, y: ArrayLike) -> Array:
@@ -97,7 +97,7 @@ def gt(x: ArrayLike, y: ArrayLike) -> Array:
       False
     Source: StableHLO `compare`, GT.
     """
-    return p.gt(*same_type("gt", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.gt(*same_type("gt", ("x", "y"), x, y))
 
 
 def ge(x: ArrayLike, y: ArrayLike) -> Array:
@@ -114,4 +114,4 @@ def ge(x: ArrayLike, y: ArrayLike) -> Array:
       False
     Source: StableHLO `compare`, GE.
     """
-    return p.ge(*same_type("ge", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.ge(*same_type("ge", ("x", "y"), x, y))

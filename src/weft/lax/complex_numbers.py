@@ -28,7 +28,7 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
       (1+2j)
     Source: StableHLO `complex`.
     """
-    return p.complex_(*same_type("complex", ("x", "y"), x, y))  # type: ignore[no-any-return]
+    return p.complex_(*same_type("complex", ("x", "y"), x, y))
 
 
 def real(x: ArrayLike) -> Array:
@@ -44,7 +44,7 @@ def real(x: ArrayLike) -> Array:
       1.0
     Source: StableHLO `real`.
     """
-    return p.real(x)  # type: ignore[no-any-return]
+    return p.real(x)
 
 
 def imag(x: ArrayLike) -> Array:
@@ -60,7 +60,7 @@ def imag(x: ArrayLike) -> Array:
       2.0
     Source: StableHLO `imag`.
     """
-    return p.imag(x)  # type: ignore[no-any-return]
+    return p.imag(x)
 
 
 def conj(x: ArrayLike) -> Array:
@@ -78,5 +78,5 @@ def conj(x: ArrayLike) -> Array:
     """
     z = as_value(x)
     if dtypes.is_complex(z.dtype):
-        return p.conj(z)  # type: ignore[no-any-return]
-    return p.complex_(z, zeros(z.aval))  # type: ignore[no-any-return]
+        return p.conj(z)
+    return p.complex_(z, zeros(z.aval))

@@ -247,9 +247,7 @@ def platform_dependent(
         platform = platform_of_types("platform_dependent", types)
         return branches[for_platform(platforms, platform)](*args)
     index = literal(0, dtypes.int32)
-    return choose(  # type: ignore[no-any-return]
-        "platform_dependent", index, branches, branches, names, args, platforms=platforms
-    )
+    return choose("platform_dependent", index, branches, branches, names, args, platforms=platforms)
 
 
 def of_first(function: Callable[[Any], Any], x: Any, _: Any) -> Any:

@@ -52,8 +52,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     dtype = dtypes.requested_dtype(new_dtype, "convert_element_type")
     x = scalar_as("convert_element_type", operand, dtype)
     if x.aval.dtype == dtype and not x.aval.weak_type:
-        return x  # type: ignore[no-any-return]
-    return structural.convert_element_type(x, dtype=dtype)  # type: ignore[no-any-return]
+        return x
+    return structural.convert_element_type(x, dtype=dtype)
 
 
 @located
@@ -73,7 +73,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     Source: StableHLO `bitcast_convert`.
     """
     dtype = dtypes.requested_dtype(new_dtype, "bitcast_convert_type")
-    return p.bitcast_convert_type(operand, dtype=dtype)  # type: ignore[no-any-return]
+    return p.bitcast_convert_type(operand, dtype=dtype)
 
 
 @located
@@ -97,6 +97,4 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     for name, bits, least in (("exponent_bits", exponent, 1), ("mantissa_bits", mantissa, 0)):
         if bits < least:
             raise ValueError(f"reduce_precision: {name} must be at least {least}; got {bits}")
-    return p.reduce_precision(  # type: ignore[no-any-return]
-        operand, exponent_bits=exponent, mantissa_bits=mantissa
-    )
+    return p.reduce_precision(operand, exponent_bits=exponent, mantissa_bits=mantissa)

@@ -159,7 +159,7 @@ def conv_general_dilated(
             [x.shape[i] for i in numbers.lhs_spec[2:]], window, strides, padding
         )
     dtype = preferred_element_type
-    return convolution.conv_general_dilated(  # type: ignore[no-any-return]
+    return convolution.conv_general_dilated(
         x,
         kernel,
         strides=strides,

@@ -52,9 +52,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> Array:
       [[0, 1, 2], [0, 1, 2]]
     """
     kind = dtypes.requested_dtype(dtype, "iota")
-    return creation.iota(  # type: ignore[no-any-return]
-        dtype=kind, shape=shape_of("iota", shape), dimension=int(dimension)
-    )
+    return creation.iota(dtype=kind, shape=shape_of("iota", shape), dimension=int(dimension))
 
 
 @located
@@ -150,7 +148,7 @@ def empty(shape: Shape, dtype: DTypeLike) -> Array:
       [0, 0]
     """
     kind = dtypes.requested_dtype(dtype, "empty")
-    return structural.zeros(aval(shape_of("empty", shape), kind))  # type: ignore[no-any-return]
+    return structural.zeros(aval(shape_of("empty", shape), kind))
 
 
 def zeros_like_array(x: ArrayLike) -> Array:

@@ -14,7 +14,7 @@ __all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"]
 def _running(primitive: Any, operand: ArrayLike, axis: int, reverse: bool) -> Array:
     x = as_value(operand)
     at = axis_of(primitive.name, x, axis)
-    return primitive(x, axis=at, reverse=bool(reverse))  # type: ignore[no-any-return]
+    return primitive(x, axis=at, reverse=bool(reverse))
 
 
 @located

@@ -44,7 +44,7 @@ def fft(x: ArrayLike, fft_type: FftType | str | int, fft_lengths: Sequence[int])
         raise ShapeError(
             f"fft: {value.aval} has {value.ndim} axes; got {len(lengths)} fft_lengths {lengths}"
         )
-    return transformed(value, kind, lengths)  # type: ignore[no-any-return]
+    return transformed(value, kind, lengths)
 
 
 def _kind(given: Any) -> FftType:

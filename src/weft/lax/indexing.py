@@ -120,7 +120,7 @@ def gather(
         mode = GatherScatterMode.CLIP
     kind = GatherScatterMode.from_any(mode)
     filled = kind is GatherScatterMode.FILL_OR_DROP
-    return indexing.gather(  # type: ignore[no-any-return]
+    return indexing.gather(
         x,
         indices,
         dimension_numbers=_numbers("gather", dimension_numbers, GatherDimensionNumbers),
@@ -186,7 +186,7 @@ def scatter(
       >>> lax.scatter(np.zeros(3), np.array([[2], [9]]), np.array([5.0, 6.0]), single).tolist()
       [0.0, 0.0, 5.0]
     """
-    return _scattered(  # type: ignore[no-any-return]
+    return _scattered(
         indexing.scatter,
         operand,
         scatter_indices,
@@ -211,7 +211,7 @@ def _combining(name: str, primitive: Primitive, what: str, example: str) -> Call
         unique_indices: bool = False,
         mode: Mode = None,
     ) -> Array:
-        return _scattered(  # type: ignore[no-any-return]
+        return _scattered(
             primitive,
             operand,
             scatter_indices,
@@ -307,7 +307,7 @@ def scatter_apply(
     if writes_once(indices, unique_indices):
         like = aval(shape, x.dtype)
         new = applied(gather_updates(x, indices, like, **flags))
-        return indexing.scatter(x, indices, new, **flags)  # type: ignore[no-any-return]
+        return indexing.scatter(x, indices, new, **flags)
     times = indexing.scatter_add(
         zeros(aval(x.shape, dtypes.int32)), indices, full(aval(shape, dtypes.int32), 1), **flags
     )
@@ -315,7 +315,7 @@ def scatter_apply(
     if known is not None:
         for i in range(int(np.max(known.host(), initial=0))):
             x = where(lt(as_value(np.int32(i)), times), applied(x), x)
-        return x  # type: ignore[no-any-return]
+        return x
 
     def more(state: Any) -> Any:
         return (state[0] < times).any()
@@ -324,7 +324,7 @@ def scatter_apply(
         i, values = state
         return i + 1, where(lt(i, times), applied(values), values)
 
-    return while_loop(more, once, (np.int32(0), x))[1]  # type: ignore[no-any-return]
+    return while_loop(more, once, (np.int32(0), x))[1]
 
 
 @located

@@ -32,8 +32,8 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     xs = [as_value(x) for x in operands]
     if len(xs) == 1:
         axis_of("concatenate", xs[0], dimension)
-        return xs[0]  # type: ignore[no-any-return]
-    return slicing.concatenate(*xs, dimension=int(dimension))  # type: ignore[no-any-return]
+        return xs[0]
+    return slicing.concatenate(*xs, dimension=int(dimension))
 
 
 @located
@@ -60,7 +60,7 @@ def pad(
         raise ShapeError(
             f"pad: padding_config has (before, after, between) for each axis; got {padding}"
         )
-    return slicing.pad(x, _scalar_like(x, padding_value), padding=padding)  # type: ignore[no-any-return]
+    return slicing.pad(x, _scalar_like(x, padding_value), padding=padding)
 
 
 def _scalar_like(x: Any, value: ArrayLike) -> Any:
@@ -89,7 +89,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
       [[2, 1], [4, 3]]
     """
     x = as_value(operand)
-    return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))  # type: ignore[no-any-return]
+    return slicing.rev(x, dimensions=ints_of("rev", "dimensions", dimensions))
 
 
 @located
@@ -109,7 +109,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     x = as_value(operand)
     at = axis_of("split", x, axis)
     lengths = ints_of("split", "sizes", sizes)
-    return slicing.split(x, sizes=lengths, axis=at)  # type: ignore[no-any-return]
+    return slicing.split(x, sizes=lengths, axis=at)
 
 
 @located
@@ -142,7 +142,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
     at = number % ndim
     shape = (*first.shape[:at], 1, *first.shape[at:])
     parts = [structural.reshape(x, shape=shape) for x in xs]
-    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=at)  # type: ignore[no-any-return]
+    return parts[0] if len(parts) == 1 else slicing.concatenate(*parts, dimension=at)
 
 
 @located

@@ -75,4 +75,4 @@ def conv_general_dilated_local(
     order[out_batch], order[out_features] = n, n + 1
     for i, axis in enumerate(out_spatial):
         order[axis] = i
-    return structural.transpose(product, permutation=tuple(order))  # type: ignore[no-any-return]
+    return structural.transpose(product, permutation=tuple(order))

@@ -190,10 +190,10 @@ def _ragged(
         return where((place >= start) & (place < end), x, nothing)
 
     if form.kind == "batch":
-        return product(of_group(starts[0], ends[-1]), y)  # type: ignore[no-any-return]
+        return product(of_group(starts[0], ends[-1]), y)
     if form.kind == "contracting":
         _, parts = scan(lambda _, b: (None, product(of_group(*b), y)), None, (starts, ends))
-        return parts  # type: ignore[no-any-return]
+        return parts
     if not starts.shape[0] or y.shape[form.groups] != starts.shape[0]:
         raise ShapeError(
             f"{name}: rhs {y.aval} must have as many groups along axis {form.groups} as "
@@ -206,7 +206,7 @@ def _ragged(
         *bounds, matrix = group
         return total + product(of_group(*bounds), matrix, dims), None
 
-    return scan(step, start, (starts, ends, y))[0]  # type: ignore[no-any-return]
+    return scan(step, start, (starts, ends, y))[0]
 
 
 def _groups_first(y: Any, form: _Form) -> tuple[Any, Any]:

@@ -127,8 +127,8 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Shape) -> Array:
     key = Array(np.array([0x726E6755, next(_calls) & 0xFFFFFFFF], np.uint32), aval((2,), np.uint32))
     whole = tuple(shape)
     if dtypes.is_integer(dtype):
-        return _integers(key, low, high, whole)  # type: ignore[no-any-return]
-    return _floats(key, low, high, whole)  # type: ignore[no-any-return]
+        return _integers(key, low, high, whole)
+    return _floats(key, low, high, whole)
 
 
 def _bits(key: Any, shape: tuple[int, ...], width: int) -> Any:

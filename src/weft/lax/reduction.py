@@ -29,7 +29,7 @@ __all__ = [
 
 def _reduced(primitive: Any, operand: ArrayLike, axes: Sequence[int]) -> Array:
     x = as_value(operand)
-    return primitive(x, axes=axes_of(primitive.name, x, axes))  # type: ignore[no-any-return]
+    return primitive(x, axes=axes_of(primitive.name, x, axes))
 
 
 @located
@@ -219,7 +219,7 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int32") -> A
 def _place(primitive: Any, operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
     x = as_value(operand)
     dtype = dtypes.requested_dtype(index_dtype, primitive.name)
-    return primitive(x, axis=axis_of(primitive.name, x, axis), dtype=dtype)  # type: ignore[no-any-return]
+    return primitive(x, axis=axis_of(primitive.name, x, axis), dtype=dtype)
 
 
 @located

@@ -61,7 +61,7 @@ def scaled_dot(
     wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
     a, b = _scaled(name, "lhs", x, lhs_scale, wide), _scaled(name, "rhs", y, rhs_scale, wide)
     found = dot_general(a, b, dimension_numbers)
-    return convert_element_type(found, dtype=dtype)  # type: ignore[no-any-return]
+    return convert_element_type(found, dtype=dtype)
 
 
 def _scaled(name: str, argument: str, x: Value, scale: ArrayLike | None, wide: Any) -> Any:

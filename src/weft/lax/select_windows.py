@@ -81,7 +81,7 @@ def select_and_scatter(
         raise ShapeError(f"{name}: init_value must be a scalar {x.dtype}; got {init.aval}")
     whole = structural.broadcast_in_dim(init, shape=(x.size,), dims=())
     flat = _scattered(name, whole, updates, _chosen(name, x, select, geometry), scatter)
-    return structural.reshape(flat, shape=x.shape)  # type: ignore[no-any-return]
+    return structural.reshape(flat, shape=x.shape)
 
 
 @located
@@ -115,7 +115,7 @@ def select_and_scatter_add(
     place = _chosen(name, x, select, geometry)
     zeros = structural.full(updates.aval.update(shape=(x.size,), weak_type=False), 0)
     flat = _scatter(indexing.scatter_add, zeros, place, updates)
-    return structural.reshape(flat, shape=x.shape)  # type: ignore[no-any-return]
+    return structural.reshape(flat, shape=x.shape)
 
 
 @located
@@ -155,7 +155,7 @@ def select_and_gather_add(
     check_geometry(name, x.aval, geometry)
     place = _chosen(name, x, select, geometry)
     line = structural.reshape(place, shape=(place.size,))
-    return structural.reshape(_taken(t, line), shape=place.shape)  # type: ignore[no-any-return]
+    return structural.reshape(_taken(t, line), shape=place.shape)
 
 
 def _check_source(name: str, x: Any, source: Any, geometry: Geometry, argument: str) -> None:

@@ -81,7 +81,7 @@ def _select(name: str, names: Any, which: Any, cases: Any) -> Array:
         )
     if dtypes.is_integer(which.dtype) and which.dtype != dtypes.int32:
         which = convert_element_type(which, dtype=dtypes.int32)
-    return p.select_n(which, *values)  # type: ignore[no-any-return]
+    return p.select_n(which, *values)
 
 
 @located
@@ -106,7 +106,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
                 f"clamp: {name} must be a scalar or have x's shape; got {name}: {bound.aval}, "
                 f"x: {value.aval}"
             )
-    return p.clamp(low, value, high)  # type: ignore[no-any-return]
+    return p.clamp(low, value, high)
 
 
 def stop_gradient(x: Tree) -> Tree:

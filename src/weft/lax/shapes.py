@@ -66,9 +66,9 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array:
     x = as_value(operand)
     front = shape_of("broadcast", sizes)
     if not front:
-        return x  # type: ignore[no-any-return]
+        return x
     dims = tuple(range(len(front), len(front) + x.ndim))
-    return structural.broadcast_in_dim(x, shape=(*front, *x.shape), dims=dims)  # type: ignore[no-any-return]
+    return structural.broadcast_in_dim(x, shape=(*front, *x.shape), dims=dims)
 
 
 @located
@@ -91,7 +91,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
         m not in (1, n) for m, n in zip(lengths, shape, strict=True)
     ):
         raise ShapeError(f"broadcast_like: {x.aval} can't be broadcast to the shape {shape}")
-    return structural.widen(x, shape)  # type: ignore[no-any-return]
+    return structural.widen(x, shape)
 
 
 @located
@@ -116,8 +116,8 @@ def broadcast_in_dim(
     lengths = shape_of("broadcast_in_dim", shape)
     dims = ints_of("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if x.shape == lengths and dims == tuple(range(x.ndim)):
-        return x  # type: ignore[no-any-return]
-    return structural.broadcast_in_dim(x, shape=lengths, dims=dims)  # type: ignore[no-any-return]
+        return x
+    return structural.broadcast_in_dim(x, shape=lengths, dims=dims)
 
 
 @located
@@ -180,8 +180,8 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> Array:
     x = as_value(operand)
     order = ints_of("transpose", "permutation", permutation)
     if order == tuple(range(x.ndim)):
-        return x  # type: ignore[no-any-return]
-    return structural.transpose(x, permutation=order)  # type: ignore[no-any-return]
+        return x
+    return structural.transpose(x, permutation=order)
 
 
 @located

@@ -56,8 +56,8 @@ def slice(
     limit = ints_of("slice", "limit_indices", limit_indices)
     steps = (1,) * len(start) if strides is None else ints_of("slice", "strides", strides)
     if limit == x.shape and not any(start) and all(s == 1 for s in steps) and len(steps) == x.ndim:
-        return x  # type: ignore[no-any-return]
-    return slicing.slice_(x, start=start, limit=limit, strides=steps)  # type: ignore[no-any-return]
+        return x
+    return slicing.slice_(x, start=start, limit=limit, strides=steps)
 
 
 @located
@@ -198,7 +198,7 @@ def dynamic_slice(
     x = as_value(operand)
     starts = _starts("dynamic_slice", x, start_indices, allow_negative_indices)
     sizes = shape_of("dynamic_slice", slice_sizes)
-    return dynamic_slicing.dynamic_slice(x, *starts, sizes=sizes)  # type: ignore[no-any-return]
+    return dynamic_slicing.dynamic_slice(x, *starts, sizes=sizes)
 
 
 @located
@@ -226,7 +226,7 @@ def dynamic_update_slice(
     """
     x, window = as_value(operand), as_value(update)
     starts = _starts("dynamic_update_slice", x, start_indices, allow_negative_indices)
-    return dynamic_slicing.dynamic_update_slice(x, window, *starts)  # type: ignore[no-any-return]
+    return dynamic_slicing.dynamic_update_slice(x, window, *starts)
 
 
 def _along(x: Any, axis: int, index: ArrayLike) -> list[Any]:
@@ -291,7 +291,7 @@ def dynamic_index_in_dim(
     x = as_value(operand)
     at = axis_of("dynamic_index_in_dim", x, axis)
     read = dynamic_slice_in_dim(x, index, 1, at, allow_negative_indices=allow_negative_indices)
-    return _without(read, at, keepdims)  # type: ignore[no-any-return]
+    return _without(read, at, keepdims)
 
 
 @located

@@ -36,7 +36,7 @@ def erf(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `erf`.
     """
-    return p.erf(x)  # type: ignore[no-any-return]
+    return p.erf(x)
 
 
 def erfc(x: ArrayLike) -> Array:
@@ -52,7 +52,7 @@ def erfc(x: ArrayLike) -> Array:
       1.0
     Source: CHLO `erfc`.
     """
-    return p.erfc(x)  # type: ignore[no-any-return]
+    return p.erfc(x)
 
 
 def erf_inv(x: ArrayLike) -> Array:
@@ -68,7 +68,7 @@ def erf_inv(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `erf_inv`.
     """
-    return p.erf_inv(x)  # type: ignore[no-any-return]
+    return p.erf_inv(x)
 
 
 def lgamma(x: ArrayLike) -> Array:
@@ -84,7 +84,7 @@ def lgamma(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `lgamma`.
     """
-    return p.lgamma(x)  # type: ignore[no-any-return]
+    return p.lgamma(x)
 
 
 def digamma(x: ArrayLike) -> Array:
@@ -100,7 +100,7 @@ def digamma(x: ArrayLike) -> Array:
       '-0.5772'
     Source: CHLO `digamma`.
     """
-    return p.digamma(x)  # type: ignore[no-any-return]
+    return p.digamma(x)
 
 
 def bessel_i0e(x: ArrayLike) -> Array:
@@ -116,7 +116,7 @@ def bessel_i0e(x: ArrayLike) -> Array:
       1.0
     Source: weft.
     """
-    return p.bessel_i0e(x)  # type: ignore[no-any-return]
+    return p.bessel_i0e(x)
 
 
 def bessel_i1e(x: ArrayLike) -> Array:
@@ -132,7 +132,7 @@ def bessel_i1e(x: ArrayLike) -> Array:
       0.0
     Source: weft.
     """
-    return p.bessel_i1e(x)  # type: ignore[no-any-return]
+    return p.bessel_i1e(x)
 
 
 def igamma(a: ArrayLike, x: ArrayLike) -> Array:
@@ -149,7 +149,7 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
       '0.6321'
     Source: weft.
     """
-    return incomplete.igamma(*same_type("igamma", ("a", "x"), a, x))  # type: ignore[no-any-return]
+    return incomplete.igamma(*same_type("igamma", ("a", "x"), a, x))
 
 
 def igammac(a: ArrayLike, x: ArrayLike) -> Array:
@@ -166,7 +166,7 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
       '0.3679'
     Source: weft.
     """
-    return incomplete.igammac(*same_type("igammac", ("a", "x"), a, x))  # type: ignore[no-any-return]
+    return incomplete.igammac(*same_type("igammac", ("a", "x"), a, x))
 
 
 def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
@@ -183,7 +183,7 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
       '-0.2208'
     Source: weft.
     """
-    return incomplete.igamma_grad_a(*same_type("igamma_grad_a", ("a", "x"), a, x))  # type: ignore[no-any-return]
+    return incomplete.igamma_grad_a(*same_type("igamma_grad_a", ("a", "x"), a, x))
 
 
 def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
@@ -200,7 +200,7 @@ def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
       True
     Source: weft.
     """
-    return incomplete.random_gamma_grad(*same_type("random_gamma_grad", ("a", "x"), a, x))  # type: ignore[no-any-return]
+    return incomplete.random_gamma_grad(*same_type("random_gamma_grad", ("a", "x"), a, x))
 
 
 def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
@@ -217,7 +217,7 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
       '1.6449'
     Source: CHLO `polygamma`.
     """
-    return p.polygamma(*same_type("polygamma", ("m", "x"), m, x))  # type: ignore[no-any-return]
+    return p.polygamma(*same_type("polygamma", ("m", "x"), m, x))
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
@@ -234,7 +234,7 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
       '1.6449'
     Source: weft.
     """
-    return p.zeta(*same_type("zeta", ("x", "q"), x, q))  # type: ignore[no-any-return]
+    return p.zeta(*same_type("zeta", ("x", "q"), x, q))
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
@@ -251,4 +251,4 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Source: weft.
     """
     operands = same_type("betainc", ("a", "b", "x"), a, b, x)
-    return incomplete.regularized_incomplete_beta(*operands)  # type: ignore[no-any-return]
+    return incomplete.regularized_incomplete_beta(*operands)

@@ -49,7 +49,7 @@ def exp(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("exp", accuracy)
-    return p.exp(x)  # type: ignore[no-any-return]
+    return p.exp(x)
 
 
 def exp2(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -68,7 +68,7 @@ def exp2(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("exp2", accuracy)
-    return p.exp2(x)  # type: ignore[no-any-return]
+    return p.exp2(x)
 
 
 def expm1(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -87,7 +87,7 @@ def expm1(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("expm1", accuracy)
-    return p.expm1(x)  # type: ignore[no-any-return]
+    return p.expm1(x)
 
 
 def log(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -106,7 +106,7 @@ def log(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("log", accuracy)
-    return p.log(x)  # type: ignore[no-any-return]
+    return p.log(x)
 
 
 def log1p(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -125,7 +125,7 @@ def log1p(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("log1p", accuracy)
-    return p.log1p(x)  # type: ignore[no-any-return]
+    return p.log1p(x)
 
 
 def logistic(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -144,7 +144,7 @@ def logistic(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("logistic", accuracy)
-    return p.logistic(x)  # type: ignore[no-any-return]
+    return p.logistic(x)
 
 
 def tanh(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -163,7 +163,7 @@ def tanh(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("tanh", accuracy)
-    return p.tanh(x)  # type: ignore[no-any-return]
+    return p.tanh(x)
 
 
 def sinh(x: ArrayLike) -> Array:
@@ -179,7 +179,7 @@ def sinh(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `sinh`.
     """
-    return p.sinh(x)  # type: ignore[no-any-return]
+    return p.sinh(x)
 
 
 def cosh(x: ArrayLike) -> Array:
@@ -195,7 +195,7 @@ def cosh(x: ArrayLike) -> Array:
       1.0
     Source: CHLO `cosh`.
     """
-    return p.cosh(x)  # type: ignore[no-any-return]
+    return p.cosh(x)
 
 
 def asinh(x: ArrayLike) -> Array:
@@ -211,7 +211,7 @@ def asinh(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `asinh`.
     """
-    return p.asinh(x)  # type: ignore[no-any-return]
+    return p.asinh(x)
 
 
 def acosh(x: ArrayLike) -> Array:
@@ -227,7 +227,7 @@ def acosh(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `acosh`.
     """
-    return p.acosh(x)  # type: ignore[no-any-return]
+    return p.acosh(x)
 
 
 def atanh(x: ArrayLike) -> Array:
@@ -243,7 +243,7 @@ def atanh(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `atanh`.
     """
-    return p.atanh(x)  # type: ignore[no-any-return]
+    return p.atanh(x)
 
 
 def sin(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -262,7 +262,7 @@ def sin(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("sin", accuracy)
-    return p.sin(x)  # type: ignore[no-any-return]
+    return p.sin(x)
 
 
 def cos(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -281,7 +281,7 @@ def cos(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("cos", accuracy)
-    return p.cos(x)  # type: ignore[no-any-return]
+    return p.cos(x)
 
 
 def tan(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
@@ -300,7 +300,7 @@ def tan(x: ArrayLike, *, accuracy: AccuracyMode | None = None) -> Array:
     """
     if accuracy is not None:
         check_accuracy("tan", accuracy)
-    return p.tan(x)  # type: ignore[no-any-return]
+    return p.tan(x)
 
 
 def asin(x: ArrayLike) -> Array:
@@ -316,7 +316,7 @@ def asin(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `asin`.
     """
-    return p.asin(x)  # type: ignore[no-any-return]
+    return p.asin(x)
 
 
 def acos(x: ArrayLike) -> Array:
@@ -332,7 +332,7 @@ def acos(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `acos`.
     """
-    return p.acos(x)  # type: ignore[no-any-return]
+    return p.acos(x)
 
 
 def atan(x: ArrayLike) -> Array:
@@ -348,7 +348,7 @@ def atan(x: ArrayLike) -> Array:
       0.0
     Source: CHLO `atan`.
     """
-    return p.atan(x)  # type: ignore[no-any-return]
+    return p.atan(x)
 
 
 def atan2(x: ArrayLike, y: ArrayLike) -> Array:
@@ -366,11 +366,11 @@ def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     """
     y_axis, x_axis = same_type("atan2", ("x", "y"), x, y)
     if not dtypes.is_complex(y_axis.dtype):
-        return p.atan2(y_axis, x_axis)  # type: ignore[no-any-return]
+        return p.atan2(y_axis, x_axis)
     # the angle of x + iy for complex x and y: -i log((x + iy) / sqrt(x² + y²))
     turned = structural.add(x_axis, mul(y_axis, literal(1j, y_axis.dtype)))
     size = sqrt(structural.add(mul(x_axis, x_axis), mul(y_axis, y_axis)))
-    return mul(p.log(div(turned, size)), literal(-1j, y_axis.dtype))  # type: ignore[no-any-return]
+    return mul(p.log(div(turned, size)), literal(-1j, y_axis.dtype))
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:
@@ -390,4 +390,4 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """
     if type(y) is int:
         return integer_pow(x, y)
-    return p.pow_(*powers("pow", x, y))  # type: ignore[no-any-return]
+    return p.pow_(*powers("pow", x, y))

@@ -115,7 +115,7 @@ class Accelerate(Layer):
     def _run(self, x: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
         n = self._n_devices
         if n == 1:
-            return self._run_parts(x, weights, state, rng)  # type: ignore[no-any-return]
+            return self._run_parts(x, weights, state, rng)
         size = _batch_size(x)
         padding = -size % n
         if padding:
@@ -236,10 +236,10 @@ def jit_forward(
     options.function("jit_forward", "forward", forward, "(x, weights, state, rng)")
     options.flag("jit_forward", "do_mean", do_mean)
     if n_devices == 0 and fastmath.is_backend(Backend.JAX):
-        return fastmath.jit(forward, device=devices("cpu")[0])  # type: ignore[no-any-return]
+        return fastmath.jit(forward, device=devices("cpu")[0])
     n = _device_count("jit_forward", n_devices, least=0)
     if n < 2:
-        return fastmath.jit(forward)  # type: ignore[no-any-return]
+        return fastmath.jit(forward)
     run_parts = fastmath.pmap(forward, axis_name="batch")
 
     def run(x: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:

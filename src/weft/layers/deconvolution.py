@@ -97,7 +97,7 @@ class ConvTranspose(Convolving):
         """The zeros before and after the input along a spatial axis."""
         padding, stride = self._window.padding, self._window.strides[i]
         if not isinstance(padding, str):
-            return padding[i]  # type: ignore[no-any-return]
+            return padding[i]
         k = (self._window.size[i] - 1) * self._dilation[i] + 1
         total = k + stride - 2
         if padding == "VALID":

@@ -79,7 +79,7 @@ def init_abstract(layer: Any, input_signature: Any, unsafe: bool) -> tuple[Any, 
 
     try:
         found = fastmath.abstract_eval(init)(input_signature)
-        return _ordered(found, made[-1])  # type: ignore[no-any-return]
+        return _ordered(found, made[-1])
     finally:
         for inner, key in zip(layers, keys, strict=True):
             inner.__dict__["_rng"] = key
@@ -101,7 +101,7 @@ def forward_abstract(layer: Any, input_signature: Any) -> tuple[Any, Any]:
     weights, state = signature_tree(layer.weights), signature_tree(layer.state)
     rng = signature_tree(fastmath.random.get_prng(0))
     found = fastmath.abstract_eval(layer.pure_fn)(input_signature, weights, state, rng)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def applied(layer: Any, inputs: Any, weights: Any, state: Any, rng: Any) -> tuple[Any, Any]:
@@ -136,7 +136,7 @@ def run_with_backward(layer: Any, x: Any) -> tuple[Any, Any]:
         return None, None, *gradients
 
     whole = fastmath.custom_vjp(run, run_forward, run_backward)
-    return whole(layer.state, layer._rng, x, layer.weights)  # type: ignore[no-any-return]
+    return whole(layer.state, layer._rng, x, layer.weights)
 
 
 def run_whole(layer: Any, x: Any, n_shards: int) -> tuple[Any, Any]:

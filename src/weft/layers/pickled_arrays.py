@@ -223,7 +223,7 @@ def _of_bytes(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray[Any, 
     ):
         raise RefusedPickle("the pickle has an array whose elements aren't bytes")
     array = np.frombuffer(bytearray(data), dtype)
-    return array.astype(dtype.newbyteorder("=")).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
+    return array.astype(dtype.newbyteorder("=")).reshape(shape, order=order)  # type: ignore[call-overload]
 
 
 def _array(*_: Any) -> Empty:

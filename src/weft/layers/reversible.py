@@ -526,7 +526,7 @@ def _attention_of(layer: Layer) -> Callable[..., Any]:
                 "  fix: tl.PureLSHSelfAttentionWrapper around it"
             )
         )
-    return own  # type: ignore[no-any-return]
+    return own
 
 
 def _with_added(grads: list[Any], more: tuple[Any, ...], start: int) -> list[Any]:

@@ -68,7 +68,7 @@ def identity(x: ArrayLike) -> Array:
       >>> nn.identity(np.arange(2))
       Array([0, 1], dtype=int32)
     """
-    return value("identity", x)  # type: ignore[no-any-return]
+    return value("identity", x)
 
 
 _relu = activation(p.relu)
@@ -90,7 +90,7 @@ def relu(x: ArrayLike) -> Array:
     v = no_complex("relu", value("relu", x))
     if dtypes.is_bool(v.dtype):
         raise noted(ShapeError(f"relu: x must be a number; got {v.aval}\n  fix: x.astype(float)"))
-    return p.relu(v)  # type: ignore[no-any-return]
+    return p.relu(v)
 
 
 @activation
@@ -110,7 +110,7 @@ def relu6(x: ArrayLike) -> Array:
       Array([0., 2., 6.], dtype=float32)
     Source: JAX documentation, `jax.nn.relu6`.
     """
-    return _relu6(real_number("relu6", x))  # type: ignore[no-any-return]
+    return _relu6(real_number("relu6", x))
 
 
 @activation
@@ -131,7 +131,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
       Array([-0.5,  2. ], dtype=float32)
     Source: JAX documentation, `jax.nn.leaky_relu`.
     """
-    return _leaky_relu(*with_parameter("leaky_relu", x, negative_slope, "negative_slope"))  # type: ignore[no-any-return]
+    return _leaky_relu(*with_parameter("leaky_relu", x, negative_slope, "negative_slope"))
 
 
 @activation
@@ -152,7 +152,7 @@ def hard_tanh(x: ArrayLike) -> Array:
       Array([-1. ,  0.5], dtype=float32)
     Source: JAX documentation, `jax.nn.hard_tanh`.
     """
-    return _hard_tanh(real_number("hard_tanh", x))  # type: ignore[no-any-return]
+    return _hard_tanh(real_number("hard_tanh", x))
 
 
 def _hard_logistic(x: Any) -> Any:
@@ -174,7 +174,7 @@ def hard_sigmoid(x: ArrayLike) -> Array:
       Array([0. , 0.5, 1. ], dtype=float32)
     Source: JAX documentation, `jax.nn.hard_sigmoid`.
     """
-    return _hard_sigmoid(real_number("hard_sigmoid", x))  # type: ignore[no-any-return]
+    return _hard_sigmoid(real_number("hard_sigmoid", x))
 
 
 @activation
@@ -194,7 +194,7 @@ def hard_silu(x: ArrayLike) -> Array:
       Array([-0.,  3.], dtype=float32)
     Source: arXiv:1905.02244; JAX documentation, `jax.nn.hard_silu`.
     """
-    return _hard_silu(real_number("hard_silu", x))  # type: ignore[no-any-return]
+    return _hard_silu(real_number("hard_silu", x))
 
 
 hard_swish = hard_silu
@@ -218,7 +218,7 @@ def sparse_plus(x: ArrayLike) -> Array:
       Array([0.  , 0.25, 2.  ], dtype=float32)
     Source: JAX documentation, `jax.nn.sparse_plus`.
     """
-    return _sparse_plus(real_number("sparse_plus", x))  # type: ignore[no-any-return]
+    return _sparse_plus(real_number("sparse_plus", x))
 
 
 @activation
@@ -238,7 +238,7 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
       Array([0. , 0.5, 1. ], dtype=float32)
     Source: JAX documentation, `jax.nn.sparse_sigmoid`.
     """
-    return _sparse_sigmoid(real_number("sparse_sigmoid", x))  # type: ignore[no-any-return]
+    return _sparse_sigmoid(real_number("sparse_sigmoid", x))
 
 
 # --- of the logistic function ---
@@ -256,7 +256,7 @@ def sigmoid(x: ArrayLike) -> Array:
       Array([0.5, 1. ], dtype=float32)
     Source: JAX documentation, `jax.nn.sigmoid`.
     """
-    return logistic(number("sigmoid", x))  # type: ignore[no-any-return]
+    return logistic(number("sigmoid", x))
 
 
 @activation
@@ -276,7 +276,7 @@ def silu(x: ArrayLike) -> Array:
       Array([  0., 100.], dtype=float32)
     Source: arXiv:1702.03118; JAX documentation, `jax.nn.silu`.
     """
-    return _silu(number("silu", x))  # type: ignore[no-any-return]
+    return _silu(number("silu", x))
 
 
 swish = silu
@@ -294,7 +294,7 @@ def softplus(x: ArrayLike) -> Array:
       Array([  0.6931472, 100.       ], dtype=float32)
     Source: JAX documentation, `jax.nn.softplus`.
     """
-    return _softplus(real_number("softplus", x))  # type: ignore[no-any-return]
+    return _softplus(real_number("softplus", x))
 
 
 @activation
@@ -314,7 +314,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
       Array([  -0.6931472, -100.       ], dtype=float32)
     Source: JAX documentation, `jax.nn.log_sigmoid`.
     """
-    return _log_sigmoid(real_number("log_sigmoid", x))  # type: ignore[no-any-return]
+    return _log_sigmoid(real_number("log_sigmoid", x))
 
 
 @activation
@@ -334,7 +334,7 @@ def mish(x: ArrayLike) -> Array:
       Array([  0., 100.], dtype=float32)
     Source: arXiv:1908.08681.
     """
-    return _mish(real_number("mish", x))  # type: ignore[no-any-return]
+    return _mish(real_number("mish", x))
 
 
 _gelu_by_tanh = activation(p.gelu_by_tanh)
@@ -360,7 +360,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     Source: arXiv:1606.08415; JAX documentation, `jax.nn.gelu`.
     """
     x = real_number("gelu", x)
-    return _gelu_by_tanh(x) if approximate else _gelu(x)  # type: ignore[no-any-return]
+    return _gelu_by_tanh(x) if approximate else _gelu(x)
 
 
 # --- with an exponential below zero ---
@@ -389,7 +389,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       Array([-1.,  2.], dtype=float32)
     Source: arXiv:1511.07289; JAX documentation, `jax.nn.elu`.
     """
-    return _elu(*with_parameter("elu", x, alpha, "alpha"))  # type: ignore[no-any-return]
+    return _elu(*with_parameter("elu", x, alpha, "alpha"))
 
 
 @activation
@@ -410,7 +410,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
       Array([-0.5,  2. ], dtype=float32)
     Source: arXiv:1704.07483; JAX documentation, `jax.nn.celu`.
     """
-    return _celu(*with_parameter("celu", x, alpha, "alpha"))  # type: ignore[no-any-return]
+    return _celu(*with_parameter("celu", x, alpha, "alpha"))
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -433,7 +433,7 @@ def selu(x: ArrayLike) -> Array:
       Array([-1.7580993,  2.101402 ], dtype=float32)
     Source: arXiv:1706.02515; JAX documentation, `jax.nn.selu`.
     """
-    return _selu(real_number("selu", x))  # type: ignore[no-any-return]
+    return _selu(real_number("selu", x))
 
 
 _log1mexp = activation(p.log1mexp)
@@ -451,7 +451,7 @@ def log1mexp(x: ArrayLike) -> Array:
       Array([-4.6051701e+01, -3.7835059e-44], dtype=float32)
     Source: M. Mächler, Accurately computing log(1 - exp(-|a|)), 2012.
     """
-    return _log1mexp(real_number("log1mexp", x))  # type: ignore[no-any-return]
+    return _log1mexp(real_number("log1mexp", x))
 
 
 # --- of roots and quotients ---
@@ -474,7 +474,7 @@ def soft_sign(x: ArrayLike) -> Array:
       Array([-0.5 ,  0.75], dtype=float32)
     Source: JAX documentation, `jax.nn.soft_sign`.
     """
-    return _soft_sign(real_number("soft_sign", x))  # type: ignore[no-any-return]
+    return _soft_sign(real_number("soft_sign", x))
 
 
 _squareplus = activation(p.squareplus)
@@ -493,7 +493,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
       Array([1., 2.], dtype=float32)
     Source: arXiv:2112.11687.
     """
-    return _squareplus(*with_parameter("squareplus", x, b, "b"))  # type: ignore[no-any-return]
+    return _squareplus(*with_parameter("squareplus", x, b, "b"))
 
 
 # --- gated ---
@@ -524,4 +524,4 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     at = one_axis("glu", axis, v)
     if v.shape[at] % 2:
         raise noted(ValueError(f"glu: axis {at} of {v.aval} must have an even length"))
-    return _glu(v, axis=at)  # type: ignore[no-any-return]
+    return _glu(v, axis=at)

@@ -203,7 +203,7 @@ def scaled_dot_general(
     a, b = flattened(x, batch_x, summed_x), flattened(y, batch_y, summed_y)
     scales = tuple([c.global_scale for c in configs])
     found = product(a, b, scales, tuple([c.mode for c in configs]))
-    return found.reshape(shape).astype(dtype)  # type: ignore[no-any-return]
+    return found.reshape(shape).astype(dtype)
 
 
 def flattened(x: Any, batch: Sequence[int], summed: Sequence[int]) -> Any:

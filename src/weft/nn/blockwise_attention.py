@@ -203,7 +203,7 @@ def _blockwise(masking: Masking, operands: tuple[Any, ...]) -> tuple[Any, Any]:
         total = where(none, like(total, 1), total)
         return out / _last(total), where(none, like(top, -_INFINITY), top + log(total))
 
-    return _of_rows(of_rows, _named(operands, masking), masking)  # type: ignore[no-any-return]
+    return _of_rows(of_rows, _named(operands, masking), masking)
 
 
 blockwise = custom_jvp(_blockwise, nondiff_argnums=(0,))
@@ -242,7 +242,7 @@ def _tangents(operands: Named, masking: Masking) -> tuple[Any, Any]:
         moved = where(rest["nowhere"], like(moved, 0), moved)
         return total - out * _last(moved), moved
 
-    return _of_rows(of_rows, operands, masking)  # type: ignore[no-any-return]
+    return _of_rows(of_rows, operands, masking)
 
 
 def _shares(given: Named, masking: Masking, block: Block) -> tuple[Any, Any]:

@@ -70,8 +70,8 @@ def one_hot(
             raise ValueError(
                 f"{name}: axis {axis!r} has {size} elements; expected num_classes, {classes}"
             )
-        return cast(comparison.eq(v, cast(axis_index(axis), v.aval.dtype)), wanted)  # type: ignore[no-any-return]
+        return cast(comparison.eq(v, cast(axis_index(axis), v.aval.dtype)), wanted)
     at = one_axis(name, axis, v.ndim + 1)
     if v.dtype.itemsize < 4:  # classes beyond its range are compared with it too
         v = cast(v, dtypes.int32 if dtypes.is_integer(v.dtype) else dtypes.float32)
-    return _one_hot(v, classes=classes, dtype=wanted, axis=at)  # type: ignore[no-any-return]
+    return _one_hot(v, classes=classes, dtype=wanted, axis=at)

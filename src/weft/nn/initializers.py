@@ -114,7 +114,7 @@ def _initializer(name: str, default: Any, make: Any, inexact: bool = True) -> In
         if inexact and not dtypes.is_inexact(found):
             raise ShapeError(f"{name}: dtype must be a float or complex dtype; got {found}")
         x = make(key, shape_tuple(name, shape), found)
-        return _placed(x, out_sharding)  # type: ignore[no-any-return]
+        return _placed(x, out_sharding)
 
     init.__name__ = init.__qualname__ = name
     return init
@@ -140,7 +140,7 @@ def zeros(
       Array([0., 0.], dtype=float32)
     Source: JAX documentation, `jax.nn.initializers.zeros`.
     """
-    return _placed(_zeros(shape, _wanted("zeros", dtype, None)), out_sharding)  # type: ignore[no-any-return]
+    return _placed(_zeros(shape, _wanted("zeros", dtype, None)), out_sharding)
 
 
 @located
@@ -160,7 +160,7 @@ def ones(
       Array([1., 1.], dtype=float32)
     Source: JAX documentation, `jax.nn.initializers.ones`.
     """
-    return _placed(_ones(shape, _wanted("ones", dtype, None)), out_sharding)  # type: ignore[no-any-return]
+    return _placed(_ones(shape, _wanted("ones", dtype, None)), out_sharding)
 
 
 @located

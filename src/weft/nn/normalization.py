@@ -72,7 +72,7 @@ def softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -> Ar
     """
     x = real_number("softmax", x)
     axes = all_axes("softmax", axis, x)
-    return _softmax(x, *_with_mask("softmax", x, where), axes=axes)  # type: ignore[no-any-return]
+    return _softmax(x, *_with_mask("softmax", x, where), axes=axes)
 
 
 @activation
@@ -105,7 +105,7 @@ def log_softmax(x: ArrayLike, axis: Axes = -1, where: ArrayLike | None = None) -
     """
     x = real_number("log_softmax", x)
     axes = all_axes("log_softmax", axis, x)
-    return _log_softmax(x, *_with_mask("log_softmax", x, where), axes=axes)  # type: ignore[no-any-return]
+    return _log_softmax(x, *_with_mask("log_softmax", x, where), axes=axes)
 
 
 def logmeanexp(
@@ -137,7 +137,7 @@ def logmeanexp(
         mask = broadcast("logmeanexp", truth("logmeanexp", where, "where"), v.shape)
         ones = cast(mask, total.dtype)
         count = keep_axes(structural.reduce_sum(ones, axes=axes), v, axes, keepdims)
-    return cast(total - log(count), dtype)  # type: ignore[no-any-return]
+    return cast(total - log(count), dtype)
 
 
 # --- mean 0, variance 1 ---
@@ -221,7 +221,7 @@ def standardize(
     axes = all_axes(name, axis, v)
     masks = _with_mask(name, v, where)
     small = cast(no_complex(name, value(name, epsilon, "epsilon"), "epsilon"), v.aval.dtype)
-    return _standardized(  # type: ignore[no-any-return]
+    return _standardized(
         v, small, *values, *masks, axes=axes,
         has=(mean is not None, variance is not None, where is not None),
         fast=algorithm == "fast",

@@ -79,4 +79,4 @@ def scaled_matmul(
                 f"blocks divides {x.shape[2]}; got {scales.aval}"
             )
     dtype = wanted_dtype(NAME, preferred_element_type)
-    return _scaled_matmul(a, b, a_scales, b_scales, dtype=dtype)  # type: ignore[no-any-return]
+    return _scaled_matmul(a, b, a_scales, b_scales, dtype=dtype)

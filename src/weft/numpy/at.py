@@ -200,7 +200,7 @@ class Update:
             mode=mode,
             wrap_negative_indices=wrap_negative_indices,
         )
-        return self.array / factors  # type: ignore[no-any-return]
+        return self.array / factors
 
     def power(
         self,
@@ -219,7 +219,7 @@ class Update:
             mode=mode,
             wrap_negative_indices=wrap_negative_indices,
         )
-        return self.array**exponents  # type: ignore[no-any-return]
+        return self.array**exponents
 
     def min(
         self,
@@ -265,7 +265,7 @@ class Update:
           [0, 10, 20]
         """
         try:
-            return apply(  # type: ignore[no-any-return]
+            return apply(
                 self.array,
                 self.index,
                 func,
@@ -298,7 +298,7 @@ class Update:
           [1, -1]
         """
         try:
-            return read(  # type: ignore[no-any-return]
+            return read(
                 "at[…].get",
                 self.array,
                 self.index,

@@ -60,7 +60,7 @@ def no_bool(name: str, x: Any, argument: str) -> int:
 def whole_number(name: str, x: Any, argument: str) -> int:
     """A Python int; an error that says that it has to be known for what isn't one."""
     if x.__class__ is int:
-        return x  # type: ignore[no-any-return]
+        return x
     try:
         return operator.index(x)
     except errors.TracerIntegerConversionError:
@@ -87,7 +87,7 @@ def shape_tuple(name: str, shape: Any, argument: str = "shape") -> tuple[int, ..
             if n.__class__ is not int or n < 0:
                 break
         else:
-            return shape  # type: ignore[no-any-return]
+            return shape
     if hasattr(shape, "aval") and shape.ndim and shape.dtype == np.uint32:
         raise noted(
             TypeError(

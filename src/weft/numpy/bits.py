@@ -83,11 +83,11 @@ def bitwise_count(x: ArrayLike, /) -> Array:
     """
     v = value("bitwise_count", x)
     if dtypes.is_bool(v.dtype):
-        return cast(v, dtypes.uint8)  # type: ignore[no-any-return]
+        return cast(v, dtypes.uint8)
     if not dtypes.is_integer(v.dtype):
         raise ShapeError(f"bitwise_count: expected an integer operand; got {v.aval}")
     size = arithmetic.abs_(v) if dtypes.is_signed(v.dtype) else v
-    return cast(bitwise.population_count(size), dtypes.uint8)  # type: ignore[no-any-return]
+    return cast(bitwise.population_count(size), dtypes.uint8)
 
 
 # --- packing ---
@@ -125,7 +125,7 @@ def packbits(a: ArrayLike, axis: Axis = None, bitorder: str = "big") -> Array:
         flags, i = structural.reshape(flags, shape=(flags.size,)), 0
     else:
         i = one_axis("packbits", axis, given)
-    return _packed(flags, axis=i, bitorder=bitorder)  # type: ignore[no-any-return]
+    return _packed(flags, axis=i, bitorder=bitorder)
 
 
 _MANY = 30_000
@@ -190,4 +190,4 @@ def unpackbits(
             bits = pad(bits, literal(0, dtypes.uint8), padding=padding)
         else:
             bits = slice_along(bits, bits.ndim - 1, 0, max(count if count >= 0 else n + count, 0))
-    return structural.move_axis(bits, bits.ndim - 1, i)  # type: ignore[no-any-return]
+    return structural.move_axis(bits, bits.ndim - 1, i)

@@ -152,4 +152,4 @@ def fromfunction(
     lengths = shape_tuple("fromfunction", shape)
     found = wanted_dtype("fromfunction", dtype)
     grids = np.indices(lengths)
-    return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)  # type: ignore[no-any-return]
+    return function(*(from_host(g.astype(found), copy=False) for g in grids), **kwargs)

@@ -104,7 +104,7 @@ def select(
     result, *choices = promote_values("select", default, *choicelist)
     for flag, choice in zip(reversed(flags), reversed(choices), strict=True):
         result = selection.select_n(flag, result, choice)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _guarded(x: Any, flags: Sequence[Any], own: bool) -> Any:

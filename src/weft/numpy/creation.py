@@ -158,7 +158,7 @@ def host_as(x: np.ndarray, dtype: Any) -> np.ndarray:
     """A NumPy array in another dtype, as XLA converts it: NumPy leaves it to the processor what
     NaN, and floats out of range, are as integers."""
     if dtypes.is_integer(dtype) and dtypes.is_float(x.dtype):
-        return run_quietly(structural.converted, x, dtype)  # type: ignore[no-any-return]
+        return run_quietly(structural.converted, x, dtype)
     return quietly_cast(x, dtype)
 
 
@@ -597,4 +597,4 @@ def full_like(
 def from_numpy(x: Any) -> Array:
     """An `Array` of NumPy data of our own making, whose memory is shared."""
     array = from_host(x, copy=False)
-    return array if thread.default_device is None else with_default_device(array)  # type: ignore[no-any-return]
+    return array if thread.default_device is None else with_default_device(array)

@@ -93,7 +93,7 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([4, 1], dtype=int32)
     """
     check_ranks("gcd", x1, x2)
-    return _divisor(*_whole_pair("gcd", x1, x2))  # type: ignore[no-any-return]
+    return _divisor(*_whole_pair("gcd", x1, x2))
 
 
 @takes_options
@@ -109,4 +109,4 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
       Array([12,  6], dtype=int32)
     """
     check_ranks("lcm", x1, x2)
-    return _multiple(*_whole_pair("lcm", x1, x2))  # type: ignore[no-any-return]
+    return _multiple(*_whole_pair("lcm", x1, x2))

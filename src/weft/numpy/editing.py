@@ -66,7 +66,7 @@ def delete(
         obj = cast(obj, dtypes.default_int())  # a narrow dtype need not have `n`
         line = from_numpy(np.arange(n - 1, dtype=obj.dtype))
         place = selection.select_n(comparison.lt(obj, structural.zeros(obj.aval)), obj, obj + n)
-        return gather_along(x, line + (line >= place), i)  # type: ignore[no-any-return]
+        return gather_along(x, line + (line >= place), i)
     places, _ = _places("delete", obj, n)
     places = np.atleast_1d(places)
     if ((places < -n) | (places >= n)).any():
@@ -75,7 +75,7 @@ def delete(
         )
     keep = np.ones(n, bool)
     keep[places] = False
-    return take_known(x, np.flatnonzero(keep), i)  # type: ignore[no-any-return]
+    return take_known(x, np.flatnonzero(keep), i)
 
 
 def _traced_places(obj: Any, n: int) -> Any:
@@ -152,7 +152,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     shape = tuple([count if k == i else m for k, m in enumerate(x.shape)])
     new = structural.widen(new, shape)
     if traced:
-        return gather_along(concatenate([x, new], i), _merged(places, n, count), i)  # type: ignore[no-any-return]
+        return gather_along(concatenate([x, new], i), _merged(places, n, count), i)
     order = np.argsort(places, kind="stable")
     at = places[order] + np.arange(count)
     source = np.zeros(n + count, int)
@@ -160,4 +160,4 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     inserted[at] = True
     source[at] = n + order
     source[~inserted] = np.arange(n)
-    return take_known(concatenate([x, new], i), source, i)  # type: ignore[no-any-return]
+    return take_known(concatenate([x, new], i), source, i)

@@ -280,11 +280,11 @@ def einsum(
     if wanted is not None and dtypes.is_bool(values[0].dtype):
         values = [cast(v, wanted) for v in values]
     if _dot_general is dot_general:
-        return _contracted(  # type: ignore[no-any-return]
+        return _contracted(
             *values, terms=tuple(terms), output=output, path=path, precision=precision, dtype=wanted
         )
     product = functools.partial(_products_by, _dot_general, precision, wanted)
-    return _combined(*values, terms=terms, output=output, path=path, dtype=wanted, product=product)  # type: ignore[no-any-return]
+    return _combined(*values, terms=terms, output=output, path=path, dtype=wanted, product=product)
 
 
 @composite

@@ -126,8 +126,8 @@ _absolute = unary(arithmetic.abs_, "absolute", one(
 @takes_options
 def absolute(x: ArrayLike, /) -> Array:
     if getattr(x, "dtype", None) == dtypes.bool_ or x.__class__ is bool:
-        return value("absolute", x)  # type: ignore[no-any-return]
-    return _absolute(x)  # type: ignore[no-any-return]
+        return value("absolute", x)
+    return _absolute(x)
 
 
 absolute.__doc__ = _absolute.__doc__
@@ -142,7 +142,7 @@ def positive(x: ArrayLike, /) -> Array:
       >>> np.positive(np.arange(2))
       Array([0, 1], dtype=int32)
     """
-    return value("positive", x)  # type: ignore[no-any-return]
+    return value("positive", x)
 
 
 @takes_options
@@ -159,7 +159,7 @@ def fabs(x: ArrayLike, /) -> Array:
     x = inexact("fabs", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
         raise noted(ShapeError(f"fabs: expected a real operand; got {x.aval}\n  fix: np.abs(x)"))  # type: ignore[union-attr]
-    return arithmetic.abs_(x)  # type: ignore[no-any-return]
+    return arithmetic.abs_(x)
 
 
 @takes_options
@@ -175,8 +175,8 @@ def reciprocal(x: ArrayLike, /) -> Array:
     """
     x = inexact("reciprocal", x)
     if dtypes.is_complex(x.dtype):  # type: ignore[union-attr]
-        return arithmetic.integer_pow(x, y=-1)  # type: ignore[no-any-return]
-    return divide(1, x)  # type: ignore[no-any-return]
+        return arithmetic.integer_pow(x, y=-1)
+    return divide(1, x)
 
 
 @takes_options
@@ -192,7 +192,7 @@ def square(x: ArrayLike, /) -> Array:
     """
     if getattr(x, "dtype", None) == dtypes.bool_ or x.__class__ is bool:
         (x,) = promote_values("square", x, to_number=True)
-    return _square(x)  # type: ignore[no-any-return]
+    return _square(x)
 
 
 _square = unary(arithmetic.square, "square")
@@ -329,7 +329,7 @@ def _whole_power_of(x: Array, y: int) -> Array:
     """x to the power of a Python int."""
     (x,) = promote_values("power", x, to_number=True)
     if y == 2:
-        return arithmetic.square(x)  # type: ignore[no-any-return]
+        return arithmetic.square(x)
     return x if y == 1 else arithmetic.integer_pow(x, y=y)
 
 
@@ -350,7 +350,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> np.power(np.arange(4), 2)
       Array([0, 1, 4, 9], dtype=int32)
     """
-    return _power("power", x1, x2)  # type: ignore[no-any-return]
+    return _power("power", x1, x2)
 
 
 pow = power
@@ -414,7 +414,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       Array([0., 1., 4.], dtype=float32)
     """
     check_ranks("float_power", x1, x2)
-    return t.pow_(*promote_values("float_power", x1, x2, to_inexact=True))  # type: ignore[no-any-return]
+    return t.pow_(*promote_values("float_power", x1, x2, to_inexact=True))
 
 
 sqrt = unary(arithmetic.sqrt, "sqrt", one(
@@ -454,7 +454,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = promote_values("hypot", x1, x2, to_inexact=True)
     if dtypes.is_complex(x.aval.dtype):
         raise noted(ShapeError("hypot: expected real operands; got complex ones"))
-    return _hypot(x, y)  # type: ignore[no-any-return]
+    return _hypot(x, y)
 
 
 # --- complex numbers ---
@@ -471,7 +471,7 @@ def real(val: ArrayLike) -> Array:
       Array([1.], dtype=float32)
     """
     x = value("real", val, "val")
-    return complex_numbers.real(x) if dtypes.is_complex(x.aval.dtype) else x  # type: ignore[no-any-return]
+    return complex_numbers.real(x) if dtypes.is_complex(x.aval.dtype) else x
 
 
 def imag(val: ArrayLike) -> Array:
@@ -486,10 +486,10 @@ def imag(val: ArrayLike) -> Array:
     """
     x = value("imag", val, "val")
     if dtypes.is_complex(x.aval.dtype):
-        return complex_numbers.imag(x)  # type: ignore[no-any-return]
+        return complex_numbers.imag(x)
     if is_extended(x.aval.dtype):
         raise noted(no_numbers("imag", x.aval))
-    return structural.zeros(x.aval)  # type: ignore[no-any-return]
+    return structural.zeros(x.aval)
 
 
 @takes_options

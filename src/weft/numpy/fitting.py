@@ -52,9 +52,9 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     elif x.ndim != 1:
         raise ShapeError(f"poly: expected a vector or a square matrix; got {x.aval}")
     if not line.size:
-        return structural.full(line.aval.update(shape=(), weak_type=False), 1)  # type: ignore[no-any-return]
+        return structural.full(line.aval.update(shape=(), weak_type=False), 1)
     result = (_planned_product if line.size <= _FEW else _product)(line)
-    return result.real if x.ndim == 2 and real else result  # type: ignore[no-any-return]
+    return result.real if x.ndim == 2 and real else result
 
 
 _FEW = 32
@@ -93,7 +93,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     if x.ndim != 1:
         raise ShapeError(f"roots: expected a vector of coefficients; got {x.aval}")
     if not strip_zeros:
-        return _all_roots(x)  # type: ignore[no-any-return]
+        return _all_roots(x)
     places = np.nonzero(known("roots", x, "p"))[0]
     dtype = dtypes.complex_of(x.dtype)
     if not places.size:

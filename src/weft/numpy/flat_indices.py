@@ -120,4 +120,4 @@ def ravel_multi_index(
         later = lengths[k + 1 :] if order == "C" else lengths[:k]
         stride = math.prod(later) if lengths[k] > 1 and 0 not in lengths else 0  # it fits `kind`
         total = add(total, mul(cast(column, kind), literal(stride, kind)))
-    return total  # type: ignore[no-any-return]
+    return total

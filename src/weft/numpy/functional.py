@@ -94,7 +94,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence
                 f"{result.ndim}"
             )
         x = result
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 _LABELS = r"\((?:\s*\w+\s*(?:,\s*\w+\s*)*)?\)"
@@ -280,7 +280,7 @@ def diff(
     x = value("diff", a, "a")
     n = whole_number("diff", n, "n")
     if not n:
-        return x  # type: ignore[no-any-return]
+        return x
     if n < 0:
         raise ValueError(f"diff: n must not be negative; got {n}")
     if not x.ndim:
@@ -303,7 +303,7 @@ def diff(
         if not m:
             break
         x = minus(slice_along(x, i, 1, m), slice_along(x, i, 0, m - 1))
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 @located
@@ -430,7 +430,7 @@ def trapezoid(
     if not n:
         return sum(v, i)
     middle = structural.add(slice_along(v, i, 1, n), slice_along(v, i, 0, n - 1))
-    return sum(middle * step, i) * 0.5  # type: ignore[no-any-return]
+    return sum(middle * step, i) * 0.5
 
 
 trapz = trapezoid
@@ -458,10 +458,10 @@ def unwrap(
     i = one_axis("unwrap", axis, x)
     x = promote_values("unwrap", x, period)[0]
     if not x.shape[i]:
-        return x  # type: ignore[no-any-return]
+        return x
     turn = cast(value("unwrap", period, "period"), x.dtype)
     limits = () if discont is None else (cast(value("unwrap", discont, "discont"), x.dtype),)
-    return _unwrapped(x, turn, *limits, axis=i)  # type: ignore[no-any-return]
+    return _unwrapped(x, turn, *limits, axis=i)
 
 
 @composite
@@ -551,7 +551,7 @@ def convolve(
         x, y = y, x
     y = slicing.rev(y, dimensions=(0,))
     options = {"precision": precision, "dtype": preferred_element_type}
-    return _slid(x, y, name="convolve", mode=mode, **options)  # type: ignore[no-any-return]
+    return _slid(x, y, name="convolve", mode=mode, **options)
 
 
 @located
@@ -576,5 +576,5 @@ def correlate(
     options = {"precision": precision, "dtype": preferred_element_type}
     if x.size < y.size:
         out = _slid(y, x, name="correlate", mode=mode, **options)
-        return slicing.rev(out, dimensions=(0,))  # type: ignore[no-any-return]
-    return _slid(x, y, name="correlate", mode=mode, **options)  # type: ignore[no-any-return]
+        return slicing.rev(out, dimensions=(0,))
+    return _slid(x, y, name="correlate", mode=mode, **options)

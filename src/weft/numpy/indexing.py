@@ -431,7 +431,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     if not x.ndim:
         rows = reshape(x, shape=(1,))
         (found,) = nonzero(rows, size=size, fill_value=fill_value)
-        return reshape(found, shape=(found.size, 1))[:, :0]  # type: ignore[no-any-return]
+        return reshape(found, shape=(found.size, 1))[:, :0]
     columns = nonzero(x, size=size, fill_value=fill_value)
     made = [reshape(c, shape=(c.size, 1)) for c in columns]
     return concatenate(*made, dimension=1) if len(made) > 1 else made[0]

@@ -66,9 +66,7 @@ def interp(
         for edge, side in zip((left, right), sides, strict=True)
         if side == "given"
     ]
-    return _between(  # type: ignore[no-any-return]
-        points, coordinates, values, places, *given, left=sides[0], right=sides[1]
-    )
+    return _between(points, coordinates, values, places, *given, left=sides[0], right=sides[1])
 
 
 @composite

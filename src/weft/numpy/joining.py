@@ -129,9 +129,9 @@ def concatenate(
                 break
         else:
             if arrays:
-                return _concatenated(*arrays, axis=axis)  # type: ignore[no-any-return]
+                return _concatenated(*arrays, axis=axis)
     _in_one_list("concatenate", axis)
-    return _concatenate(parts_of("concatenate", arrays, dtype), axis)  # type: ignore[no-any-return]
+    return _concatenate(parts_of("concatenate", arrays, dtype), axis)
 
 
 def _concatenate(parts: list[Any], axis: Any) -> Any:
@@ -189,9 +189,9 @@ def stack(
                 break
         else:
             if arrays:
-                return _stacked_along(*arrays, axis=axis)  # type: ignore[no-any-return]
+                return _stacked_along(*arrays, axis=axis)
     _in_one_list("stack", axis)
-    return _stack(parts_of("stack", arrays, dtype), axis)  # type: ignore[no-any-return]
+    return _stack(parts_of("stack", arrays, dtype), axis)
 
 
 @composite
@@ -227,7 +227,7 @@ def vstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
       Array([[0, 1],
              [0, 1]], dtype=int32)
     """
-    return _stacked("vstack", tup, dtype, atleast_2d, 0)  # type: ignore[no-any-return]
+    return _stacked("vstack", tup, dtype, atleast_2d, 0)
 
 
 row_stack = vstack
@@ -241,7 +241,7 @@ def hstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
       Array([0, 1, 0, 1], dtype=int32)
     """
     parts = [atleast_1d(p) for p in parts_of("hstack", tup, dtype)]
-    return joined("hstack", parts, 0 if parts[0].ndim == 1 else 1)  # type: ignore[no-any-return]
+    return joined("hstack", parts, 0 if parts[0].ndim == 1 else 1)
 
 
 def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
@@ -251,7 +251,7 @@ def dstack(tup: Any, dtype: DTypeLike | None = None) -> Array:
       >>> np.dstack([np.arange(2), np.arange(2)]).shape
       (1, 2, 2)
     """
-    return _stacked("dstack", tup, dtype, atleast_3d, 2)  # type: ignore[no-any-return]
+    return _stacked("dstack", tup, dtype, atleast_3d, 2)
 
 
 def column_stack(tup: Any) -> Array:
@@ -266,7 +266,7 @@ def column_stack(tup: Any) -> Array:
     def column(x: Any) -> Any:
         return x if x.ndim > 1 else reshape(x, (x.size, 1))
 
-    return _stacked("column_stack", tup, None, column, 1)  # type: ignore[no-any-return]
+    return _stacked("column_stack", tup, None, column, 1)
 
 
 @located
@@ -295,7 +295,7 @@ def block(arrays: Any) -> Array:
     leaves: list[Any] = []
     _leaves(arrays, leaves)
     ndim = max([depth, *(x.ndim for x in leaves)])
-    return _blocks(arrays, ndim, depth, 1)  # type: ignore[no-any-return]
+    return _blocks(arrays, ndim, depth, 1)
 
 
 def _depth(arrays: Any) -> int:

@@ -125,7 +125,7 @@ def logsumexp(
         shape = structural.broadcast_shape(name, [v.aval for v in (x, *more)])
         x = broadcast(name, x, shape)
     axes = all_axes(name, axis, x)
-    return _sum_of_exponentials(  # type: ignore[no-any-return]
+    return _sum_of_exponentials(
         x, *more, axes=axes, keepdims=bool(keepdims), signed=bool(return_sign),
         scaled=b is not None,
     )  # fmt: skip

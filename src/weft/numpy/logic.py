@@ -145,7 +145,7 @@ def logical_not(x: ArrayLike, /) -> Array:
       >>> np.logical_not(np.array([0, 2]))
       Array([ True, False], dtype=bool)
     """
-    return bitwise.bitwise_not(truth("logical_not", x, "x"))  # type: ignore[no-any-return]
+    return bitwise.bitwise_not(truth("logical_not", x, "x"))
 
 
 # --- questions about numbers ---
@@ -182,17 +182,17 @@ def _isfinite(x: Any) -> Any:
 
 @takes_options
 def isnan(x: ArrayLike, /) -> Array:
-    return _isnan(value("isnan", x))  # type: ignore[no-any-return]
+    return _isnan(value("isnan", x))
 
 
 @takes_options
 def isinf(x: ArrayLike, /) -> Array:
-    return _isinf(value("isinf", x))  # type: ignore[no-any-return]
+    return _isinf(value("isinf", x))
 
 
 @takes_options
 def isfinite(x: ArrayLike, /) -> Array:
-    return _isfinite(value("isfinite", x))  # type: ignore[no-any-return]
+    return _isfinite(value("isfinite", x))
 
 
 _SAMPLE = "np.array([1.0, np.nan, -np.inf, np.inf])"
@@ -213,12 +213,12 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Any:
 
 def isposinf(x: ArrayLike, out: None = None) -> Array:
     no_out("isposinf", out)
-    return _is_infinity("isposinf", x, math.inf)  # type: ignore[no-any-return]
+    return _is_infinity("isposinf", x, math.inf)
 
 
 def isneginf(x: ArrayLike, out: None = None) -> Array:
     no_out("isneginf", out)
-    return _is_infinity("isneginf", x, -math.inf)  # type: ignore[no-any-return]
+    return _is_infinity("isneginf", x, -math.inf)
 
 
 isposinf.__doc__ = one("True where it is inf.", f"np.isposinf({_SAMPLE})",
@@ -236,9 +236,9 @@ def iscomplex(x: ArrayLike) -> Array:
     """
     v = value("iscomplex", x)
     if not dtypes.is_complex(v.dtype):
-        return _never(v)  # type: ignore[no-any-return]
+        return _never(v)
     imag = complex_numbers.imag(v)
-    return comparison.ne(imag, literal(0.0, imag.dtype))  # type: ignore[no-any-return]
+    return comparison.ne(imag, literal(0.0, imag.dtype))
 
 
 def isreal(x: ArrayLike) -> Array:
@@ -248,7 +248,7 @@ def isreal(x: ArrayLike) -> Array:
       >>> np.isreal(np.array([1 + 1j, 1 + 0j]))
       Array([False,  True], dtype=bool)
     """
-    return bitwise.bitwise_not(iscomplex(x))  # type: ignore[no-any-return]
+    return bitwise.bitwise_not(iscomplex(x))
 
 
 def iscomplexobj(x: Any) -> bool:
@@ -342,7 +342,7 @@ def isclose(
         else promote_values("isclose", v, to_inexact=True)[0].astype(real)
         for v in (rtol, atol)
     ]
-    return _isclose(x, y, *limits, equal_nan=bool(equal_nan))  # type: ignore[no-any-return]
+    return _isclose(x, y, *limits, equal_nan=bool(equal_nan))
 
 
 @located

@@ -79,7 +79,7 @@ def eye(
         result: Any = from_numpy(np.eye(n, m, k).astype(found))
     else:
         result = cast(band(n, m, comparison.eq, k), found)
-    return on_device(result, device)  # type: ignore[no-any-return]
+    return on_device(result, device)
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
@@ -109,7 +109,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     found = wanted_dtype("tri", dtype) or dtypes.default_float()
     if current.trace is _base:
         return from_numpy(np.tri(n, m, k).astype(found))
-    return cast(band(n, m, comparison.ge, k), found)  # type: ignore[no-any-return]
+    return cast(band(n, m, comparison.ge, k), found)
 
 
 @composite
@@ -140,7 +140,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 0.],
              [1., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("tril", m), k=int(k), lower=True)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("tril", m), k=int(k), lower=True)
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
@@ -155,7 +155,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       Array([[1., 1.],
              [0., 1.]], dtype=float32)
     """
-    return _triangle(_check_matrix("triu", m), k=int(k), lower=False)  # type: ignore[no-any-return]
+    return _triangle(_check_matrix("triu", m), k=int(k), lower=False)
 
 
 # --- diagonals ---
@@ -198,7 +198,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     order = (*(k for k in range(x.ndim) if k not in (i, j)), i, j)
     if order != tuple(range(x.ndim)):
         x = structural.transpose(x, permutation=order)
-    return _diagonal(x, offset=whole_number("diagonal", offset, "offset"))  # type: ignore[no-any-return]
+    return _diagonal(x, offset=whole_number("diagonal", offset, "offset"))
 
 
 @located
@@ -253,9 +253,9 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     x = value("diag", v, "v")
     k = whole_number("diag", k, "k")
     if x.ndim == 1:
-        return _on_diagonal(x, k=k)  # type: ignore[no-any-return]
+        return _on_diagonal(x, k=k)
     if x.ndim == 2:
-        return _diagonal(x, offset=k)  # type: ignore[no-any-return]
+        return _diagonal(x, offset=k)
     raise ShapeError(f"diag: expected one or two axes; got {x.aval}")
 
 
@@ -311,7 +311,7 @@ def fill_diagonal(
             line, structural.full(line.aval.update(shape=(rows - n,)), 0), dimension=0
         )
     column = structural.broadcast_in_dim(line, shape=x.shape, dims=(0,))
-    return selection.select_n(from_numpy(mask), x, column)  # type: ignore[no-any-return]
+    return selection.select_n(from_numpy(mask), x, column)
 
 
 # --- indices ---

@@ -218,7 +218,7 @@ def var(
     no_out("var", out)
     x, wanted = value("var", a, "a"), wanted_dtype("var", dtype)
     less = _freedom("var", _correction("var", ddof, correction))
-    return _var_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]
+    return _var_of(x, axis, less, keepdims, wanted, where, mean)
 
 
 def _freedom(name: str, ddof: Any) -> float:
@@ -267,4 +267,4 @@ def std(
     no_out("std", out)
     x, wanted = value("std", a, "a"), wanted_dtype("std", dtype)
     less = _freedom("std", _correction("std", ddof, correction))
-    return _std_of(x, axis, less, keepdims, wanted, where, mean)  # type: ignore[no-any-return]
+    return _std_of(x, axis, less, keepdims, wanted, where, mean)

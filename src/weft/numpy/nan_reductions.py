@@ -112,7 +112,7 @@ def nanmax(
       >>> np.nanmax(np.array([1.0, np.nan]))
       Array(1., dtype=float32)
     """
-    return _extreme("nanmax", max, -math.inf, a, axis, out, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmax", max, -math.inf, a, axis, out, keepdims, initial, where)
 
 
 @located
@@ -131,7 +131,7 @@ def nanmin(
       >>> np.nanmin(np.array([1.0, np.nan]))
       Array(1., dtype=float32)
     """
-    return _extreme("nanmin", min, math.inf, a, axis, out, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmin", min, math.inf, a, axis, out, keepdims, initial, where)
 
 
 def _place(
@@ -157,7 +157,7 @@ def nanargmax(
       >>> np.nanargmax(np.array([np.nan, 1.0]))
       Array(1, dtype=int32)
     """
-    return _place("nanargmax", argmax, -math.inf, a, axis, out, keepdims)  # type: ignore[no-any-return]
+    return _place("nanargmax", argmax, -math.inf, a, axis, out, keepdims)
 
 
 @located
@@ -171,7 +171,7 @@ def nanargmin(
       >>> np.nanargmin(np.array([np.nan, 1.0]))
       Array(1, dtype=int32)
     """
-    return _place("nanargmin", argmin, math.inf, a, axis, out, keepdims)  # type: ignore[no-any-return]
+    return _place("nanargmin", argmin, math.inf, a, axis, out, keepdims)
 
 
 def _mask(name: str, a: Any, where: Any) -> tuple[Any, Any]:
@@ -265,7 +265,7 @@ def nancumsum(
       Array([1., 1., 3.], dtype=float32)
     """
     no_out("nancumsum", out)
-    return running("nancumsum", cumulative.cumsum, replaced("nancumsum", a, 0)[0], axis, dtype)  # type: ignore[no-any-return]
+    return running("nancumsum", cumulative.cumsum, replaced("nancumsum", a, 0)[0], axis, dtype)
 
 
 @located
@@ -280,4 +280,4 @@ def nancumprod(
       Array([2., 2., 6.], dtype=float32)
     """
     no_out("nancumprod", out)
-    return running("nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype)  # type: ignore[no-any-return]
+    return running("nancumprod", cumulative.cumprod, replaced("nancumprod", a, 1)[0], axis, dtype)

@@ -63,14 +63,14 @@ def pad(
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(f"pad: pad_width must not be negative; got {pad_width}")
     if callable(mode):
-        return _by_function(x, widths, mode, kwargs)  # type: ignore[no-any-return]
+        return _by_function(x, widths, mode, kwargs)
     if mode not in _OPTIONS:
         raise ValueError(f"pad: mode must be one of {', '.join(map(repr, _OPTIONS))}; got {mode!r}")
     for option in kwargs:
         if option not in _OPTIONS[mode]:
             raise ValueError(f"pad: mode {mode!r} takes no {option}")
     if mode in ("constant", "empty"):
-        return _constant(x, widths, kwargs.get("constant_values", 0))  # type: ignore[no-any-return]
+        return _constant(x, widths, kwargs.get("constant_values", 0))
     for axis, (before, after) in enumerate(widths):
         if not x.shape[axis] and (before or after):
             raise ShapeError(
@@ -83,17 +83,17 @@ def pad(
         for axis, pair in enumerate(widths):
             if any(pair):
                 x = _odd(x, axis, pair, mode) if kind == "odd" else _by_index(x, axis, pair, mode)
-        return x  # type: ignore[no-any-return]
+        return x
     if mode == "linear_ramp":
         ends = _pairs("end_values", kwargs.get("end_values", 0), x.ndim)
         for axis, (pair, values) in enumerate(zip(widths, ends, strict=True)):
             x = _ramp(x, axis, pair, values)
-        return x  # type: ignore[no-any-return]
+        return x
     lengths = kwargs.get("stat_length")
     parts = [(None, None)] * x.ndim if lengths is None else _pairs("stat_length", lengths, x.ndim)
     for axis, (pair, counts) in enumerate(zip(widths, parts, strict=True)):
         x = _statistic(x, axis, pair, counts, mode)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _pairs(name: str, given: Any, ndim: int) -> list[Any]:

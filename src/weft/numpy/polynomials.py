@@ -57,7 +57,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     coefficients, points = promote_values("polyval", p, x)
     coefficients = atleast_1d(coefficients)
     small = coefficients.shape[0] <= _FEW and points.size <= _LARGE
-    return (_planned_horner if small else _horner)(coefficients, points)  # type: ignore[no-any-return]
+    return (_planned_horner if small else _horner)(coefficients, points)
 
 
 _FEW = 32
@@ -95,7 +95,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
       >>> np.polyadd(np.array([1, 2]), np.array([3]))
       Array([1, 5], dtype=int32)
     """
-    return structural.add(*_aligned("polyadd", a1, a2))  # type: ignore[no-any-return]
+    return structural.add(*_aligned("polyadd", a1, a2))
 
 
 @located
@@ -106,7 +106,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
       >>> np.polysub(np.array([1, 2]), np.array([3]))
       Array([ 1, -1], dtype=int32)
     """
-    return arithmetic.sub(*_aligned("polysub", a1, a2))  # type: ignore[no-any-return]
+    return arithmetic.sub(*_aligned("polysub", a1, a2))
 
 
 @located
@@ -179,7 +179,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
             return zeros(0, x.dtype)
         powers = from_numpy(np.arange(n - 1, 0, -1).astype(x.dtype))
         x = arithmetic.mul(slice_along(x, 0, 0, n - 1), powers)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 @located
@@ -208,7 +208,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     for i in range(m):
         powers = from_numpy(np.arange(x.size, 0, -1).astype(x.dtype))
         x = concatenate([arithmetic.div(x, powers), slice_along(constants, 0, i, i + 1)])
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 @located
@@ -235,7 +235,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if dtypes.is_bool(v.dtype):
         v = cast(v, dtypes.default_int())
     run = _planned_powers if count <= _FEW else _powers
-    return run(v, count=count, increasing=bool(increasing))  # type: ignore[no-any-return]
+    return run(v, count=count, increasing=bool(increasing))
 
 
 def _powers(v: Any, *, count: int, increasing: bool) -> Any:
@@ -278,4 +278,4 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Array:
         start = int(at.min(initial=n)) if "f" in sides else 0
         stop = int(at.max(initial=-1)) + 1 if "b" in sides else n
         x = slice_along(x, i, start, stop) if at.size else slice_along(x, i, 0, 0)
-    return x  # type: ignore[no-any-return]
+    return x

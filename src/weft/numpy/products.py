@@ -95,20 +95,20 @@ def dot(
     if plain:
         result = _dots.run(a, b)
         if result is not None:
-            return result  # type: ignore[no-any-return]
+            return result
     try:
         x, y = promote_values("dot", a, b)
         if not x.aval.ndim or not y.aval.ndim:
             result = arithmetic.mul(x, y)
             wanted = wanted_dtype("dot", preferred_element_type)
-            return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
+            return result if wanted is None else cast(result, wanted)
         i, j = x.aval.ndim - 1, max(y.aval.ndim - 2, 0)
         if x.aval.shape[i] != y.aval.shape[j]:
             raise _mismatch("dot", x, y, i, j)
         dims = (((i,), (j,)), ((), ()))
         if plain and x is a and y is b and computing():  # nothing was cast
             _dots.add(x, y, _plain_parameters("dot", dims))
-        return contracted("dot", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
+        return contracted("dot", x, y, dims, precision, preferred_element_type)
     except (TypeError, ValueError) as error:
         note_user_line(error)
         raise
@@ -143,9 +143,9 @@ def matmul(
     if plain:
         result = _matmuls.run(a, b)
         if result is not None:
-            return result  # type: ignore[no-any-return]
+            return result
     try:
-        return _matmul("matmul", a, b, precision, preferred_element_type, plain)  # type: ignore[no-any-return]
+        return _matmul("matmul", a, b, precision, preferred_element_type, plain)
     except (TypeError, ValueError) as error:
         note_user_line(error)
         raise
@@ -247,7 +247,7 @@ def vdot(
         raise ShapeError(f"vdot: arrays must have equally many elements; got {x.size} and {y.size}")
     return contracted(
         "vdot", _conjugated(x), y, (((0,), (0,)), ((), ())), precision, preferred_element_type
-    )  # type: ignore[no-any-return]
+    )
 
 
 @takes_options
@@ -276,7 +276,7 @@ def vecdot(
     if x.shape[i] != y.shape[j]:
         raise _mismatch("vecdot", x, y, i, j)
     options = {"precision": precision, "preferred_element_type": preferred_element_type}
-    return _vecdot(x, y, axes=(i, j), **options)  # type: ignore[no-any-return]
+    return _vecdot(x, y, axes=(i, j), **options)
 
 
 @composite
@@ -309,7 +309,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
             f"{y.aval}\n  fix: np.vecdot(x1, x2) for products of vectors"
         )
     out = matmul(a, structural.reshape(y, shape=(*y.shape, 1)))
-    return structural.reshape(out, shape=out.shape[:-1])  # type: ignore[no-any-return]
+    return structural.reshape(out, shape=out.shape[:-1])
 
 
 @takes_options
@@ -334,7 +334,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         )
     x = _conjugated(x)
     out = matmul(structural.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1])), a)
-    return structural.reshape(out, shape=(*out.shape[:-2], out.shape[-1]))  # type: ignore[no-any-return]
+    return structural.reshape(out, shape=(*out.shape[:-2], out.shape[-1]))
 
 
 @located
@@ -357,11 +357,11 @@ def inner(
     """
     x, y = promote_values("inner", a, b)
     if not x.ndim or not y.ndim:
-        return arithmetic.mul(x, y)  # type: ignore[no-any-return]
+        return arithmetic.mul(x, y)
     if x.shape[-1] != y.shape[-1]:
         raise _mismatch("inner", x, y, x.ndim - 1, y.ndim - 1)
     dims = (((x.ndim - 1,), (y.ndim - 1,)), ((), ()))
-    return contracted("inner", x, y, dims, precision, preferred_element_type)  # type: ignore[no-any-return]
+    return contracted("inner", x, y, dims, precision, preferred_element_type)
 
 
 @located
@@ -376,7 +376,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """
     no_out("outer", out)
     x, y = promote_values("outer", a, b)
-    return arithmetic.mul(  # type: ignore[no-any-return]
+    return arithmetic.mul(
         structural.reshape(x, shape=(x.size, 1)), structural.reshape(y, shape=(1, y.size))
     )
 
@@ -421,7 +421,7 @@ def tensordot(
     for i, j in zip(axes_x, axes_y, strict=True):
         if x.shape[i] != y.shape[j]:
             raise _mismatch("tensordot", x, y, i, j)
-    return contracted(  # type: ignore[no-any-return]
+    return contracted(
         "tensordot", x, y, ((axes_x, axes_y), ((), ())), precision, preferred_element_type
     )
 
@@ -442,7 +442,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     x = structural.reshape(x, shape=tuple(n for m in lengths_x for n in (m, 1)))
     y = structural.reshape(y, shape=tuple(n for m in lengths_y for n in (1, m)))
     shape = tuple(n * m for n, m in zip(lengths_x, lengths_y, strict=True))
-    return structural.reshape(arithmetic.mul(x, y), shape=shape)  # type: ignore[no-any-return]
+    return structural.reshape(arithmetic.mul(x, y), shape=shape)
 
 
 @composite
@@ -496,8 +496,8 @@ def cross(
         raise ShapeError(f"cross: vectors must have length 2 or 3; got {x.aval} and {y.aval}")
     out = _cross(x, y)
     if x.shape[-1] == y.shape[-1] == 2:
-        return out  # type: ignore[no-any-return]
-    return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))  # type: ignore[no-any-return]
+        return out
+    return structural.move_axis(out, out.ndim - 1, one_axis("cross", axisc, out.ndim, "axisc"))
 
 
 multiply_matrices = matmul  # what `x @ y` is, once its operands are known to be arrays

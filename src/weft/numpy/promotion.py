@@ -196,7 +196,7 @@ def known_aval(name: str, x: Any, argument: str = "a") -> Aval:
     if not isinstance(x, (Value, np.ndarray, np.generic)) and isinstance(x, SupportsShape):
         weak = bool(getattr(x, "weak_type", False))
         return aval(tuple(x.shape), dtypes.canonicalize_dtype(x.dtype), weak)
-    return value(name, x, argument).aval  # type: ignore[no-any-return]
+    return value(name, x, argument).aval
 
 
 def check_ranks(name: str, *xs: Any) -> None:

@@ -250,9 +250,7 @@ def quantile(
       >>> np.quantile(x, 0.5, weights=weights, method="inverted_cdf")
       Array(3., dtype=float32)
     """
-    return _quantiles(  # type: ignore[no-any-return]
-        "quantile", a, q, axis, out, method, keepdims, False, False, weights
-    )
+    return _quantiles("quantile", a, q, axis, out, method, keepdims, False, False, weights)
 
 
 @located
@@ -274,9 +272,7 @@ def nanquantile(
       >>> np.nanquantile(np.array([0.0, np.nan, 2.0]), 0.5)
       Array(1., dtype=float32)
     """
-    return _quantiles(  # type: ignore[no-any-return]
-        "nanquantile", a, q, axis, out, method, keepdims, True, False, weights
-    )
+    return _quantiles("nanquantile", a, q, axis, out, method, keepdims, True, False, weights)
 
 
 @located
@@ -298,9 +294,7 @@ def percentile(
       >>> np.percentile(np.arange(5), 25)
       Array(1., dtype=float32)
     """
-    return _quantiles(  # type: ignore[no-any-return]
-        "percentile", a, q, axis, out, method, keepdims, False, True, weights
-    )
+    return _quantiles("percentile", a, q, axis, out, method, keepdims, False, True, weights)
 
 
 @located
@@ -322,9 +316,7 @@ def nanpercentile(
       >>> np.nanpercentile(np.array([0.0, np.nan, 2.0]), 50)
       Array(1., dtype=float32)
     """
-    return _quantiles(  # type: ignore[no-any-return]
-        "nanpercentile", a, q, axis, out, method, keepdims, True, True, weights
-    )
+    return _quantiles("nanpercentile", a, q, axis, out, method, keepdims, True, True, weights)
 
 
 @located
@@ -342,7 +334,7 @@ def median(
       >>> np.median(np.array([3, 1, 2, 9]))
       Array(2.5, dtype=float32)
     """
-    return _quantiles("median", a, 0.5, axis, out, "midpoint", keepdims, False, False)  # type: ignore[no-any-return]
+    return _quantiles("median", a, 0.5, axis, out, "midpoint", keepdims, False, False)
 
 
 @located
@@ -360,4 +352,4 @@ def nanmedian(
       >>> np.nanmedian(np.array([3.0, np.nan, 1.0]))
       Array(2., dtype=float32)
     """
-    return _quantiles("nanmedian", a, 0.5, axis, out, "midpoint", keepdims, True, False)  # type: ignore[no-any-return]
+    return _quantiles("nanmedian", a, 0.5, axis, out, "midpoint", keepdims, True, False)

@@ -113,12 +113,12 @@ def arange(
             line = made.iota(dtype=wanted, shape=(length,), dimension=0)
             if step != 1:
                 line = arithmetic.mul(line, literal(int(step), wanted))
-            return structural.add(line, literal(int(start), wanted)) if start else line  # type: ignore[no-any-return]
+            return structural.add(line, literal(int(start), wanted)) if start else line
     if wanted.kind in "iuf" and wanted.itemsize >= 4:
         host = run_quietly(np.arange, start, stop, step, wanted)
     else:
         host = quietly_cast(run_quietly(np.arange, start, stop, step), wanted)
-    return on_device(from_numpy(host), device)  # type: ignore[no-any-return]
+    return on_device(from_numpy(host), device)
 
 
 def _is_static(x: Any) -> bool:
@@ -276,7 +276,7 @@ def logspace(
         exponents = structural.reshape(exponents, shape=lengths)
     result = t.pow_(root, exponents)
     result = structural.move_axis(result, 0, one_axis("logspace", axis, result.ndim))
-    return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
+    return result if wanted is None else cast(result, wanted)
 
 
 def _count(name: str, num: Any) -> int:
@@ -328,7 +328,7 @@ def geomspace(
     if endpoint and num > 1:
         result = selection.select_n(from_numpy(places == num - 1), result, high)
     result = structural.move_axis(result, 0, one_axis("geomspace", axis, result.ndim))
-    return result if wanted is None else cast(result, wanted)  # type: ignore[no-any-return]
+    return result if wanted is None else cast(result, wanted)
 
 
 # --- grids ---

@@ -124,7 +124,7 @@ def folded(
         result = combine(scalar_only(name, start, "initial"), result)
     if result.aval.dtype != found or result.aval.weak_type != weak:
         result = cast(result, found, weak)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def scalar_only(name: str, x: Any, argument: str) -> Any:
@@ -172,7 +172,7 @@ def sum(
         return _sum(a, axis, keepdims)
     no_out("sum", out)
     x, wanted = value("sum", a, "a"), wanted_dtype("sum", dtype)
-    return _sum_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
+    return _sum_of(x, axis, keepdims, wanted, initial, where, promote_integers)
 
 
 _prod_of = functools.partial(folded, "prod", reduction.reduce_prod, arithmetic.mul, 1)
@@ -201,7 +201,7 @@ def prod(
         return _prod(a, axis, keepdims)
     no_out("prod", out)
     x, wanted = value("prod", a, "a"), wanted_dtype("prod", dtype)
-    return _prod_of(x, axis, keepdims, wanted, initial, where, promote_integers)  # type: ignore[no-any-return]
+    return _prod_of(x, axis, keepdims, wanted, initial, where, promote_integers)
 
 
 product = prod
@@ -242,7 +242,7 @@ def _extreme(
         start = cast(value(name, initial, "initial"), x.aval.dtype, x.aval.weak_type)
         combine = arithmetic.max_ if largest else arithmetic.min_
         result = combine(scalar_only(name, start, "initial"), result)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 _max_of = functools.partial(_extreme, "max", True)
@@ -275,7 +275,7 @@ def max(
     if out is None and initial is None and where is None:
         return _max(a, axis, keepdims)
     no_out("max", out)
-    return _max_of(value("max", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _max_of(value("max", a, "a"), axis, keepdims, initial, where)
 
 
 _min_of = functools.partial(_extreme, "min", False)
@@ -302,7 +302,7 @@ def min(
     if out is None and initial is None and where is None:
         return _min(a, axis, keepdims)
     no_out("min", out)
-    return _min_of(value("min", a, "a"), axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _min_of(value("min", a, "a"), axis, keepdims, initial, where)
 
 
 amax, amin = max, min
@@ -318,7 +318,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = Fals
     """
     no_out("ptp", out)
     x = value("ptp", a, "a")
-    return arithmetic.sub(max(x, axis, None, keepdims), min(x, axis, None, keepdims))  # type: ignore[no-any-return]
+    return arithmetic.sub(max(x, axis, None, keepdims), min(x, axis, None, keepdims))
 
 
 # --- logic ---
@@ -362,7 +362,7 @@ def all(
     if where is None and out is None:
         return _all(a, axis, keepdims)
     no_out("all", out)
-    return _all_of(value("all", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
+    return _all_of(value("all", a, "a"), axis, keepdims, where)
 
 
 def any(
@@ -384,7 +384,7 @@ def any(
     if where is None and out is None:
         return _any(a, axis, keepdims)
     no_out("any", out)
-    return _any_of(value("any", a, "a"), axis, keepdims, where)  # type: ignore[no-any-return]
+    return _any_of(value("any", a, "a"), axis, keepdims, where)
 
 
 alltrue, sometrue = all, any

@@ -48,13 +48,13 @@ def tile(A: ArrayLike, reps: int | Sequence[int] | Array) -> Array:
     times = [1] * (rank - len(times)) + times
     lengths = (1,) * (rank - x.ndim) + x.shape
     if all(r == 1 for r in times):
-        return structural.reshape(x, shape=lengths) if lengths != x.shape else x  # type: ignore[no-any-return]
+        return structural.reshape(x, shape=lengths) if lengths != x.shape else x
     wide = structural.broadcast_in_dim(
         x,
         shape=tuple(n for pair in zip(times, lengths, strict=True) for n in pair),
         dims=tuple(2 * (rank - x.ndim + i) + 1 for i in range(x.ndim)),
     )
-    return structural.reshape(wide, shape=tuple(r * n for r, n in zip(times, lengths, strict=True)))  # type: ignore[no-any-return]
+    return structural.reshape(wide, shape=tuple(r * n for r, n in zip(times, lengths, strict=True)))
 
 
 def _listed(reps: Any) -> Any:
@@ -100,7 +100,7 @@ def repeat(
         array = repeats.concrete()
         counts = repeats if array is None else np.asarray(array.host())
     if isinstance(counts, Value):
-        return _repeat_traced(x, counts, i, total_repeat_length)  # type: ignore[no-any-return]
+        return _repeat_traced(x, counts, i, total_repeat_length)
     counts = np.asarray(counts)
     if counts.dtype.kind not in "iu":
         raise ShapeError(f"repeat: repeats must be integers; got {counts.dtype}")
@@ -114,13 +114,13 @@ def repeat(
     if counts.size == 1 and total_repeat_length is None:
         times = int(counts.reshape(()))
         if times == 1:
-            return x  # type: ignore[no-any-return]
+            return x
         wide = structural.broadcast_in_dim(
             x,
             shape=(*x.shape[: i + 1], times, *x.shape[i + 1 :]),
             dims=tuple(k if k <= i else k + 1 for k in range(x.ndim)),
         )
-        return merge_axes(wide, i)  # type: ignore[no-any-return]
+        return merge_axes(wide, i)
     counts = counts.astype(np.int64)  # NumPy refuses uint64
     host = host_elements(x) if total_repeat_length is None else None
     if host is not None:
@@ -132,7 +132,7 @@ def repeat(
         places = np.concatenate([places, np.full(max(missing, 0), max(n - 1, 0))])[
             :total_repeat_length
         ]
-    return take_known(x, places, i)  # type: ignore[no-any-return]
+    return take_known(x, places, i)
 
 
 def _repeat_traced(x: Any, counts: Any, axis: int, total: int | None) -> Any:
@@ -164,7 +164,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
     """
     x = value("roll", a, "a")
     if axis is None:
-        return structural.reshape(_rolled(ravel(x), shift, 0), shape=x.shape)  # type: ignore[no-any-return]
+        return structural.reshape(_rolled(ravel(x), shift, 0), shape=x.shape)
     axes = tuple([one_axis("roll", k, x) for k in axes_of(axis)])  # one may come twice
     if isinstance(shift, Value) and shift.ndim:
         shifts = list(shift)
@@ -184,7 +184,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Array:
         )
     for s, i in zip(shifts, axes, strict=True):
         x = _rolled(x, s, i)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _rolled(x: Any, shift: Any, axis: int) -> Any:

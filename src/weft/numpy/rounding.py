@@ -146,7 +146,7 @@ def rint(x: ArrayLike, /) -> Array:
       Array([0., 2., 3.], dtype=float32)
     """
     x = inexact("rint", x)
-    return _parts(_nearest, x)  # type: ignore[no-any-return]
+    return _parts(_nearest, x)
 
 
 def _parts(function: Any, x: Any) -> Any:
@@ -203,10 +203,10 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
                     f"decimals={decimals}\n  fix: np.round(x.astype(float), decimals)"
                 )
             )
-        return x  # type: ignore[no-any-return]
+        return x
     if not decimals:
-        return _parts(_nearest, x)  # type: ignore[no-any-return]
-    return _parts(lambda part: _round(part, decimals=decimals), x)  # type: ignore[no-any-return]
+        return _parts(_nearest, x)
+    return _parts(lambda part: _round(part, decimals=decimals), x)
 
 
 around = round_ = round
@@ -265,13 +265,13 @@ def clip(
     if x.__class__ is Array and x.size >= _LARGE and _is_plain(low) and _is_plain(high):
         dtype = x.aval.dtype
         if dtype in _NUMPY_CLIPS and not x.aval.weak_type:
-            return _between(x, literal(low, dtype), literal(high, dtype))  # type: ignore[no-any-return]
+            return _between(x, literal(low, dtype), literal(high, dtype))
     # a weak bound stays one: the dtype is that of `arr` then
     if low is not None:
         x = maximum(x, low)
     if high is not None:
         x = minimum(x, high)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _fmax(x: Any, y: Any) -> Any:
@@ -334,7 +334,7 @@ def signbit(x: ArrayLike, /) -> Array:
     v = value("signbit", x)
     if dtypes.is_complex(v.dtype):
         raise noted(ShapeError(f"signbit: expected a real operand; got {v.aval}"))
-    return _signbit(v)  # type: ignore[no-any-return]
+    return _signbit(v)
 
 
 def _copysign(x: Any, y: Any) -> Any:
@@ -364,7 +364,7 @@ def spacing(x: ArrayLike, /) -> Array:
       >>> np.spacing(np.array([1.0]))
       Array([1.1920929e-07], dtype=float32)
     """
-    return _spacing(inexact("spacing", x))  # type: ignore[no-any-return]
+    return _spacing(inexact("spacing", x))
 
 
 @composite
@@ -428,7 +428,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     v = inexact("frexp", x)
     if dtypes.is_complex(v.aval.dtype):
         raise noted(ShapeError(f"frexp: expected a real operand; got {v.aval}"))
-    return _frexp(cast(v, v.aval.dtype))  # type: ignore[no-any-return]
+    return _frexp(cast(v, v.aval.dtype))
 
 
 @composite
@@ -475,7 +475,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
                 f"ldexp: expected a real operand and integer exponents; got {x.aval} and {e.aval}"
             )
         )
-    return _ldexp(x, e)  # type: ignore[no-any-return]
+    return _ldexp(x, e)
 
 
 def is_complex_or_not_whole(x: Any, e: Any) -> bool:
@@ -502,7 +502,7 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
       (Array([-0.5 ,  0.25], dtype=float32), Array([-1.,  2.], dtype=float32))
     """
     no_out("modf", out)
-    return _modf(inexact("modf", x))  # type: ignore[no-any-return]
+    return _modf(inexact("modf", x))
 
 
 @located
@@ -527,7 +527,7 @@ def nan_to_num(
     """
     v = value("nan_to_num", x)
     if is_whole(v):
-        return v  # type: ignore[no-any-return]
+        return v
     info = dtypes.finfo(v.aval.dtype)
     high = float(info.max) if posinf is None else posinf
     low = float(info.min) if neginf is None else neginf
@@ -542,7 +542,7 @@ def nan_to_num(
         part = selection.select_n(comparison.eq(part, literal(math.inf, dtype)), part, h)
         return selection.select_n(comparison.eq(part, literal(-math.inf, dtype)), part, l_)
 
-    return _parts(replaced, v)  # type: ignore[no-any-return]
+    return _parts(replaced, v)
 
 
 def _heaviside(x: Any, y: Any) -> Any:

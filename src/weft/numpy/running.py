@@ -122,7 +122,7 @@ def cumsum(
       Array([1, 3, 6], dtype=int32)
     """
     no_out("cumsum", out)
-    return running("cumsum", cumulative.cumsum, a, axis, dtype)  # type: ignore[no-any-return]
+    return running("cumsum", cumulative.cumsum, a, axis, dtype)
 
 
 def cumprod(
@@ -136,7 +136,7 @@ def cumprod(
       Array([ 2,  6, 24], dtype=int32)
     """
     no_out("cumprod", out)
-    return running("cumprod", cumulative.cumprod, a, axis, dtype)  # type: ignore[no-any-return]
+    return running("cumprod", cumulative.cumprod, a, axis, dtype)
 
 
 cumproduct = cumprod
@@ -162,7 +162,7 @@ def cumulative_sum(
       >>> np.cumulative_sum(np.array([1, 2, 3]), include_initial=True)
       Array([0, 1, 3, 6], dtype=int32)
     """
-    return _cumulative("cumulative_sum", cumulative.cumsum, 0, x, axis, dtype, include_initial)  # type: ignore[no-any-return]
+    return _cumulative("cumulative_sum", cumulative.cumsum, 0, x, axis, dtype, include_initial)
 
 
 @located
@@ -181,7 +181,7 @@ def cumulative_prod(
       >>> np.cumulative_prod(np.array([1, 2, 3]), include_initial=True)
       Array([1, 1, 2, 6], dtype=int32)
     """
-    return _cumulative("cumulative_prod", cumulative.cumprod, 1, x, axis, dtype, include_initial)  # type: ignore[no-any-return]
+    return _cumulative("cumulative_prod", cumulative.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def _cumulative(

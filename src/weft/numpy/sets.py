@@ -300,7 +300,7 @@ def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
       >>> np.unique_values(np.array([3, 1, 3]))
       Array([1, 3], dtype=int32)
     """
-    return _unique("unique_values", value("unique_values", x), None, False, size, fill_value).values  # type: ignore[no-any-return]
+    return _unique("unique_values", value("unique_values", x), None, False, size, fill_value).values
 
 
 # --- membership ---
@@ -336,14 +336,14 @@ def isin(
             f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort'; got {method!r}"
         )
     if is_beyond(element, test_elements) or is_beyond(test_elements, element):
-        return structural.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[no-any-return, arg-type]
+        return structural.full(aval(np.shape(element), dtypes.bool_), invert)  # type: ignore[arg-type]
     x, others = promote_values("isin", element, test_elements)
     n = others.size
     at_once = method == "compare_all" or (method == "auto" and n <= _FEW)
     if at_once or not n or dtypes.is_complex(x.dtype):
-        return _compared(x, others, invert=bool(invert))  # type: ignore[no-any-return]
+        return _compared(x, others, invert=bool(invert))
     run = _searched if x.size <= FEW_QUERIES else _search
-    return run(x, others, invert=bool(invert))  # type: ignore[no-any-return]
+    return run(x, others, invert=bool(invert))
 
 
 @composite
@@ -435,7 +435,7 @@ def union1d(
       Array([1, 2, 3], dtype=int32)
     """
     both = concatenate(_flat_pair("union1d", ar1, ar2))
-    return _unique("union1d", both, None, True, size, fill_value).values  # type: ignore[no-any-return]
+    return _unique("union1d", both, None, True, size, fill_value).values
 
 
 @located
@@ -462,14 +462,14 @@ def setdiff1d(
     if size is None and fill_value is None and x.dtype == y.dtype:
         found = _run(host_sets.without if assume_unique else host_sets.difference, x, y)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     zero = structural.full(x.aval.update(shape=(), weak_type=False), 0)
     if assume_unique:
-        return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
+        return _chosen("setdiff1d", x, isin(x, y, invert=True), size, fill_value, zero)
     rows = reshape(x, (x.size, 1))
     _, ordered, first = _unique_sorted(rows, True)
     line = ravel(ordered)
-    return _chosen("setdiff1d", line, first & isin(line, y, invert=True), size, fill_value, zero)  # type: ignore[no-any-return]
+    return _chosen("setdiff1d", line, first & isin(line, y, invert=True), size, fill_value, zero)
 
 
 @located
@@ -496,7 +496,7 @@ def setxor1d(
     if size is None and fill_value is None:
         found = _run(host_sets.exclusive, x, y)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     both = concatenate([x, y])
     _, ordered, first = _unique_sorted(reshape(both, (both.size, 1)), True)
     line = ravel(ordered)
@@ -507,7 +507,7 @@ def setxor1d(
         place = cumulative.cumsum(cast(nan, index), axis=0, reverse=False)
         mask = mask | (nan & comparison.le(place, of_x + of_y))
     default = _first_of(line, mask)
-    return _chosen("setxor1d", line, mask, size, fill_value, default)  # type: ignore[no-any-return]
+    return _chosen("setxor1d", line, mask, size, fill_value, default)
 
 
 def _first_of(line: Any, mask: Any) -> Any:

@@ -99,7 +99,7 @@ def reshape(
             raise noted(TypeError("reshape: shape and newshape are one thing; got both"))
         shape = newshape
     if order == "C":
-        return _reshape(a, shape)  # type: ignore[no-any-return]
+        return _reshape(a, shape)
     x = value("reshape", a, "a")
     if order == "F":
         return transpose(reshape(transpose(x), _lengths("reshape", x.aval, shape)[::-1]))
@@ -165,7 +165,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
       >>> np.transpose(np.ones((2, 3))).shape
       (3, 2)
     """
-    return _transpose(a, axes)  # type: ignore[no-any-return]
+    return _transpose(a, axes)
 
 
 def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
@@ -312,7 +312,7 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike) -> Array:
              [0, 1]], dtype=int32)
     """
     x = value("broadcast_to", array, "array")
-    return broadcast("broadcast_to", x, shape_tuple("broadcast_to", shape))  # type: ignore[no-any-return]
+    return broadcast("broadcast_to", x, shape_tuple("broadcast_to", shape))
 
 
 def broadcast_shapes(*shapes: ShapeLike) -> Shape:
@@ -428,7 +428,7 @@ def fliplr(m: ArrayLike) -> Array:
       >>> np.fliplr(np.array([[1, 2]]))
       Array([[2, 1]], dtype=int32)
     """
-    return reversed_along("fliplr", value("fliplr", m, "m"), 1)  # type: ignore[no-any-return]
+    return reversed_along("fliplr", value("fliplr", m, "m"), 1)
 
 
 def flipud(m: ArrayLike) -> Array:
@@ -438,7 +438,7 @@ def flipud(m: ArrayLike) -> Array:
       >>> np.flipud(np.array([1, 2]))
       Array([2, 1], dtype=int32)
     """
-    return reversed_along("flipud", value("flipud", m, "m"), 0)  # type: ignore[no-any-return]
+    return reversed_along("flipud", value("flipud", m, "m"), 0)
 
 
 @located
@@ -454,12 +454,12 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     first, second = all_axes("rot90", tuple(axes), x.ndim, "axes")
     k = operator.index(k) % 4
     if k == 2:
-        return reversed_along("rot90", x, (first, second))  # type: ignore[no-any-return]
+        return reversed_along("rot90", x, (first, second))
     if k == 1:
         return swapaxes(reversed_along("rot90", x, second), first, second)
     if k == 3:
-        return reversed_along("rot90", swapaxes(x, first, second), second)  # type: ignore[no-any-return]
-    return x  # type: ignore[no-any-return]
+        return reversed_along("rot90", swapaxes(x, first, second), second)
+    return x
 
 
 @located
@@ -494,7 +494,7 @@ def shape(a: ArrayLike) -> Shape:
       >>> np.shape(np.ones((2, 3)))
       (2, 3)
     """
-    return known_aval("shape", a).shape  # type: ignore[no-any-return]
+    return known_aval("shape", a).shape
 
 
 def ndim(a: ArrayLike) -> int:
@@ -504,7 +504,7 @@ def ndim(a: ArrayLike) -> int:
       >>> np.ndim(np.ones((2, 3)))
       2
     """
-    return known_aval("ndim", a).ndim  # type: ignore[no-any-return]
+    return known_aval("ndim", a).ndim
 
 
 def size(a: ArrayLike, axis: Axis = None) -> int:
@@ -515,7 +515,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
       (6, 2)
     """
     aval = known_aval("size", a)
-    return aval.size if axis is None else aval.shape[one_axis("size", axis, aval.ndim)]  # type: ignore[no-any-return]
+    return aval.size if axis is None else aval.shape[one_axis("size", axis, aval.ndim)]
 
 
 def iterable(y: Any) -> bool:

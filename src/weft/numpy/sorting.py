@@ -92,7 +92,7 @@ def sort(
     _unsupported("sort", kind=kind, order=order)
     x, axis = _flat(value("sort", a, "a"), axis)
     at = one_axis("sort", axis, x)
-    return _sorted(x, axis=at, stable=bool(stable), descending=bool(descending))  # type: ignore[no-any-return]
+    return _sorted(x, axis=at, stable=bool(stable), descending=bool(descending))
 
 
 def msort(a: ArrayLike) -> Array:
@@ -158,9 +158,7 @@ def argsort(
     x, axis = _flat(value("argsort", a, "a"), axis)
     at = one_axis("argsort", axis, x)
     found = wanted_dtype("argsort", dtype) or dtypes.default_int()
-    return _argsorted(  # type: ignore[no-any-return]
-        x, axis=at, stable=bool(stable), descending=bool(descending), dtype=found
-    )
+    return _argsorted(x, axis=at, stable=bool(stable), descending=bool(descending), dtype=found)
 
 
 @located
@@ -185,7 +183,7 @@ def lexsort(keys: Sequence[ArrayLike] | ArrayLike, axis: int = -1) -> Array:
     if not parts[0].ndim:
         return from_numpy(np.zeros((), dtypes.default_int()))
     at = one_axis("lexsort", axis, parts[0].ndim)
-    return _ordered_by(*parts, axis=at, dtype=dtypes.default_int())  # type: ignore[no-any-return]
+    return _ordered_by(*parts, axis=at, dtype=dtypes.default_int())
 
 
 def _order_by_keys(*keys: Any, axis: int, dtype: Any) -> Any:
@@ -350,11 +348,11 @@ def searchsorted(
     x = value("searchsorted", a, "a")
     if x.ndim == 1 and is_beyond(v, x):
         place = aval((), dtypes.default_int())
-        return structural.full(place, x.size if v > 0 else 0)  # type: ignore[no-any-return, operator]
+        return structural.full(place, x.size if v > 0 else 0)  # type: ignore[operator]
     x, y = promote_values("searchsorted", x, v)
     if x.ndim != 1:
         raise ShapeError(f"searchsorted: expected a sorted array of one axis; got {x.aval}")
     if sorter is not None:
         x = gather_along(x, value("searchsorted", sorter, "sorter"))
     run = _counted if method == "compare_all" else _searched
-    return run(x, y, right=side == "right", dtype=dtypes.default_int())  # type: ignore[no-any-return]
+    return run(x, y, right=side == "right", dtype=dtypes.default_int())

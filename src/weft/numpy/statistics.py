@@ -157,7 +157,7 @@ def cov(
         other = complex_numbers.conj(other)
     product = contracted("cov", x, other, (((1,), (1,)), ((), ())))
     result = product / divisor
-    return reshape(result, ()) if result.shape == (1, 1) else result  # type: ignore[no-any-return]
+    return reshape(result, ()) if result.shape == (1, 1) else result
 
 
 @located
@@ -175,7 +175,7 @@ def corrcoef(
     """
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
-        return arithmetic.div(c, c)  # type: ignore[no-any-return]
+        return arithmetic.div(c, c)
     variances = diagonal(c)
     if dtypes.is_complex(c.dtype):
         variances = complex_numbers.real(variances)
@@ -183,7 +183,7 @@ def corrcoef(
     n = deviations.size
     c = c / reshape(deviations, (n, 1)) / reshape(deviations, (1, n))
     if dtypes.is_complex(c.dtype):
-        return complex_numbers.complex_(  # type: ignore[no-any-return]
+        return complex_numbers.complex_(
             clip(complex_numbers.real(c), -1, 1), clip(complex_numbers.imag(c), -1, 1)
         )
     return clip(c, -1, 1)
@@ -210,7 +210,7 @@ def histogram_bin_edges(
             f"histogram_bin_edges: bins must be an int or an array of edges; got {bins!r}"
         )
     if isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
-        return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))  # type: ignore[no-any-return]
+        return _checked_edges(inexact("histogram_bin_edges", asarray(bins)))
     count = whole_number("histogram_bin_edges", bins, "bins")
     if count < 1:
         raise ValueError(f"histogram_bin_edges: bins must be positive; got {count}")
@@ -220,7 +220,7 @@ def histogram_bin_edges(
         of = [value("histogram_bin_edges", r, "range") for r in range]
         _check_range(*of)
     low, high = _bounds(*of, dtype=dtype)
-    return linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
+    return linspace(low, high, count + 1, dtype=dtype)
 
 
 @composite
@@ -458,7 +458,7 @@ def bincount(
             raise ShapeError(
                 f"bincount: weights must be of the shape of x; got {w.aval} for {v.aval}"
             )
-    return _added(arithmetic.max_(v, literal(0, v.dtype)), w, size)  # type: ignore[no-any-return]
+    return _added(arithmetic.max_(v, literal(0, v.dtype)), w, size)
 
 
 def _count_by_numpy(places: Any, size: int) -> Any:
@@ -510,4 +510,4 @@ def digitize(
     rising = searchsorted(edges, v, side, method=method)
     falling = n - searchsorted(edges[::-1], v, side, method=method)
     rises = in_order(edges[0], edges[n - 1], True)
-    return selection.select_n(rises, falling, rising)  # type: ignore[no-any-return]
+    return selection.select_n(rises, falling, rising)

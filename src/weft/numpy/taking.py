@@ -148,16 +148,16 @@ def take(
     if mode is None or mode in ("fill", "clip", "wrap"):
         done = on_host(np.take, x, i, d, mode="raise" if mode in (None, "fill") else mode)
         if done is not None:
-            return done  # type: ignore[no-any-return]
+            return done
     n = x.shape[d]
     if not n and i.size:
         raise noted(errors.IndexingError(f"take: axis {d} of {x.aval} has no elements to take"))
     shape = (*x.shape[:d], *i.shape, *x.shape[d + 1 :])
     if not n:
-        return reshape(x, shape=shape)  # type: ignore[no-any-return]
+        return reshape(x, shape=shape)
     places, how = places_for("take", i, n, mode, clip_negative=True)
     rank = i.ndim
-    return gather(  # type: ignore[no-any-return]
+    return gather(
         x,
         reshape(places, shape=(*i.shape, 1)),
         dimension_numbers=GatherDimensionNumbers(
@@ -230,15 +230,15 @@ def take_along_axis(
     if mode in (None, "fill") and wrap and i.ndim == x.ndim:
         done = on_host(np.take_along_axis, x, i, d)
         if done is not None:
-            return done  # type: ignore[no-any-return]
+            return done
     x, i = _along(name, x, i, d)
     if not i.size:
-        return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)  # type: ignore[no-any-return]
+        return reshape(getitem(x, (*(slice(None),) * d, slice(0, 0))), shape=i.shape)
     if not x.shape[d]:
         raise noted(errors.IndexingError(f"{name}: axis {d} of {x.aval} has no elements to take"))
     places, how = places_for(name, i, x.shape[d], mode, wrap=wrap)
     others = tuple(a for a in range(x.ndim) if a != d)
-    return gather(  # type: ignore[no-any-return]
+    return gather(
         x,
         reshape(places, shape=(*i.shape, 1)),
         dimension_numbers=GatherDimensionNumbers((), (d,), (d,), others, others),
@@ -298,7 +298,7 @@ def put_along_axis(
         raise errors.ShapeError(f"{name}: indices {i.aval} don't fit an array of shape {shape}")
     y = widen(cast(value(name, values, "values"), x.dtype), i.shape)
     if not i.size:
-        return whole  # type: ignore[no-any-return]
+        return whole
     places, how = places_for(name, i, x.shape[d], mode)
     others = tuple(a for a in range(x.ndim) if a != d)
     out = scatter(
@@ -336,7 +336,7 @@ def put(
     y = cast(value("put", v, "v"), x.dtype)
     n = i.size
     if not n or not y.size:
-        return x  # type: ignore[no-any-return]
+        return x
     flat = reshape(y, shape=(y.size,))
     if y.size != n:
         flat = getitem(flat, np.arange(n) % y.size)
@@ -356,7 +356,7 @@ def put(
         unique_indices=False,
         mode=CLIP,
     )
-    return reshape(out, shape=x.shape)  # type: ignore[no-any-return]
+    return reshape(out, shape=x.shape)
 
 
 @located
@@ -384,14 +384,14 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     if not y.size:
         if x.size:
             raise ValueError("place: expected at least one value")
-        return x  # type: ignore[no-any-return]
+        return x
     kind = dtypes.default_int()
     flat = reshape(flags, shape=(x.size,))
     order = sub(
         cumsum(convert_element_type(flat, dtype=kind), axis=0, reverse=False), literal(1, kind)
     )
     chosen = take(y, wrapped(order, y.size), mode="clip")
-    return where(reshape(flags, shape=x.shape), reshape(chosen, shape=x.shape), x)  # type: ignore[no-any-return]
+    return where(reshape(flags, shape=x.shape), reshape(chosen, shape=x.shape), x)
 
 
 # --- masks ---
@@ -443,15 +443,13 @@ def compress(
     (places,) = nonzero(flags, size=size, fill_value=n)
     if not n:
         shape = (*x.shape[:d], size, *x.shape[d + 1 :])
-        return widen(cast(as_value(fill_value), x.dtype), shape)  # type: ignore[no-any-return]
+        return widen(cast(as_value(fill_value), x.dtype), shape)
     known_fill = as_value(fill_value).concrete()
     if known_fill is not None and not known_fill.ndim:
         return take(x, places, axis=d, mode="fill", fill_value=known_fill.host().item())
     there = lt(places, literal(n, places.dtype))
     wide = reshape(there, shape=(size, *(1,) * (x.ndim - d - 1)))
-    return where(  # type: ignore[no-any-return]
-        wide, take(x, places, axis=d, mode="clip"), cast(as_value(fill_value), x.dtype)
-    )
+    return where(wide, take(x, places, axis=d, mode="clip"), cast(as_value(fill_value), x.dtype))
 
 
 @located
@@ -507,8 +505,8 @@ def choose(
     cases = promote_values("choose", *arrays)
     if len(cases) == 1:
         shape = joint_shape("choose", [which.shape, cases[0].shape])
-        return widen(as_value(cases[0]), shape)  # type: ignore[no-any-return]
-    return _chosen(which, *cases)  # type: ignore[no-any-return]
+        return widen(as_value(cases[0]), shape)
+    return _chosen(which, *cases)
 
 
 @composite

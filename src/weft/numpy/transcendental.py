@@ -108,7 +108,7 @@ def log2(x: ArrayLike, /) -> Array:
       >>> np.log2(np.array([1.0, 8.0]))
       Array([0., 3.], dtype=float32)
     """
-    return _complex_log(value("log2", x), base=2.0) if _is_complex(x) else _log2(x)  # type: ignore[no-any-return]
+    return _complex_log(value("log2", x), base=2.0) if _is_complex(x) else _log2(x)
 
 
 @takes_options
@@ -122,7 +122,7 @@ def log10(x: ArrayLike, /) -> Array:
       >>> np.log10(np.array([1.0, 100.0]))
       Array([0., 2.], dtype=float32)
     """
-    return _complex_log(value("log10", x), base=10.0) if _is_complex(x) else _log10(x)  # type: ignore[no-any-return]
+    return _complex_log(value("log10", x), base=10.0) if _is_complex(x) else _log10(x)
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -196,7 +196,7 @@ def deg2rad(x: ArrayLike, /) -> Array:
       >>> np.deg2rad(np.array([0.0, 180.0]))
       Array([0.       , 3.1415927], dtype=float32)
     """
-    return multiply(inexact("deg2rad", x), math.pi / 180)  # type: ignore[no-any-return]
+    return multiply(inexact("deg2rad", x), math.pi / 180)
 
 
 @takes_options
@@ -210,7 +210,7 @@ def rad2deg(x: ArrayLike, /) -> Array:
       >>> np.rad2deg(np.array([0.0, np.pi]))
       Array([  0., 180.], dtype=float32)
     """
-    return multiply(inexact("rad2deg", x), 180 / math.pi)  # type: ignore[no-any-return]
+    return multiply(inexact("rad2deg", x), 180 / math.pi)
 
 
 radians, degrees = deg2rad, rad2deg
@@ -247,7 +247,7 @@ def sinc(x: ArrayLike) -> Array:
       >>> np.sinc(np.array([0.0, 0.5]))
       Array([1.        , 0.63661975], dtype=float32)
     """
-    return _sinc(inexact("sinc", x))  # type: ignore[no-any-return]
+    return _sinc(inexact("sinc", x))
 
 
 @composite
@@ -278,7 +278,7 @@ def i0(x: ArrayLike) -> Array:
     v = inexact("i0", x)
     if dtypes.is_complex(v.aval.dtype):
         raise noted(ShapeError(f"i0: expected a real operand; got {v.aval}"))
-    return _i0(v)  # type: ignore[no-any-return]
+    return _i0(v)
 
 
 @located
@@ -295,4 +295,4 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     """
     z = inexact("angle", z)
     result = t.atan2(imag(z), real(z))
-    return rad2deg(result) if deg else result  # type: ignore[no-any-return]
+    return rad2deg(result) if deg else result

@@ -176,11 +176,11 @@ class ufunc(metaclass=_Kind):
         x = _converted(name, a, dtype)
         axis = one_axis(name, axis, x)
         if self._is_known() and self.__name__ in _RUNNING:
-            return _RUNNING[self.__name__](x, axis=axis, dtype=dtype)  # type: ignore[no-any-return]
+            return _RUNNING[self.__name__](x, axis=axis, dtype=dtype)
         result = self._result_dtype(x)
         rows = moveaxis(x, axis, 0)
         if not rows.shape[0]:
-            return cast(x, result)  # type: ignore[no-any-return]
+            return cast(x, result)
 
         def step(carry: Any, row: Any) -> Any:
             carry = cast(self._apply(carry, row), result)
@@ -246,7 +246,7 @@ class ufunc(metaclass=_Kind):
         name = f"{self.__name__}.outer"
         self._binary(name)
         x, y = value(name, A, "A"), value(name, B, "B")
-        return self._apply(reshape(x, (*x.shape, *[1] * y.ndim)), y)  # type: ignore[no-any-return]
+        return self._apply(reshape(x, (*x.shape, *[1] * y.ndim)), y)
 
     @located
     def at(
@@ -270,7 +270,7 @@ class ufunc(metaclass=_Kind):
         x = value(name, a, "a")
         update = _UPDATES.get(str(self.__name__)) if self._is_known() else None
         if update is not None:
-            return getattr(x.at[indices], update)(b)  # type: ignore[no-any-return]
+            return getattr(x.at[indices], update)(b)
         places = reshape(arange(x.size), x.shape)[indices]
         operands = () if b is None else (broadcast_to(value(name, b, "b"), places.shape),)
         flat = [reshape(y, (places.size,)) for y in (places, *operands)]

@@ -83,4 +83,4 @@ def kaiser(M: int, beta: Any) -> Array:
         return from_numpy(np.ones(1, dtypes.default_float()))
     line = (2 * np.arange(n) / (n - 1) - 1) ** 2
     curve = from_numpy(np.sqrt(np.maximum(1 - line, 0)).astype(dtypes.default_float()))
-    return arithmetic.div(i0(shape * curve), i0(shape))  # type: ignore[no-any-return]
+    return arithmetic.div(i0(shape * curve), i0(shape))

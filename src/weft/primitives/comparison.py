@@ -29,7 +29,7 @@ def _of_keys(primitive: Primitive, compare: Kernel, join: Kernel, direction: str
 
     def lower(block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         if x.aval.dtype not in KEYS:
-            return of_numbers(block, x, y, out)  # type: ignore[no-any-return]
+            return of_numbers(block, x, y, out)
         halves = [halves_of(block, block.widen(k, out.shape)) for k in (x, y)]
         parts = [block.compare(direction, a, b, out) for a, b in zip(*halves, strict=True)]
         if len(parts) == 1:

@@ -114,7 +114,7 @@ def fill_scalar(dtype: DType, mode: GatherScatterMode, value: object) -> np.gene
     if host is not None:  # keys, as an aval or NumPy has them
         if value is not None:
             raise TypeError(f"gather: fill_value must be None for keys; got {value!r}")
-        return np.frombuffer(b"\xff" * host.itemsize, host)[0]  # type: ignore[no-any-return]
+        return np.frombuffer(b"\xff" * host.itemsize, host)[0]
     return default_fill(dtype) if value is None else dtype.type(value)
 
 

@@ -119,7 +119,7 @@ def by_kind(real: Rule, complex_: Rule) -> Rule:
 
     def lower_rule(block: Block, x: Operand, out: Aval) -> Operand:
         rule = complex_ if out.dtype.kind == "c" else real
-        return rule(block, x, out=out)  # type: ignore[no-any-return]
+        return rule(block, x, out=out)
 
     return lower_rule
 

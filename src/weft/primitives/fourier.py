@@ -173,7 +173,7 @@ def conjugate_pairs(half: Value, n: int, alone: float, paired: float) -> Value:
     edges = ((1, int(n % 2 == 0), 0),)
     line = pad(inside, full(scalar, alone), padding=edges)
     weights = broadcast_in_dim(line, shape=x.shape, dims=(x.ndim - 1,))
-    return complex_(mul(x, weights), neg(mul(y, weights)))  # type: ignore[no-any-return]
+    return complex_(mul(x, weights), neg(mul(y, weights)))
 
 
 fft.batch(batch_in_front(fft))

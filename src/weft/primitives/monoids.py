@@ -33,7 +33,7 @@ class Monoid(NamedTuple):
 
     def write(self, block: Block, x: Operand, y: Operand, out: Aval) -> Operand:
         """Writes the operation on two operands."""
-        return self.by.lower_rule(block, x, y, out=out)  # type: ignore[misc, no-any-return]
+        return self.by.lower_rule(block, x, y, out=out)  # type: ignore[misc]
 
     def region(self, block: Block, aval: Aval) -> str:
         """The region of a reduction: the operation on scalars of an aval's dtype."""

@@ -29,7 +29,7 @@ def _(x: Aval, *, sharding: NamedSharding) -> Aval:
 
 @constrain.execute
 def _(args: Sequence[Array], *, sharding: NamedSharding) -> Array:
-    return current.base.constrained(args[0], sharding)  # type: ignore[no-any-return]
+    return current.base.constrained(args[0], sharding)
 
 
 @constrain.lower

@@ -184,7 +184,7 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
     Raises: RuntimeError: the server can't be reached.
     Source: JAX documentation, `jax.profiler.register_subprocess`.
     """
-    return profiling.register_subprocess(pid, port)  # type: ignore[no-any-return]
+    return profiling.register_subprocess(pid, port)
 
 
 class ProfileData:

@@ -188,7 +188,7 @@ def table_of(function: Callable[..., Any] | None) -> ProgramTable:
 def defining_code(function: object) -> CodeType | None:
     """The code of a function, a method, a partial, or an object that can be called."""
     if function.__class__ is FunctionType and not function.__dict__:
-        return function.__code__  # type: ignore[no-any-return]
+        return function.__code__
     for _ in range(8):  # objects that can be called, around it
         function = unwrapped(function)
         code = getattr(function, "__code__", None)

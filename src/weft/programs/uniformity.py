@@ -110,7 +110,7 @@ class Divergence:
         """The axes along which each result of an equation varies."""
         primitive = e.primitive
         if primitive.vary_rule is not None:
-            return primitive.vary_rule(ins, self, **dict(e.params))  # type: ignore[no-any-return]
+            return primitive.vary_rule(ins, self, **dict(e.params))
         every = UNIFORM.union(*ins)
         if primitive.collective_rule is not None:
             params = dict(e.params)

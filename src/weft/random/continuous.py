@@ -423,7 +423,7 @@ def wald(
       (3,)
     """
     (data, mean), options = with_parameters("wald", key, shape, dtype, mean=mean)
-    return _wald(data, structural.widen(mean, options["shape"]))  # type: ignore[no-any-return]
+    return _wald(data, structural.widen(mean, options["shape"]))
 
 
 @custom_jvp

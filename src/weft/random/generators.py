@@ -40,7 +40,7 @@ class Generator(NamedTuple):
     @property
     def words(self) -> int:
         """Words of a key."""
-        return self.dtype.words  # type: ignore[no-any-return]
+        return self.dtype.words
 
     @property
     def form(self) -> str:

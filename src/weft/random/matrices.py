@@ -64,7 +64,7 @@ def multivariate_normal(
     batch, n = _batch_shape(name, shape, centre, spread), centre.shape[-1]
     factor = _factor(spread, method)
     z = normal(key, (*batch, n), dtype)
-    return structural.add(structural.widen(centre, z.shape), _applied(factor, z))  # type: ignore[no-any-return]
+    return structural.add(structural.widen(centre, z.shape), _applied(factor, z))
 
 
 def _batch_shape(name: str, shape: Any, mean: Any, cov: Any) -> tuple[int, ...]:
@@ -140,6 +140,6 @@ def orthogonal(
     signs = arithmetic.sign(diagonal(r, 0, -2, -1))
     q = q * structural.reshape(signs, shape=(*batch, 1, min(rows, columns)))
     if rows >= columns:
-        return q  # type: ignore[no-any-return]
+        return q
     front = tuple(range(len(batch)))
-    return structural.transpose(q, permutation=(*front, len(batch) + 1, len(batch)))  # type: ignore[no-any-return]
+    return structural.transpose(q, permutation=(*front, len(batch) + 1, len(batch)))

@@ -98,7 +98,7 @@ def key(seed: int | ArrayLike, *, impl: str | None = None, dtype: DTypeLike | No
     """
     generator = _chosen("key", impl, dtype)
     data = generators.seeded(_seed_words("key", seed), generator)
-    return wrapped(data, generator)  # type: ignore[no-any-return]
+    return wrapped(data, generator)
 
 
 def _chosen(name: str, impl: Any, dtype: Any) -> Generator:
@@ -376,7 +376,7 @@ def key_data(keys: ArrayLike) -> Array:
     Source: JAX documentation, `jax.random.key_data`.
     """
     x = _keys("key_data", keys)
-    return random_unwrap(x) if is_typed(x) else x  # type: ignore[no-any-return]
+    return random_unwrap(x) if is_typed(x) else x
 
 
 @located
@@ -399,7 +399,7 @@ def wrap_key_data(
     generator = _chosen("wrap_key_data", impl, dtype)
     x = value("wrap_key_data", key_bits_array, "key_bits_array")
     check_words("wrap_key_data", x.aval, generator.dtype)
-    return wrapped(x, generator)  # type: ignore[no-any-return]
+    return wrapped(x, generator)
 
 
 def _keys(name: str, keys: Any) -> Any:

@@ -24,7 +24,7 @@ def aligned_empty(shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)  # type: ignore[no-any-return]
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def put(host: np.ndarray[Any, Any], device: Device, *, alias: bool = False) -> RawBuffer:
@@ -121,7 +121,7 @@ def _to_host_otherwise(
     else:
         host = _through_pointer(buffer, shape, dtype)
     host.flags.writeable = False
-    return host  # type: ignore[no-any-return]
+    return host
 
 
 # --- reading without the help of jaxlib 0.10 ---

@@ -72,7 +72,7 @@ def _tensor_of(capsule: object) -> _Tensor:
     for name, kind in ((b"dltensor", _Tensor), (b"dltensor_versioned", _Versioned)):
         if _is_valid(capsule, name):
             found: Any = kind.from_address(_get_pointer(capsule, name))
-            return found if kind is _Tensor else found.tensor  # type: ignore[no-any-return]
+            return found if kind is _Tensor else found.tensor
     raise ValueError("from_dlpack: expected a DLPack capsule that nobody has read yet")
 
 

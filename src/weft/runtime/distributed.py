@@ -182,7 +182,7 @@ def require_unopened(operation: str) -> None:
 
 def connection() -> Connection | None:
     """This process's membership, if it has connected."""
-    return process.connection  # type: ignore[no-any-return]
+    return process.connection
 
 
 def disconnect() -> None:

@@ -171,7 +171,7 @@ def executor(run: Callable[[Any], Any], handlers: list[Any]) -> executors.Execut
         if state.forked:
             raise fork_error()
         try:
-            return run(buffers).consume_with_handlers(handlers)  # type: ignore[no-any-return]
+            return run(buffers).consume_with_handlers(handlers)
         except RuntimeError as error:
             raise executors.explain(error, buffers) from None
 

@@ -79,7 +79,7 @@ def group_executor(run: Callable[[Any], Any], handlers: list[Any]) -> Execute:
         try:
             with launching:
                 results = run(buffers)
-            return results.consume_with_handlers(handlers)  # type: ignore[no-any-return]
+            return results.consume_with_handlers(handlers)
         except RuntimeError as error:
             raise explain(error, buffers) from None
 

@@ -516,7 +516,7 @@ def shaped_aval(x: Any) -> Aval:
             dtypes.canonicalize_dtype(x.dtype),
             bool(getattr(x, "weak_type", False)),
         )
-    return as_value(x).aval  # type: ignore[no-any-return]
+    return as_value(x).aval
 
 
 def output_values(transform: str, function: Any, leaves_with: Any) -> list[Any]:

@@ -112,7 +112,7 @@ class JetTrace(Trace):
 
         def apply(*args: Any) -> Sequence[Any]:
             result = current.trace.bind(primitive, args, params)
-            return result if primitive.multiple else [result]  # type: ignore[no-any-return]
+            return result if primitive.multiple else [result]
 
         return self.by_first_derivative(apply, paths)
 

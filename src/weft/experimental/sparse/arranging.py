@@ -46,7 +46,7 @@ def bcoo_todense(mat: Coordinates) -> Array:
         place = np.zeros(mat.inner, data.dtype).at[tuple(np.moveaxis(indices, -1, 0))]
         return place.max(data, mode="drop") if data.dtype == bool else place.add(data, mode="drop")
 
-    return mat.each(dense)  # type: ignore[no-any-return]
+    return mat.each(dense)
 
 
 def dense_parts(

@@ -66,7 +66,7 @@ class SparseArray:
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        return self.data.dtype  # type: ignore[no-any-return]
+        return self.data.dtype
 
     def __len__(self) -> int:
         if not self.shape:

@@ -163,12 +163,12 @@ def coo_todense(mat: COO) -> Array:
 
 def coo_matvec(mat: COO, v: Array, transpose: bool = False) -> Array:
     """The product of a COO, or of its transpose, and a vector."""
-    return (mat.T if transpose else mat) @ v  # type: ignore[no-any-return]
+    return (mat.T if transpose else mat) @ v
 
 
 def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:
     """The product of a COO, or of its transpose, and a dense matrix."""
-    return (mat.T if transpose else mat) @ B  # type: ignore[no-any-return]
+    return (mat.T if transpose else mat) @ B
 
 
 def csr_fromdense(mat: Any, *, nse: int | None = None, index_dtype: DTypeLike = "int32") -> CSR:
@@ -183,12 +183,12 @@ def csr_todense(mat: CSR) -> Array:
 
 def csr_matvec(mat: CSR, v: Array, transpose: bool = False) -> Array:
     """The product of a CSR, or of its transpose, and a vector."""
-    return (mat.T if transpose else mat) @ v  # type: ignore[no-any-return]
+    return (mat.T if transpose else mat) @ v
 
 
 def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:
     """The product of a CSR, or of its transpose, and a dense matrix."""
-    return (mat.T if transpose else mat) @ B  # type: ignore[no-any-return]
+    return (mat.T if transpose else mat) @ B
 
 
 def bcsr_fromdense(

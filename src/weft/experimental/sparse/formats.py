@@ -57,7 +57,7 @@ class OtherFormat(SparseArray):
 
     @property
     def _places(self) -> Array:
-        return getattr(self, self.parts[1])  # type: ignore[no-any-return]
+        return getattr(self, self.parts[1])
 
     @property
     def n_batch(self) -> int:

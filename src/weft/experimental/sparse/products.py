@@ -86,7 +86,7 @@ def read(mat: Coordinates, arr: Array) -> Array:
                   for s, n in enumerate(mat.sparse_shape)]  # fmt: skip
         return arr.at[tuple(places)].get(mode="fill", fill_value=0)
 
-    return mat.each(one, np.broadcast_to(arr, (*mat.batch_shape, *rest)))  # type: ignore[no-any-return]
+    return mat.each(one, np.broadcast_to(arr, (*mat.batch_shape, *rest)))
 
 
 @located

@@ -41,7 +41,7 @@ def layer(init: Callable[..., Any], apply: Callable[..., Any]) -> Layer:
 
     @located
     def init_fun(rng: Any, input_shape: Any) -> tuple[Any, PyTree]:
-        return init(rng, input_shape)  # type: ignore[no-any-return]
+        return init(rng, input_shape)
 
     @located
     def apply_fun(params: PyTree, inputs: Any, rng: Any = None, **kwargs: Any) -> Any:

@@ -29,7 +29,7 @@ def symmetrized(name: str, x: Value) -> Value:
     """(x + xᴴ) / 2."""
     check_matrices(name, x.aval, square=True)
     half = full(x.aval.update(shape=(), weak_type=False), 0.5)
-    return mul(add(x, adjoint(x)), half)  # type: ignore[no-any-return]
+    return mul(add(x, adjoint(x)), half)
 
 
 @located
@@ -55,7 +55,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     if symmetrize_input:
         value = symmetrized("cholesky", value)
     found = definite.cholesky(value, lower=True, hermitian=bool(symmetrize_input))
-    return narrowed([found], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([found], narrow)[0]
 
 
 @located
@@ -98,7 +98,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
       [2 0 1]
     Source: JAX documentation, `jax.lax.linalg.lu_pivots_to_permutation`.
     """
-    return factors.lu_pivots_to_permutation(  # type: ignore[no-any-return]
+    return factors.lu_pivots_to_permutation(
         as_value(pivots), permutation_size=int(permutation_size)
     )
 
@@ -248,7 +248,7 @@ def eig(
 
 def eigenvalues(x: Value) -> Value:
     """Eigenvalues alone."""
-    return spectral.eig(x, left=False, right=False)[0]  # type: ignore[no-any-return]
+    return spectral.eig(x, left=False, right=False)[0]
 
 
 differentiable_eigenvalues = custom_jvp(eigenvalues)
@@ -263,7 +263,7 @@ def _(primals: Any, tangents: Any) -> Any:
 def singular_values(x: Value, algorithm: str) -> Value:
     """Singular values alone."""
     (s,) = singular.svd(x, full_matrices=False, compute_uv=False, algorithm=algorithm)
-    return s  # type: ignore[no-any-return]
+    return s
 
 
 differentiable_singular_values = custom_jvp(singular_values, nondiff_argnums=(1,))
@@ -377,4 +377,4 @@ def taken(x: Value, axis: int, start: int, end: int) -> Value:
         return x
     lows = tuple(start if i == axis else 0 for i in range(x.ndim))
     highs = tuple(end if i == axis else n for i, n in enumerate(x.shape))
-    return slice_(x, start=lows, limit=highs, strides=(1,) * x.ndim)  # type: ignore[no-any-return]
+    return slice_(x, start=lows, limit=highs, strides=(1,) * x.ndim)

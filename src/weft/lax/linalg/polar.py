@@ -94,19 +94,19 @@ def qdwh(
 
 def number(x: Value, value: float) -> Value:
     """A number as a scalar of x's dtype."""
-    return full(x.aval.update(shape=(), weak_type=False), value)  # type: ignore[no-any-return]
+    return full(x.aval.update(shape=(), weak_type=False), value)
 
 
 def only_first(x: Value, rows: Any, columns: Any) -> Value:
     """The matrices with zeros beyond some rows and columns."""
     mask = broadcasted_iota(dtypes.int32, x.shape, x.ndim - 2) < rows
     mask = mask & (broadcasted_iota(dtypes.int32, x.shape, x.ndim - 1) < columns)
-    return where(mask, x, number(x, 0))  # type: ignore[no-any-return]
+    return where(mask, x, number(x, 0))
 
 
 def length(x: Value) -> Value:
     """Frobenius's norm."""
-    return sqrt(reduce_sum(mul(abs_(x), abs_(x)), axes=(x.ndim - 2, x.ndim - 1)))  # type: ignore[no-any-return]
+    return sqrt(reduce_sum(mul(abs_(x), abs_(x)), axes=(x.ndim - 2, x.ndim - 1)))
 
 
 def normalised(x: Value) -> Value:
@@ -121,7 +121,7 @@ def normalised(x: Value) -> Value:
     )
     bound = sqrt(where(most > 0, most, number(most, 1)))
     wide = broadcast_in_dim(bound, shape=x.shape, dims=tuple(range(x.ndim - 2)))
-    return div(x, in_kind(wide, x))  # type: ignore[no-any-return]
+    return div(x, in_kind(wide, x))
 
 
 def steps_of(eps: float) -> list[tuple[float, float, float]]:
@@ -151,7 +151,7 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
         tall = concatenate(mul(x, number(x, root)), unit, dimension=x.ndim - 2)
         q, _ = qr(tall, pivoting=False, full_matrices=False)
         inner = product_of(taken(q, -2, 0, m), adjoint(taken(q, -2, m, m + n)))
-        return add(kept, mul(inner, number(x, (a - b / c) / root)))  # type: ignore[no-any-return]
+        return add(kept, mul(inner, number(x, (a - b / c) / root)))
     factor = cholesky(
         add(unit, mul(product_of(adjoint(x), x), number(x, c))), lower=True, hermitian=True
     )
@@ -166,4 +166,4 @@ def halley(x: Value, a: float, b: float, c: float) -> Value:
             conjugate_a=turned,
             unit_diagonal=False,
         )
-    return add(kept, mul(inner, number(x, a - b / c)))  # type: ignore[no-any-return]
+    return add(kept, mul(inner, number(x, a - b / c)))

@@ -55,7 +55,7 @@ def triangular_solve(
         unit_diagonal=bool(unit_diagonal),
     )
     x = x if x.shape == shape else reshape(x, shape=shape)
-    return narrowed([x], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([x], narrow)[0]
 
 
 @located
@@ -91,7 +91,7 @@ def tridiagonal_solve(
         lower, middle, upper, rhs, perturb_singular=bool(perturb_singular)
     )
     x = x if x.shape == shape else reshape(x, shape=shape)
-    return narrowed([x], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([x], narrow)[0]
 
 
 @located
@@ -114,7 +114,7 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     Source: LAPACK `orgqr`, `ungqr`; JAX documentation, `jax.lax.linalg.householder_product`.
     """
     (matrix, scales), narrow = widened(a, taus)
-    return narrowed([orthogonal.householder_product(matrix, scales)], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([orthogonal.householder_product(matrix, scales)], narrow)[0]
 
 
 @located
@@ -142,4 +142,4 @@ def ormqr(
     """
     (matrix, scales, other), narrow = widened(a, taus, c)
     found = orthogonal.ormqr(matrix, scales, other, left=bool(left), transpose=bool(transpose))
-    return narrowed([found], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([found], narrow)[0]

@@ -48,7 +48,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
             f"{r.aval} and {w.aval}"
         )
     if not r.shape[0]:
-        return narrowed([r], narrow)[0]  # type: ignore[no-any-return]
+        return narrowed([r], narrow)[0]
     places = broadcasted_iota(dtypes.int32, w.shape, 0)
 
     def step(left: Any, row: Any) -> Any:
@@ -62,7 +62,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
         return where(here, mul(rest, like(rest, 0)), rest), turned_row
 
     _, rows = scan(step, w, (part_of(r, "upper"), places))
-    return narrowed([rows], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([rows], narrow)[0]
 
 
 def _sum_where(mask: Any, x: Any) -> Any:
@@ -109,4 +109,4 @@ def symmetric_product(
     found = add(mul(first, product_of(a, turned(a))), mul(second, c))
     if symmetrize_output:
         found = add(part_of(found, "lower"), turned(part_of(found, "strictly lower")))
-    return narrowed([found], narrow)[0]  # type: ignore[no-any-return]
+    return narrowed([found], narrow)[0]

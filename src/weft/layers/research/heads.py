@@ -262,7 +262,7 @@ class EfficientAttentionBase(Layer):
 
     def _n_examples(self, inputs: tuple[Any, ...]) -> int:
         n = inputs[0].shape[0]
-        return n // self._n_heads if self._are_per_head()[0] else n  # type: ignore[no-any-return]
+        return n // self._n_heads if self._are_per_head()[0] else n
 
     def _parallel(self, n_examples: int) -> int | None:
         return 1 if self._use_reference_code else self._n_parallel_heads

@@ -34,10 +34,10 @@ def _frequencies(name: str, ks: Any, n: int, d: Any, device: Any, dtype: Any) ->
         if spacing.ndim:
             raise ShapeError(f"{name}: d must be a number; got {spacing.aval}")
         whole = cast(spacing, found) * n
-        return on_device(from_numpy(ks.astype(found)) / whole, device)  # type: ignore[no-any-return]
+        return on_device(from_numpy(ks.astype(found)) / whole, device)
     if d == 0:
         raise ValueError(f"{name}: d, the time between samples, must not be 0")
-    return on_device(from_numpy((ks / (n * d)).astype(found)), device)  # type: ignore[no-any-return]
+    return on_device(from_numpy((ks / (n * d)).astype(found)), device)
 
 
 @located

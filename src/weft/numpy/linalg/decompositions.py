@@ -37,7 +37,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     Source: NumPy documentation, `numpy.linalg.cholesky`.
     """
     x = matrices("cholesky", a, square=True)
-    return _cholesky(x, upper=bool(upper), symmetrize_input=bool(symmetrize_input))  # type: ignore[no-any-return]
+    return _cholesky(x, upper=bool(upper), symmetrize_input=bool(symmetrize_input))
 
 
 @composite
@@ -134,7 +134,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
     """
     x = matrices("eigvalsh", a, square=True)
     lower = _lower("eigvalsh", UPLO)
-    return _eigh(x, lower=lower, symmetrize_input=bool(symmetrize_input))[0]  # type: ignore[no-any-return]
+    return _eigh(x, lower=lower, symmetrize_input=bool(symmetrize_input))[0]
 
 
 @located
@@ -173,7 +173,7 @@ def eigvals(a: ArrayLike) -> Array:
     (w,) = lax_linalg.eig(
         in_wide(x), compute_left_eigenvectors=False, compute_right_eigenvectors=False
     )
-    return _complex(w, x.dtype)  # type: ignore[no-any-return]
+    return _complex(w, x.dtype)
 
 
 def _complex(x: Any, dtype: Any) -> Any:

@@ -63,7 +63,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
             f"solve: b must be [n], or [batch…, n, k], with n = {x.shape[-1]}; got {y.aval} for "
             f"a {x.aval}"
         )
-    return _solve(x, y)  # type: ignore[no-any-return]
+    return _solve(x, y)
 
 
 def _solution(a: Any, b: Any) -> Any:
@@ -99,7 +99,7 @@ def inv(a: ArrayLike) -> Array:
              [0.  , 0.25]], dtype=float32)
     Source: NumPy documentation, `numpy.linalg.inv`.
     """
-    return _inv(matrices("inv", a, square=True))  # type: ignore[no-any-return]
+    return _inv(matrices("inv", a, square=True))
 
 
 def _inverse(a: Any) -> Any:
@@ -137,7 +137,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
         )
     n = math.prod(first)
     inverse = inv(structural.reshape(x, shape=(n, math.prod(last))))
-    return structural.reshape(inverse, shape=(*last, *first))  # type: ignore[no-any-return]
+    return structural.reshape(inverse, shape=(*last, *first))
 
 
 @located
@@ -170,7 +170,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
             f"{x.aval} and {y.aval}"
         )
     x = structural.reshape(x, shape=(y.size, y.size))
-    return structural.reshape(_solve(x, structural.reshape(y, shape=(y.size,))), shape=shape)  # type: ignore[no-any-return]
+    return structural.reshape(_solve(x, structural.reshape(y, shape=(y.size,))), shape=shape)
 
 
 # --- determinants ---
@@ -191,7 +191,7 @@ def det(a: ArrayLike) -> Array:
       Array(-2., dtype=float32)
     Source: NumPy documentation, `numpy.linalg.det`.
     """
-    return _det(matrices("det", a, square=True))  # type: ignore[no-any-return]
+    return _det(matrices("det", a, square=True))
 
 
 def _determinant(a: Any) -> Any:

@@ -133,7 +133,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     check_matrices("matrix_power", x, "a", True)
     n = whole_number("matrix_power", n, "n")
     if n == 0:
-        return structural.widen(eye(x.shape[-1], dtype=x.dtype), x.shape)  # type: ignore[no-any-return]
+        return structural.widen(eye(x.shape[-1], dtype=x.dtype), x.shape)
     if n < 0:
         x, n = inv(x), -n
     result = None
@@ -184,7 +184,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
         k = splits[i, j]
         return matmul(product(i, k), product(k + 1, j), precision=precision)
 
-    return product(0, len(xs) - 1)  # type: ignore[no-any-return]
+    return product(0, len(xs) - 1)
 
 
 def _best_splits(lengths: Sequence[int]) -> dict[tuple[int, int], int]:

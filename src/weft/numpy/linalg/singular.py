@@ -112,7 +112,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     Source: array API standard, `linalg.svdvals`.
     """
     a = matrices("svdvals", x, "x")
-    return rounded(values_of(in_wide(a)), a.dtype)  # type: ignore[no-any-return]
+    return rounded(values_of(in_wide(a)), a.dtype)
 
 
 def values_of(x: Any) -> Any:
@@ -237,7 +237,7 @@ def pinv(
     x = matrices("pinv", a, square=bool(hermitian))
     rtol = _alias("pinv", rtol, rcond, "rcond")
     given = () if rtol is None else (value("pinv", rtol, "rtol"),)
-    return _pinv(x, *given, hermitian=bool(hermitian))  # type: ignore[no-any-return]
+    return _pinv(x, *given, hermitian=bool(hermitian))
 
 
 @composite
@@ -273,11 +273,11 @@ def matrix_rank(
     rtol = _alias("matrix_rank", rtol, tol, "tol")
     v = value("matrix_rank", M, "M")
     if v.ndim < 2:
-        return cast(any_of(v != 0), dtypes.default_int())  # type: ignore[no-any-return]
+        return cast(any_of(v != 0), dtypes.default_int())
     x = in_wide(matrices("matrix_rank", v, "M", square=bool(hermitian)))
     s = arithmetic.abs_(lax_linalg.eigh(x)[1]) if hermitian else values_of(x)
     counted = cast(gt(s, _threshold("matrix_rank", s, rtol, x)), dtypes.default_int())
-    return structural.reduce_sum(counted, axes=(counted.ndim - 1,))  # type: ignore[no-any-return]
+    return structural.reduce_sum(counted, axes=(counted.ndim - 1,))
 
 
 @located

@@ -62,7 +62,7 @@ def _(block: Block, x: Operand, out: Avals, vectors: bool) -> list[Operand]:
 
 @schur.batch
 def _(args: Values, batched: Batched, batch_size: int, *, vectors: bool) -> Values:
-    return schur(args[0], vectors=vectors)  # type: ignore[no-any-return]
+    return schur(args[0], vectors=vectors)
 
 
 # --- hessenberg ---
@@ -95,7 +95,7 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
 
 @hessenberg.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Values:
-    return hessenberg(args[0])  # type: ignore[no-any-return]
+    return hessenberg(args[0])
 
 
 # --- tridiagonal ---
@@ -135,7 +135,7 @@ def _(block: Block, x: Operand, out: Avals, lower: bool) -> list[Operand]:
 
 @tridiagonal.batch
 def _(args: Values, batched: Batched, batch_size: int, *, lower: bool) -> Values:
-    return tridiagonal(args[0], lower=lower)  # type: ignore[no-any-return]
+    return tridiagonal(args[0], lower=lower)
 
 
 # --- tridiagonal_solve ---
@@ -197,7 +197,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
     moved = banded_product(change_below, change, change_above, out)
     if moved is not None:
         total = neg(moved) if total is None else sub(total, moved)
-    return tridiagonal_solve(dl, d, du, total, **params)  # type: ignore[no-any-return]
+    return tridiagonal_solve(dl, d, du, total, **params)
 
 
 def banded_product(dl: Tangent, d: Tangent, du: Tangent, x: Value) -> Tangent:
@@ -229,7 +229,7 @@ def moved_rows(x: Value, by: int, trailing: int) -> Value:
         x.aval.update(shape=tuple(1 if i == axis else s for i, s in enumerate(x.shape))).strong()
     )
     parts = (edge, kept) if by > 0 else (kept, edge)
-    return concatenate(*parts, dimension=axis)  # type: ignore[no-any-return]
+    return concatenate(*parts, dimension=axis)
 
 
 @tridiagonal_solve.transpose
@@ -245,8 +245,8 @@ def _(ct: Value, dl: Argument, d: Argument, du: Argument, b: Argument, **params:
 def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
     *diagonals, b = args
     if any(batched[:3]) or b.ndim > 3:
-        return tridiagonal_solve(*with_batch_axis(args, batched, batch_size), **params)  # type: ignore[no-any-return]
+        return tridiagonal_solve(*with_batch_axis(args, batched, batch_size), **params)
     _, m, k = b.shape  # one matrix for all: right-hand sides stand side by side
     wide = reshape(move_axis(b, 0, 1), shape=(m, batch_size * k))
     x = tridiagonal_solve(*diagonals, wide, **params)
-    return move_axis(reshape(x, shape=(m, batch_size, k)), 1, 0)  # type: ignore[no-any-return]
+    return move_axis(reshape(x, shape=(m, batch_size, k)), 1, 0)

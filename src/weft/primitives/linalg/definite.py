@@ -114,4 +114,4 @@ def halved_triangle(x: Value, part: str) -> Value:
 
 @cholesky.batch
 def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
-    return cholesky(args[0], **params)  # type: ignore[no-any-return]
+    return cholesky(args[0], **params)

@@ -95,7 +95,7 @@ def _(primals: Values, tangents: Tangents, out: Value, *, transposed: bool) -> T
         db = change if db is None else add(db, change)
     if db is None:
         return None
-    return factored_solve(factors, order, a, db, transposed=transposed)  # type: ignore[no-any-return]
+    return factored_solve(factors, order, a, db, transposed=transposed)
 
 
 @factored_solve.transpose
@@ -109,7 +109,7 @@ def _(
 def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> Value:
     if any(batched[:3]):
         args = with_batch_axis(args, batched, batch_size)
-        return factored_solve(*args, transposed=transposed)  # type: ignore[no-any-return]
+        return factored_solve(*args, transposed=transposed)
     # more columns: [size, batch…, n, k] -> [batch…, n, size k]
     *matrices, b = args
     size, *front, n, k = b.shape
@@ -118,7 +118,7 @@ def _(args: Values, batched: Batched, batch_size: int, *, transposed: bool) -> V
     b = reshape(b, shape=(*front, n, size * k))
     x = factored_solve(*matrices, b, transposed=transposed)
     x = reshape(x, shape=(*front, n, size, k))
-    return transpose(x, permutation=(last - 1, *range(last - 1), last))  # type: ignore[no-any-return]
+    return transpose(x, permutation=(last - 1, *range(last - 1), last))
 
 
 # --- factored_inverse ---
@@ -158,7 +158,7 @@ def permutation_matrices(order: Value, aval: Aval) -> Value:
     rows = tuple(range(order.ndim))
     wide = broadcast_in_dim(order, shape=aval.shape, dims=rows)
     columns = iota(dtype=order.dtype, shape=aval.shape, dimension=aval.ndim - 1)
-    return convert_element_type(eq(wide, columns), dtype=aval.dtype)  # type: ignore[no-any-return]
+    return convert_element_type(eq(wide, columns), dtype=aval.dtype)
 
 
 @factored_inverse.jvp
@@ -168,9 +168,9 @@ def _(primals: Values, tangents: Tangents, out: Value) -> Tangent:
     if da is None:
         return None
     change = neg(product_of(da, out))
-    return factored_solve(*primals, change, transposed=False)  # type: ignore[no-any-return]
+    return factored_solve(*primals, change, transposed=False)
 
 
 @factored_inverse.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return factored_inverse(*with_batch_axis(args, batched, batch_size))  # type: ignore[no-any-return]
+    return factored_inverse(*with_batch_axis(args, batched, batch_size))

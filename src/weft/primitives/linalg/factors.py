@@ -113,12 +113,12 @@ def permutations_of(pivots: Value, size: int) -> Value:
     found, _ = repeated_while(k, None, step, flat)
     found = transpose(reshape(found, shape=(size, count)), permutation=(1, 0))
     found = reshape(found, shape=(*batch, size))
-    return convert_element_type(found, dtype=pivots.dtype)  # type: ignore[no-any-return]
+    return convert_element_type(found, dtype=pivots.dtype)
 
 
 def placed(x: Value, places: Value, updates: Value) -> Value:
     """A vector with other elements at places that all differ."""
-    return scatter(  # type: ignore[no-any-return]
+    return scatter(
         x,
         reshape(places, shape=(*places.shape, 1)),
         updates,
@@ -133,7 +133,7 @@ def placed(x: Value, places: Value, updates: Value) -> Value:
 
 @lu_pivots_to_permutation.batch
 def _(args: Values, batched: Batched, batch_size: int, *, permutation_size: int) -> Value:
-    return lu_pivots_to_permutation(args[0], permutation_size=permutation_size)  # type: ignore[no-any-return]
+    return lu_pivots_to_permutation(args[0], permutation_size=permutation_size)
 
 
 # --- permuted_rows ---
@@ -193,19 +193,19 @@ def _(ct: Value, x: Argument, order: Argument) -> Tangents:
 
 @permuted_rows.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return permuted_rows(*with_batch_axis(args, batched, batch_size))  # type: ignore[no-any-return]
+    return permuted_rows(*with_batch_axis(args, batched, batch_size))
 
 
 def inverse_permutation(order: Any) -> Value:
     """The place that each element of a permutation has, of a stack of them: one scatter."""
     if not order.size:
-        return order  # type: ignore[no-any-return]
+        return order
     shape, n = order.shape, order.shape[-1]
     rows = iota(dtype=order.dtype, shape=(order.size // n, n), dimension=0)
     at = add(mul(rows, full(rows.aval, n)), reshape(order, shape=rows.shape))
     places = iota(dtype=order.dtype, shape=rows.shape, dimension=1)
     at, places = (reshape(x, shape=(order.size,)) for x in (at, places))
-    return reshape(placed(zeros(places.aval), at, places), shape=shape)  # type: ignore[no-any-return]
+    return reshape(placed(zeros(places.aval), at, places), shape=shape)
 
 
 # --- lu ---
@@ -272,7 +272,7 @@ def _(primals: Values, tangents: Values, out: Values) -> Tangents:
 
 def solved(factors: Value, b: Value, left: bool) -> Value:
     """L⁻¹ b, with L of the packed factors, or b U⁻¹."""
-    return triangular_solve(  # type: ignore[no-any-return]
+    return triangular_solve(
         factors,
         b,
         left_side=left,
@@ -292,7 +292,7 @@ def solve_by_lu(a: Value, b: Value) -> Value:
 def solve_with_lu(factors: Value, order: Value, b: Value) -> Value:
     """The solutions of a x = b, with what `lu` made of a."""
     below = solved(factors, permuted_rows(b, order), left=True)
-    return triangular_solve(  # type: ignore[no-any-return]
+    return triangular_solve(
         factors,
         below,
         left_side=True,
@@ -320,9 +320,9 @@ def window(x: Value, top: int, bottom: int, left: int, right: int) -> Value:
     if (top, left) == (0, 0) and x.shape[-2:] == (bottom, right):
         return x
     start, limit = (*[0] * len(batch), top, left), (*batch, bottom, right)
-    return slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)  # type: ignore[no-any-return]
+    return slice_(x, start=start, limit=limit, strides=(1,) * x.ndim)
 
 
 @lu.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Values:
-    return lu(args[0])  # type: ignore[no-any-return]
+    return lu(args[0])

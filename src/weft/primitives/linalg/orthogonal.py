@@ -74,7 +74,7 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
 
 @geqrf.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Values:
-    return geqrf(args[0])  # type: ignore[no-any-return]
+    return geqrf(args[0])
 
 
 geqp3 = Primitive(
@@ -108,7 +108,7 @@ def _(block: Block, x: Operand, out: Avals) -> list[Operand]:
 
 @geqp3.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Values:
-    return geqp3(args[0])  # type: ignore[no-any-return]
+    return geqp3(args[0])
 
 
 # --- householder_product, ormqr ---
@@ -163,7 +163,7 @@ def _(block: Block, a: Operand, taus: Operand, out: Aval) -> Operand:
 
 @householder_product.batch
 def _(args: Values, batched: Batched, batch_size: int) -> Value:
-    return householder_product(*with_batch_axis(args, batched, batch_size))  # type: ignore[no-any-return]
+    return householder_product(*with_batch_axis(args, batched, batch_size))
 
 
 ormqr = Primitive("ormqr", "Q c, Qᴴ c, c Q or c Qᴴ; Q is the product of reflectors.", host_limit=0)
@@ -206,7 +206,7 @@ def _(
 
 @ormqr.batch
 def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Value:
-    return ormqr(*with_batch_axis(args, batched, batch_size), **params)  # type: ignore[no-any-return]
+    return ormqr(*with_batch_axis(args, batched, batch_size), **params)
 
 
 # --- qr ---
@@ -341,12 +341,12 @@ def skew_part(x: Value) -> Value:
     below = part_of(x, "strictly lower")
     skew = sub(below, adjoint(below))
     if not dtypes.is_complex(x.dtype):
-        return skew  # type: ignore[no-any-return]
+        return skew
     half = full(x.aval.update(shape=(), weak_type=False), 0.5)
     imaginary = mul(sub(x, conjugated(x)), half)
-    return where(mask_of(x.shape, "diagonal"), imaginary, skew)  # type: ignore[no-any-return]
+    return where(mask_of(x.shape, "diagonal"), imaginary, skew)
 
 
 @qr.batch
 def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Values:
-    return qr(args[0], **params)  # type: ignore[no-any-return]
+    return qr(args[0], **params)

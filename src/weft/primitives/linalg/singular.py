@@ -217,13 +217,13 @@ def turned_columns(u: Value, inside: Value, moved: Value) -> Value:
         return inside
     if total == k:
         outside = sub(moved, product_of(first, product_of(adjoint(first), moved)))
-        return add(inside, outside)  # type: ignore[no-any-return]
+        return add(inside, outside)
     others = window(u, 0, m, k, total)
     turn = product_of(adjoint(others), moved)
     tangent = add(inside, product_of(others, turn))
-    return concatenate(tangent, neg(product_of(first, adjoint(turn))), dimension=u.ndim - 1)  # type: ignore[no-any-return]
+    return concatenate(tangent, neg(product_of(first, adjoint(turn))), dimension=u.ndim - 1)
 
 
 @svd.batch
 def _(args: Values, batched: Batched, batch_size: int, **params: Any) -> Values:
-    return svd(args[0], **params)  # type: ignore[no-any-return]
+    return svd(args[0], **params)

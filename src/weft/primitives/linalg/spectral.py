@@ -118,7 +118,7 @@ def _(primals: Values, tangents: Values, out: Values, *, lower: bool) -> Tangent
 
 @eigh.batch
 def _(args: Values, batched: Batched, batch_size: int, *, lower: bool) -> Values:
-    return eigh(args[0], lower=lower)  # type: ignore[no-any-return]
+    return eigh(args[0], lower=lower)
 
 
 # --- eig ---
@@ -198,7 +198,7 @@ def unpacked_pairs(w: Value, packed: Value) -> Value:
     nothing = zeros(packed.aval)
     re = where(is_second, before, packed)
     im = where(is_first, after, where(is_second, neg(packed), nothing))
-    return complex_(re, im)  # type: ignore[no-any-return]
+    return complex_(re, im)
 
 
 def left_vectors(v: Value) -> Value:
@@ -218,7 +218,7 @@ def largest_places(v: Value) -> Value:
     top = argmax(abs_(v), axis=v.ndim - 2, dtype=dtypes.int32)
     rows = iota(dtype=dtypes.int32, shape=v.shape, dimension=v.ndim - 2)
     dims = (*range(v.ndim - 2), v.ndim - 1)
-    return eq(rows, broadcast_in_dim(top, shape=v.shape, dims=dims))  # type: ignore[no-any-return]
+    return eq(rows, broadcast_in_dim(top, shape=v.shape, dims=dims))
 
 
 @eig.jvp
@@ -246,7 +246,7 @@ def _(primals: Values, tangents: Values, out: Values, *, left: bool, right: bool
 def eigenvalues_tangent(dx: Value, v: Value) -> Value:
     """The tangent of the eigenvalues of x, of its right eigenvectors: the diagonal of V⁻¹ dx V."""
     left = solve_by_lu(v, in_kind(dx, v))
-    return reduce_sum(mul(left, turned(v)), axes=(v.ndim - 1,))  # type: ignore[no-any-return]
+    return reduce_sum(mul(left, turned(v)), axes=(v.ndim - 1,))
 
 
 def eigenvectors_tangent(dx: Value, w: Value, v: Value) -> tuple[Value, Value]:
@@ -266,4 +266,4 @@ def eigenvectors_tangent(dx: Value, w: Value, v: Value) -> tuple[Value, Value]:
 
 @eig.batch
 def _(args: Values, batched: Batched, batch_size: int, *, left: bool, right: bool) -> Values:
-    return eig(args[0], left=left, right=right)  # type: ignore[no-any-return]
+    return eig(args[0], left=left, right=right)

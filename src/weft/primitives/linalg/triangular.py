@@ -148,7 +148,7 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: Any) -> Tangent
         pair = (change, out) if params["left_side"] else (out, change)
         moved = product_of(*pair)
         total = neg(moved) if total is None else sub(total, moved)
-    return triangular_solve(a, total, **params)  # type: ignore[no-any-return]
+    return triangular_solve(a, total, **params)
 
 
 @triangular_solve.transpose
@@ -163,13 +163,13 @@ def _(args: Values, batched: Batched, batch_size: int, *, left_side: bool, **par
     a, b = args
     if batched[0] or a.ndim > 2:
         a, b = with_batch_axis(args, batched, batch_size)
-        return triangular_solve(a, b, left_side=left_side, **params)  # type: ignore[no-any-return]
+        return triangular_solve(a, b, left_side=left_side, **params)
     # one matrix for all: their right-hand sides stand side by side
     _, m, n = b.shape
     if left_side:
         wide = reshape(move_axis(b, 0, 1), shape=(m, batch_size * n))
         x = triangular_solve(a, wide, left_side=True, **params)
-        return move_axis(reshape(x, shape=(m, batch_size, n)), 1, 0)  # type: ignore[no-any-return]
+        return move_axis(reshape(x, shape=(m, batch_size, n)), 1, 0)
     wide = reshape(b, shape=(batch_size * m, n))
     x = triangular_solve(a, wide, left_side=False, **params)
-    return reshape(x, shape=b.shape)  # type: ignore[no-any-return]
+    return reshape(x, shape=b.shape)

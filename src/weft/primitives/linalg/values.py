@@ -31,12 +31,12 @@ _COMPARE = {"lower": ge, "upper": le, "strictly lower": gt, "strictly upper": lt
 def turned(x: Value) -> Value:
     """The last two axes exchanged."""
     n = x.ndim
-    return transpose(x, permutation=(*range(n - 2), n - 1, n - 2))  # type: ignore[no-any-return]
+    return transpose(x, permutation=(*range(n - 2), n - 1, n - 2))
 
 
 def conjugated(x: Value) -> Value:
     """The complex conjugate; a real array as it is."""
-    return conj(x) if dtypes.is_complex(x.dtype) else x  # type: ignore[no-any-return]
+    return conj(x) if dtypes.is_complex(x.dtype) else x
 
 
 def adjoint(x: Value) -> Value:
@@ -63,23 +63,23 @@ def mask_of(shape: tuple[int, ...], part: str) -> Value:
     if len(shape) > 2:
         n = len(shape)
         mask = broadcast_in_dim(mask, shape=shape, dims=(n - 2, n - 1))
-    return mask  # type: ignore[no-any-return]
+    return mask
 
 
 def part_of(x: Value, part: str) -> Value:
     """A stack of matrices with zeros outside a part."""
-    return where(mask_of(x.shape, part), x, full(x.aval.update(shape=(), weak_type=False), 0))  # type: ignore[no-any-return]
+    return where(mask_of(x.shape, part), x, full(x.aval.update(shape=(), weak_type=False), 0))
 
 
 def identities(x: Aval, n: int) -> Value:
     """A stack of n × n identities with x's batch and dtype."""
     aval = x.update(shape=(*x.shape[:-2], n, n), dtype=dtypes.bool_, weak_type=False)
-    return convert_element_type(mask_of(aval.shape, "diagonal"), dtype=x.dtype)  # type: ignore[no-any-return]
+    return convert_element_type(mask_of(aval.shape, "diagonal"), dtype=x.dtype)
 
 
 def diagonal_of(x: Value) -> Value:
     """The diagonals of a stack of square matrices."""
-    return reduce_sum(part_of(x, "diagonal"), axes=(x.ndim - 1,))  # type: ignore[no-any-return]
+    return reduce_sum(part_of(x, "diagonal"), axes=(x.ndim - 1,))
 
 
 def hermitian_of(x: Value, lower: bool) -> Value:
@@ -87,31 +87,31 @@ def hermitian_of(x: Value, lower: bool) -> Value:
     side = "lower" if lower else "upper"
     strict = part_of(x, f"strictly {side}")
     if not dtypes.is_complex(x.dtype):
-        return add(part_of(x, side), turned(strict))  # type: ignore[no-any-return]
-    return add(add(strict, adjoint(strict)), part_of(in_kind(real(x), x), "diagonal"))  # type: ignore[no-any-return]
+        return add(part_of(x, side), turned(strict))
+    return add(add(strict, adjoint(strict)), part_of(in_kind(real(x), x), "diagonal"))
 
 
 def real_of(x: Value) -> Value:
     """The real part; a real array as it is."""
-    return real(x) if dtypes.is_complex(x.dtype) else x  # type: ignore[no-any-return]
+    return real(x) if dtypes.is_complex(x.dtype) else x
 
 
 def in_kind(x: Value, like: Value) -> Value:
     """A real array in the dtype of another, which may be complex."""
-    return convert_element_type(x, dtype=like.dtype) if x.dtype != like.dtype else x  # type: ignore[no-any-return]
+    return convert_element_type(x, dtype=like.dtype) if x.dtype != like.dtype else x
 
 
 def scaled_columns(x: Value, factors: Value) -> Value:
     """Matrices whose columns are multiplied by a stack of vectors."""
     n = x.ndim
     dims = (*range(n - 2), n - 1)
-    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))  # type: ignore[no-any-return]
+    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))
 
 
 def scaled_rows(x: Value, factors: Value) -> Value:
     """Matrices whose rows are multiplied by a stack of vectors."""
     dims = tuple(range(x.ndim - 1))
-    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))  # type: ignore[no-any-return]
+    return mul(x, broadcast_in_dim(in_kind(factors, x), shape=x.shape, dims=dims))
 
 
 def outer(x: Value, y: Value, operation: Any) -> Value:
@@ -119,7 +119,7 @@ def outer(x: Value, y: Value, operation: Any) -> Value:
     shape, n = (*x.shape, y.shape[-1]), x.ndim
     rows = broadcast_in_dim(x, shape=shape, dims=tuple(range(n)))
     columns = broadcast_in_dim(y, shape=shape, dims=(*range(n - 1), n))
-    return operation(rows, columns)  # type: ignore[no-any-return]
+    return operation(rows, columns)
 
 
 def guarded_inverse(gaps: Value, scale: Value) -> Value:
@@ -138,11 +138,11 @@ def guarded_inverse(gaps: Value, scale: Value) -> Value:
     distinct = gt(abs_(gaps), limit)
     one = full(gaps.aval.update(shape=(), weak_type=False), 1)
     nothing = full(gaps.aval.update(shape=(), weak_type=False), 0)
-    return where(distinct, div(one, where(distinct, gaps, one)), nothing)  # type: ignore[no-any-return]
+    return where(distinct, div(one, where(distinct, gaps, one)), nothing)
 
 
 def largest(x: Value) -> Value:
     """The largest absolute value in each of a stack of vectors; 0 in an empty one."""
     if x.shape[-1] == 0:
-        return zeros(x.aval.update(shape=x.shape[:-1], weak_type=False))  # type: ignore[no-any-return]
-    return reduce_max(abs_(x), axes=(x.ndim - 1,))  # type: ignore[no-any-return]
+        return zeros(x.aval.update(shape=x.shape[:-1], weak_type=False))
+    return reduce_max(abs_(x), axes=(x.ndim - 1,))

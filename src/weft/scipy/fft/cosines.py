@@ -53,7 +53,7 @@ def dct(
     Source: scipy.fft.dct.
     """
     first, form = with_type("dct", type, None if n is None else (n,), (axis,))
-    return _one(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _one(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -90,7 +90,7 @@ def idct(
     Source: scipy.fft.idct.
     """
     first, form = with_type("idct", type, None if n is None else (n,), (axis,))
-    return _inverse(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _inverse(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -120,7 +120,7 @@ def dctn(
     Source: scipy.fft.dctn.
     """
     first, form = with_type("dctn", type, s, axes)
-    return _several(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _several(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -149,4 +149,4 @@ def idctn(
     Source: scipy.fft.idctn.
     """
     first, form = with_type("idctn", type, s, axes)
-    return _several_inverse(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _several_inverse(x, first, form, norm, orthogonalize)

@@ -53,7 +53,7 @@ def dst(
     Source: scipy.fft.dst.
     """
     first, form = with_type("dst", type, None if n is None else (n,), (axis,))
-    return _one(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _one(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -90,7 +90,7 @@ def idst(
     Source: scipy.fft.idst.
     """
     first, form = with_type("idst", type, None if n is None else (n,), (axis,))
-    return _inverse(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _inverse(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -121,7 +121,7 @@ def dstn(
     Source: scipy.fft.dstn.
     """
     first, form = with_type("dstn", type, s, axes)
-    return _several(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _several(x, first, form, norm, orthogonalize)
 
 
 @located
@@ -151,4 +151,4 @@ def idstn(
     Source: scipy.fft.idstn.
     """
     first, form = with_type("idstn", type, s, axes)
-    return _several_inverse(x, first, form, norm, orthogonalize)  # type: ignore[no-any-return]
+    return _several_inverse(x, first, form, norm, orthogonalize)

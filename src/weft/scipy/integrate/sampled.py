@@ -119,7 +119,7 @@ def simpson(
     values, steps, _ = samples("simpson", y, x, dx, axis)
     if not values.shape[-1]:
         raise ShapeError(f"simpson: the axis {axis} of y must have elements; got {values.aval}")
-    return parabolas(values, steps)  # type: ignore[no-any-return]
+    return parabolas(values, steps)
 
 
 @composite

@@ -122,9 +122,9 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     if most < 0:
         raise ValueError(f"expm: max_squarings must not be negative; got {most}")
     if not x.size:
-        return x  # type: ignore[no-any-return]
+        return x
     found = _exponential(in_wide(x), upper_triangular=bool(upper_triangular), most=most)
-    return rounded(found, x.dtype)  # type: ignore[no-any-return]
+    return rounded(found, x.dtype)
 
 
 @composite

@@ -180,9 +180,9 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
         raise ValueError(f"sqrtm: blocksize must be 1: roots aren't blocked; got {blocksize}")
     x = matrices("sqrtm", A, "A", square=True)
     if not x.size:
-        return cast(x, dtypes.complex_of(x.dtype))  # type: ignore[no-any-return]
+        return cast(x, dtypes.complex_of(x.dtype))
     dtype = dtypes.complex_of(x.dtype)
-    return rounded(_root_of_any(in_wide(x)), dtype)  # type: ignore[no-any-return]
+    return rounded(_root_of_any(in_wide(x)), dtype)
 
 
 @composite

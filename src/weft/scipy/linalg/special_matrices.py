@@ -102,7 +102,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """
     first = _vectors("toeplitz", c, "c")
     column, row = _joint("toeplitz", first, first.conj() if r is None else r)
-    return _along_diagonals(column, row, rising=False)  # type: ignore[no-any-return]
+    return _along_diagonals(column, row, rising=False)
 
 
 @located
@@ -122,7 +122,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """
     first = _vectors("hankel", c, "c")
     column, row = _joint("hankel", first, first * 0 if r is None else r)
-    return _along_diagonals(column, row, rising=True)  # type: ignore[no-any-return]
+    return _along_diagonals(column, row, rising=True)
 
 
 @located
@@ -141,7 +141,7 @@ def circulant(c: ArrayLike) -> Array:
     """
     line = _vectors("circulant", c, "c")
     n = line.shape[-1]
-    return _picked(line, (onp.arange(n)[:, None] - onp.arange(n)) % max(n, 1))  # type: ignore[no-any-return]
+    return _picked(line, (onp.arange(n)[:, None] - onp.arange(n)) % max(n, 1))
 
 
 @located
@@ -176,7 +176,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     places = first + onp.arange(rows)[:, None] - onp.arange(n)
     inside = (places >= 0) & (places < k)
     found = _picked(line, onp.clip(places, 0, k - 1))
-    return selection.where(from_numpy(inside), found, structural.zeros(found.aval.update(shape=())))  # type: ignore[no-any-return]
+    return selection.where(from_numpy(inside), found, structural.zeros(found.aval.update(shape=())))
 
 
 @located
@@ -249,7 +249,7 @@ def fiedler(a: ArrayLike) -> Array:
     Source: SciPy documentation, `scipy.linalg.fiedler`.
     """
     line = _one_vector("fiedler", a, "a", 0)
-    return abs(line[:, None] - line)  # type: ignore[no-any-return]
+    return abs(line[:, None] - line)
 
 
 @located
@@ -285,7 +285,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
         if row + 2 < n:
             ones[row, row + 2] = 1
     found = -_picked(line, onp.maximum(places, 0))
-    return selection.where(from_numpy(places >= 0), found, from_numpy(ones.astype(line.dtype)))  # type: ignore[no-any-return]
+    return selection.where(from_numpy(places >= 0), found, from_numpy(ones.astype(line.dtype)))
 
 
 @located
@@ -487,4 +487,4 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     wanted = wanted_dtype("dft", dtype) or dtypes.default_complex()
     return cast(
         from_numpy(found.astype(onp.complex64 if wanted.itemsize < 16 else found.dtype)), wanted
-    )  # type: ignore[no-any-return]
+    )

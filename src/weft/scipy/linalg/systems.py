@@ -137,7 +137,7 @@ def cho_solve(
     Source: SciPy documentation, `scipy.linalg.cho_solve`.
     """
     c, lower = c_and_lower
-    return _by_triangle("cho_solve", c, b, (0, 2) if lower else (2, 0), lower)  # type: ignore[no-any-return]
+    return _by_triangle("cho_solve", c, b, (0, 2) if lower else (2, 0), lower)
 
 
 @located
@@ -425,7 +425,7 @@ def solve_sylvester(
     solution = sylvester(a, b, c, lambda exchanged: _by_parts(parts, exchanged, real))
     apart = np.all(abs(sums) > tol, axis=(-2, -1), keepdims=True)
     solution = selection.where(apart, solution, literal(float("nan"), solution.dtype))
-    return rounded(solution, dtype)  # type: ignore[no-any-return]
+    return rounded(solution, dtype)
 
 
 def _by_parts(parts: Sequence[Any], exchanged: bool, real: bool) -> Callable[[Any], Any]:

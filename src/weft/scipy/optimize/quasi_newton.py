@@ -61,9 +61,7 @@ def iterated(
     zero = np.int32(0)
     converged = np.isfinite(value) & (norm(gradient, order) < gtol)
     start = State(zero, zero + 1, x0, value, gradient, memory, converged, zero)
-    return while_loop(  # type: ignore[no-any-return]
-        lambda s: ~s.converged & (s.status == 0), step, start
-    )
+    return while_loop(lambda s: ~s.converged & (s.status == 0), step, start)
 
 
 def bfgs(
@@ -128,7 +126,7 @@ def two_loops(h: History, gradient: Array) -> Array:
         return r + (alphas[j] - beta) * h.changes[j], alphas
 
     q, alphas = fori_loop(0, m, back, (gradient, np.zeros_like(h.rho)))
-    return fori_loop(0, m, forth, (h.scale * q, alphas))[0]  # type: ignore[no-any-return]
+    return fori_loop(0, m, forth, (h.scale * q, alphas))[0]
 
 
 def lbfgs(

@@ -144,7 +144,7 @@ def convolve(
     """
     x, y = operands("convolve", in1, in2)
     options = {"mode": mode, "method": method, "precision": precision}
-    return _convolved(x, y, name="convolve", **options)  # type: ignore[no-any-return]
+    return _convolved(x, y, name="convolve", **options)
 
 
 @located
@@ -169,7 +169,7 @@ def correlate(
     x, y = operands("correlate", in1, in2)
     y = conjugate(flipped(y))
     options = {"mode": mode, "method": method, "precision": precision}
-    return _convolved(x, y, name="correlate", **options)  # type: ignore[no-any-return]
+    return _convolved(x, y, name="correlate", **options)
 
 
 # --- by Fourier transforms ---
@@ -239,8 +239,8 @@ def fftconvolve(
             )
     x, y = in_order(name, mode, x, y, places)
     if not places:
-        return x * y  # type: ignore[no-any-return]
-    return _by_transforms(x, y, mode, places)  # type: ignore[no-any-return]
+        return x * y
+    return _by_transforms(x, y, mode, places)
 
 
 # --- images ---
@@ -298,7 +298,7 @@ def convolve2d(
     Source: scipy.signal.convolve2d.
     """
     x, y = operands("convolve2d", in1, in2)
-    return _of_images("convolve2d", x, y, mode, boundary, fillvalue, precision)  # type: ignore[no-any-return]
+    return _of_images("convolve2d", x, y, mode, boundary, fillvalue, precision)
 
 
 @located
@@ -324,4 +324,4 @@ def correlate2d(
     """
     x, y = operands("correlate2d", in1, in2)
     y = conjugate(flipped(y))
-    return _of_images("correlate2d", x, y, mode, boundary, fillvalue, precision, True)  # type: ignore[no-any-return]
+    return _of_images("correlate2d", x, y, mode, boundary, fillvalue, precision, True)

@@ -81,4 +81,4 @@ def detrend(
         if breaks[0] < 0 or breaks[-1] > n:
             raise ValueError(f"detrend: bp must be from 0 to {n}, the length of the axis; got {bp}")
         x = concatenate([without_line(x[..., a:b]) for a, b in pairwise(breaks)], -1)
-    return move_axis(x, x.ndim - 1, place).astype(dtype)  # type: ignore[no-any-return]
+    return move_axis(x, x.ndim - 1, place).astype(dtype)

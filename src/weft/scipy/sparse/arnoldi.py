@@ -23,7 +23,7 @@ def components(basis: PyTree, w: PyTree) -> Array:
     for v, x in zip(tree_leaves(basis), tree_leaves(w), strict=True):
         rows = np.conj(v).reshape(v.shape[0], -1)
         total = total + np.dot(rows, x.reshape(-1), precision=Precision.HIGHEST)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def combined(basis: PyTree, weights: Array) -> PyTree:
@@ -75,7 +75,7 @@ def rotated(column: Array, cosines: Array, sines: Array) -> Array:
         c, s = cosines[i], sines[i]
         return column.at[i].set(c * a + s * b).at[i + 1].set(-np.conj(s) * a + c * b)
 
-    return fori_loop(0, cosines.shape[0], turn, column)  # type: ignore[no-any-return]
+    return fori_loop(0, cosines.shape[0], turn, column)
 
 
 def back_substituted(triangle: Array, right: Array) -> Array:
@@ -88,7 +88,7 @@ def back_substituted(triangle: Array, right: Array) -> Array:
         rest = right[i] - np.dot(triangle[i], y, precision=Precision.HIGHEST)
         return y.at[i].set(np.where(pivot == 0, 0, rest / np.where(pivot == 0, 1, pivot)))
 
-    return fori_loop(0, n, row, np.zeros_like(right))  # type: ignore[no-any-return]
+    return fori_loop(0, n, row, np.zeros_like(right))
 
 
 def cycle(A: Operator, r: PyTree, M: Operator, restart: int, limit: Array, early: bool) -> PyTree:

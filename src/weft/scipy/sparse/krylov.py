@@ -26,7 +26,7 @@ def inner(x: PyTree, y: PyTree) -> Array:
     total: Any = 0.0
     for a, b in pairs:
         total = total + np.vdot(a, b, precision=Precision.HIGHEST)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def square(x: PyTree) -> Array:
@@ -36,7 +36,7 @@ def square(x: PyTree) -> Array:
         parts = (np.real(a), np.imag(a)) if np.iscomplexobj(a) else (a,)
         for part in parts:
             total = total + np.vdot(part, part, precision=Precision.HIGHEST)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def plus(x: PyTree, scale: Any, y: PyTree) -> PyTree:

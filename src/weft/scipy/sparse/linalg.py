@@ -162,7 +162,7 @@ def positive(name: str, argument: str, number: Any) -> int:
 def linear(name: str, argument: str, given: Any) -> Operator:
     """A matrix as a function; functions as they are."""
     if callable(given):
-        return given  # type: ignore[no-any-return]
+        return given
     try:
         matrix = as_value(given)
     except TypeError:

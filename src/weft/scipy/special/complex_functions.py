@@ -53,7 +53,7 @@ def wofz(z: ArrayLike) -> Array:
     v = inexact("wofz", z)
     if v.aval.dtype.kind != "c":
         v = v + 0j
-    return _wofz(v)  # type: ignore[no-any-return]
+    return _wofz(v)
 
 
 @custom_jvp
@@ -104,7 +104,7 @@ def loggamma(x: ArrayLike) -> Array:
     Source: DLMF 5.2.1, 5.5.3, 5.11.1.
     """
     v = inexact("loggamma", x)
-    return _complex_loggamma(v) if v.aval.dtype.kind == "c" else _real_loggamma(v)  # type: ignore[no-any-return]
+    return _complex_loggamma(v) if v.aval.dtype.kind == "c" else _real_loggamma(v)
 
 
 @composite

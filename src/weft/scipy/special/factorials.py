@@ -62,7 +62,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """
     _only_inexact("factorial", exact)
     (x,) = floats("factorial", n=n)
-    return _factorial(x)  # type: ignore[no-any-return]
+    return _factorial(x)
 
 
 @composite
@@ -107,7 +107,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     Source: DLMF 1.2.1, 5.12.1.
     """
     number, taken = floats("comb", N=N, k=k)
-    return _comb(number, taken, repetition=bool(repetition))  # type: ignore[no-any-return]
+    return _comb(number, taken, repetition=bool(repetition))
 
 
 @composite

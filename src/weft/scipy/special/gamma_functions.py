@@ -247,7 +247,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     if dimension < 1:
         raise noted(ValueError(f"multigammaln: d must be at least 1; got {dimension}"))
     (x,) = floats("multigammaln", a=a)
-    return _multigammaln(x, d=dimension)  # type: ignore[no-any-return]
+    return _multigammaln(x, d=dimension)
 
 
 @composite

@@ -69,7 +69,7 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
     if v.aval.dtype.kind != "c":
         v = v.astype("complex128" if v.dtype == "float64" else "complex64")
     v, branch = np.broadcast_arrays(v, branch)
-    return _lambertw(v, branch.astype(np.real(v).dtype))  # type: ignore[no-any-return]
+    return _lambertw(v, branch.astype(np.real(v).dtype))
 
 
 @custom_jvp

@@ -57,7 +57,7 @@ def elementwise(
     if maker is None:
         return function
     fast = maker(primitive, name, to_inexact=True)
-    return fast  # type: ignore[no-any-return]
+    return fast
 
 
 def _applied(primitive: Primitive | Callable[..., Value], name: str) -> Callable[..., Value]:

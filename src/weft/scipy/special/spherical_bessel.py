@@ -187,7 +187,7 @@ def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
       '0.4354'
     Source: DLMF 10.47.3, 10.51.1.
     """
-    return _function("spherical_jn", n, z, derivative)  # type: ignore[no-any-return]
+    return _function("spherical_jn", n, z, derivative)
 
 
 def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
@@ -202,7 +202,7 @@ def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
       '-0.3506'
     Source: DLMF 10.47.4, 10.51.1.
     """
-    return _function("spherical_yn", n, z, derivative)  # type: ignore[no-any-return]
+    return _function("spherical_yn", n, z, derivative)
 
 
 def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
@@ -217,7 +217,7 @@ def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
       '0.9744'
     Source: DLMF 10.47.7, 10.51.4.
     """
-    return _function("spherical_in", n, z, derivative)  # type: ignore[no-any-return]
+    return _function("spherical_in", n, z, derivative)
 
 
 def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
@@ -232,4 +232,4 @@ def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
       '0.1594'
     Source: DLMF 10.47.9, 10.51.4.
     """
-    return _function("spherical_kn", n, z, derivative)  # type: ignore[no-any-return]
+    return _function("spherical_kn", n, z, derivative)

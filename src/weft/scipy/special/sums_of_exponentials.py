@@ -36,7 +36,7 @@ def softmax(x: ArrayLike, axis: Axes = None) -> Array:
     Source: SciPy `softmax`.
     """
     v, axes = _exponentials("softmax", x, axis)
-    return _softmax(v, axes=axes)  # type: ignore[no-any-return]
+    return _softmax(v, axes=axes)
 
 
 @composite
@@ -66,7 +66,7 @@ def log_softmax(x: ArrayLike, axis: Axes = None) -> Array:
     Source: SciPy `log_softmax`.
     """
     v, axes = _exponentials("log_softmax", x, axis)
-    return _log_softmax(v, axes=axes)  # type: ignore[no-any-return]
+    return _log_softmax(v, axes=axes)
 
 
 @composite

@@ -88,7 +88,7 @@ def promoted(full: str, names: Sequence[str], given: Arguments, call: Formula) -
     wide = wide_of(dtype)
     if wide != dtype:
         return cast(call(*[cast(x, wide) for x in values], standard=standard), dtype)  # type: ignore
-    return call(*values, standard=standard)  # type: ignore[no-any-return]
+    return call(*values, standard=standard)
 
 
 def reals(full: str, names: Sequence[str], given: Sequence[Any]) -> list[Any]:
@@ -119,4 +119,4 @@ def widely(full: str, function: Callable[..., Any], **given: Any) -> Array:
     values = reals(full, list(given), list(given.values()))
     dtype = values[0].aval.dtype
     wide = wide_of(dtype)
-    return cast(function(*[cast(x, wide) for x in values]), dtype)  # type: ignore[no-any-return]
+    return cast(function(*[cast(x, wide) for x in values]), dtype)

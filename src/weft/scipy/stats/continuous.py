@@ -30,7 +30,7 @@ def positive(*shapes: Array) -> Array:
     valid: Any = True
     for s in shapes:
         valid = (s > 0) & valid
-    return valid  # type: ignore[no-any-return]
+    return valid
 
 
 class Continuous(Generic[P, Q]):

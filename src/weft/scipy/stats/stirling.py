@@ -27,7 +27,7 @@ def series(coefficients: Sequence[float], t: Array) -> Array:
     total: Any = coefficients[-1]
     for c in coefficients[-2::-1]:
         total = total * t + c
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def stirling_error(x: Array) -> Array:

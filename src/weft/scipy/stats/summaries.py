@@ -204,4 +204,4 @@ def sem(
     else:
         result = np.std(x, -1, ddof=ddof)
         result = result / np.sqrt(np.asarray(x.shape[-1], result.dtype))
-    return kept(result, a, at, keepdims)  # type: ignore[no-any-return]
+    return kept(result, a, at, keepdims)

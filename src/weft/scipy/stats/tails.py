@@ -45,7 +45,7 @@ def loop(going: Callable[..., Array], step: Callable[..., State], start: State) 
         return n + 1, np.where(active, late, 2), kept
 
     late = np.zeros(start[0].shape, np.int32)
-    return while_loop(more, body, (np.int32(1), late, [*start]))[2]  # type: ignore[no-any-return]
+    return while_loop(more, body, (np.int32(1), late, [*start]))[2]
 
 
 def by_parts(function: Callable[..., Array]) -> Any:

@@ -130,4 +130,4 @@ def array_of(operation: str, path: str, leaf: object) -> Array:
             f"{operation}: {path} is traced, {value.aval}: arrays are put on several devices "
             "outside of jit and other transformations"
         )
-    return value  # type: ignore[no-any-return]
+    return value

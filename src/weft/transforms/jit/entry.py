@@ -209,7 +209,7 @@ class Programs:
         if len(self.entries) >= MOST_SIGNATURES:
             self.clear()
         if entry is None:
-            return self.entries.setdefault(key, made)  # type: ignore[no-any-return]
+            return self.entries.setdefault(key, made)
         with _owning:  # looking and storing are one step: another thread may have replaced it too
             stored: E | None = self.entries.get(key)
             if stored is None or stored is entry:

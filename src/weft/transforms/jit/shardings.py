@@ -96,7 +96,7 @@ class ShardingOption:
 def named(operation: str, entry: Any) -> Sharding | None:
     """A sharding; a PartitionSpec is one of the mesh that a `with mesh:` brought in."""
     if not isinstance(entry, PartitionSpec):
-        return entry  # type: ignore[no-any-return]
+        return entry
     mesh = in_scope(MESH)
     if mesh is None:
         raise ValueError(

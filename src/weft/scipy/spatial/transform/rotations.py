@@ -174,29 +174,29 @@ class Rotation:
         """Quaternions [..., 4]; `canonical` takes that of the two with w > 0 (or, where w = 0, the
         first other element that isn't)."""
         x = q.canonical(self.quat) if canonical else self.quat
-        return joined([x[..., 3:], x[..., :3]], -1) if scalar_first else x  # type: ignore[no-any-return]
+        return joined([x[..., 3:], x[..., :3]], -1) if scalar_first else x
 
     @located
     def as_matrix(self) -> Array:
         """Matrices [..., 3, 3]."""
-        return q.to_matrix(self.quat)  # type: ignore[no-any-return]
+        return q.to_matrix(self.quat)
 
     @located
     def as_rotvec(self, degrees: bool = False) -> Array:
         """Vectors [..., 3] along the axis, as long as the angle."""
-        return in_degrees(q.to_vector(self.quat), degrees)  # type: ignore[no-any-return]
+        return in_degrees(q.to_vector(self.quat), degrees)
 
     @located
     def as_mrp(self) -> Array:
         """Modified Rodrigues parameters [..., 3]: the axis times tan(angle / 4)."""
-        return q.to_mrp(self.quat)  # type: ignore[no-any-return]
+        return q.to_mrp(self.quat)
 
     @located
     def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Three angles [..., 3], as `from_euler` takes them. Where the first and last axis come to
         lie on each other, the last angle is 0."""
         axes, intrinsic = axes_of("Rotation.as_euler", seq, (3,))
-        return in_degrees(q.to_angles(self.quat, axes=axes, intrinsic=intrinsic), degrees)  # type: ignore[no-any-return]
+        return in_degrees(q.to_angles(self.quat, axes=axes, intrinsic=intrinsic), degrees)
 
     # --- operations ---
 
@@ -204,7 +204,7 @@ class Rotation:
     def apply(self, vectors: ArrayLike, inverse: bool = False) -> Array:
         """Vectors [..., 3] rotated, or rotated back; rotations and vectors broadcast."""
         v = numbers("Rotation.apply", "vectors", vectors, (3,))
-        return q.rotated(q.conjugate(self.quat) if inverse else self.quat, v)  # type: ignore[no-any-return]
+        return q.rotated(q.conjugate(self.quat) if inverse else self.quat, v)
 
     def inv(self) -> "Rotation":
         """The inverse."""
@@ -213,7 +213,7 @@ class Rotation:
     @located
     def magnitude(self) -> Array:
         """The angles, from 0 to π."""
-        return q.angle_of(self.quat)  # type: ignore[no-any-return]
+        return q.angle_of(self.quat)
 
     @located
     def mean(self, weights: ArrayLike | None = None) -> "Rotation":
