@@ -594,6 +594,92 @@ def test_custom_gradient():
     same(weft.grad(one)(1.0), 5.0)
 
 
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        weft.grad,
+        lambda f: weft.jit(weft.grad(f)),
+        lambda f: weft.grad(weft.jit(f)),
+        lambda f: lambda x: weft.vmap(weft.grad(f))(f32([x]))[0],
+        lambda f: lambda x: weft.grad(lambda x: weft.vmap(weft.jit(f))(x).sum())(f32([x]))[0],
+    ],
+)
+def test_pythons_numbers_among_residuals_stay_as_they_are(derivative):
+    f = weft.custom_vjp(lambda x: x * x)
+    seen = []
+
+    def backward(residuals, ct):
+        flag, (x, count), rate = residuals["flag"], residuals["x"], residuals["rate"]
+        seen.append((flag, count, rate))
+        return ((2.0 if flag else 5.0) * rate * ct * x * len(range(count)),)
+
+    f.defvjp(lambda x: (x * x, {"flag": True, "x": (x, 3), "rate": 0.5}), backward)
+    same(derivative(f)(4.0), 2.0 * 0.5 * 4.0 * 3)
+    ((flag, count, rate),) = seen
+    assert flag is True
+    assert (type(count), count, type(rate), rate) == (int, 3, float, 0.5)
+
+
+# --- what is traced, and how often ---
+
+
+def nested_rules(depth, calls):
+    """x², in functions with rules; each rule differentiates the function inside, twice."""
+    if depth == 0:
+        return lambda x: x * x
+
+    def f(x):
+        inside = nested_rules(depth - 1, calls)
+        g = weft.custom_vjp(lambda x: inside(x))
+
+        def backward(x, ct):
+            calls.append(depth)
+            weft.linearize(weft.jit(inside), x)  # to see what it returns, say
+            return weft.vjp(weft.jit(inside), x)[1](ct)
+
+        g.defvjp(lambda x: (inside(x), x), backward)
+        return g(x)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        weft.grad,
+        lambda f: weft.grad(weft.jit(f)),
+        lambda f: lambda x: weft.vmap(weft.grad(weft.jit(f)))(f32([x]))[0],
+        lambda f: lambda x: weft.grad(lambda x: weft.vmap(weft.jit(f))(x).sum())(f32([x]))[0],
+    ],
+)
+def test_each_of_nested_backward_rules_is_traced_once(derivative):
+    calls = []
+    same(derivative(nested_rules(4, calls))(3.0), 6.0)
+    assert sorted(calls) == [1, 2, 3, 4]
+
+
+def test_a_derivative_that_nothing_transposes_traces_no_backward_rule():
+    calls = []
+    y, _ = weft.linearize(weft.jit(nested_rules(4, calls)), 3.0)
+    same(y, 9.0)
+    assert calls == []
+
+
+def test_a_backward_rule_refers_to_an_axis_that_is_gone_when_it_is_traced():
+    f = weft.custom_vjp(lambda x: x * x)
+    f.defvjp(lambda x: (x * x, x), lambda x, ct: (10.0 * x * lax.psum(ct, "i"),))
+    _, push = weft.linearize(weft.vmap(weft.jit(f), axis_name="i"), f32([1.0, 2.0]))
+    (got,) = weft.linear_transpose(push, f32([0.0, 0.0]))(f32([1.0, 3.0]))
+    same(got, [40.0, 80.0])  # each gets the sum of both cotangents, 4
+
+    def pushed(t):  # the linear map itself is mapped, and transposed outside
+        return weft.linearize(weft.jit(f), 3.0)[1](t)
+
+    mapped = weft.vmap(pushed, axis_name="i")
+    (got,) = weft.linear_transpose(mapped, f32([0.0, 0.0]))(f32([1.0, 3.0]))
+    same(got, [120.0, 120.0])
+
+
 # --- what is refused ---
 
 

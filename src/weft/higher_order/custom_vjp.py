@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from ..core.array import Array
 from ..core.aval import Aval
+from ..core.caching import derived
 from ..core.jaxpr import Jaxpr
 from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -15,8 +16,8 @@ from ..core.source_location import in_backward_pass
 from ..core.trace import Trace, current
 from ..core.value import Value
 from ..errors import DerivativeError
-from ..interpreters.batch import repeated
-from ..interpreters.derivative import Derivative, split_jvp
+from ..interpreters.batch import batch, repeated
+from ..interpreters.derivative import Derivative, derivative_on, split_jvp
 from ..interpreters.stage import stage
 from ..primitives.structural import instantiate, reduce_sum
 from ..programs.hash_consing import ProgramOwner
@@ -33,7 +34,7 @@ from .custom_jvp import Mapper, axes_in_scope, mapper, refuse_closure, shared_if
 custom_vjp_call = HigherOrder("custom_vjp_call", "Applies a jaxpr that has a vjp rule of its own.")
 applies_function(custom_vjp_call)
 custom_pullback = HigherOrder(
-    "custom_pullback", "A linear map of which only the transpose is known, as a jaxpr."
+    "custom_pullback", "A linear map of which only the transpose is known, a backward rule."
 )
 
 
@@ -125,6 +126,64 @@ class CustomVjp(ProgramOwner):
         return CustomVjp(self.name, forward, backward, self.named_axes)
 
 
+class BackwardRule(ProgramOwner):
+    """A backward rule at one signature, which is traced when a transposition first asks for it.
+
+    Not before, since a derivative is often taken that nobody transposes: to learn what a function
+    returns and what it depends on. A rule that does so would trace the rules inside it twice, and
+    those the rules inside them, 2ⁿ times in all.
+
+    Attributes:
+      function: (residuals, cotangents) -> cotangents of the arguments.
+      residuals, cotangents: their avals.
+      named_axes: those in scope, which the rule may refer to.
+    """
+
+    keeps_closures = True  # of the user's rule, for as long as a program has it
+    __slots__ = ("cotangents", "derivations", "function", "name", "named_axes", "residuals")
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., list[Value]],
+        residuals: Sequence[Aval],
+        cotangents: Sequence[Aval],
+        named_axes: tuple[Any, ...],
+    ) -> None:
+        super().__init__()
+        self.name, self.function, self.named_axes = name, function, named_axes
+        self.residuals, self.cotangents = tuple(residuals), tuple(cotangents)
+        self.derivations: dict[Any, dict[Any, Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"backward rule of {self.name}"
+
+    def functions(self) -> tuple[Any, ...]:
+        """The functions that the rule consists of."""
+        return (self.function,)
+
+    def batched(self, batched: Sequence[bool], axis: Axis) -> "BackwardRule":
+        """The rule for residuals of which some are batched, and batched cotangents."""
+        which = [*batched, *[True] * len(self.cotangents)]
+
+        def function(*args: Value) -> list[Value]:
+            return batch(self.function, args, which, axis)
+
+        def wide(a: Aval) -> Aval:
+            return a.update(shape=(axis.size, *a.shape))
+
+        residuals = [wide(a) if b else a for a, b in zip(self.residuals, batched, strict=True)]
+        cotangents = list(map(wide, self.cotangents))
+        return BackwardRule(self.name, function, residuals, cotangents, self.named_axes)
+
+
+@derived
+def backward_program(rule: BackwardRule) -> Jaxpr:
+    """The program of a backward rule."""
+    avals = [*rule.residuals, *rule.cotangents]
+    return stage(rule.function, avals, name=rule.name + "_bwd")
+
+
 @custom_vjp_call.batch
 def _(
     args: Sequence[Value],
@@ -149,7 +208,9 @@ def _(
 @custom_vjp_call.pushforward
 def _(mask: Mask, avals: Sequence[Aval], **params: Any) -> tuple[Jaxpr, Mask]:
     # what pushes the tangents is refused where it is computed; transposed, it is the user's rule
-    derivative = linearized(mask, avals, **params)
+    derivative = derivative_on(
+        params["jaxpr"], custom_vjp_call, tuple(params.items()), mask, tuple(avals)
+    )
 
     def pushed(*args: Value) -> list[Value]:
         trace, n = current.trace, derivative.outs
@@ -189,26 +250,12 @@ def linearized(
         chosen = active(results, mask[consts:])
         return [instantiate(r, a) for r, a in zip(chosen, in_avals, strict=True)]
 
-    bwd = stage(backward, [*res_avals, *ct_avals], name=rules.name + "_bwd")
+    rule = BackwardRule(rules.name, backward, res_avals, ct_avals, rules.named_axes)
 
     def linear(*args: Value) -> list[Value]:
-        residuals, tangents = args[: len(res_avals)], args[len(res_avals) :]
-        return custom_pullback(
-            *bwd.consts,
-            *residuals,
-            *tangents,
-            jaxpr=bwd.without_consts(),
-            outs=tuple(ct_avals),
-            name=rules.name,
-        )
+        return custom_pullback(*args, rule=rule)
 
     lin = stage(linear, [*res_avals, *in_avals], name=rules.name + "_linear")
-    if lin.consts:  # constants of the backward rule travel as residuals
-        fwd.outvars = [*fwd.outvars, *lin.constvars]
-        fwd.constvars, fwd.consts = [*fwd.constvars, *lin.constvars], [*fwd.consts, *lin.consts]
-        n = len(res_avals)
-        order = [*lin.invars[:n], *lin.constvars, *lin.invars[n:]]
-        lin = Jaxpr([], [], order, lin.equations, lin.outvars, lin.name)
     return Derivative(mask, fwd, n_outs, out_mask, lin)
 
 
@@ -223,73 +270,59 @@ def forward_mode(name: str) -> TypeError:
 # --- the linear map of which only the transpose is known ---
 
 
-Avals = tuple[Aval, ...]
-
-
 @custom_pullback.type
-def _(*avals: Aval, jaxpr: Jaxpr, outs: Avals, name: str) -> Avals:
-    return outs
+def _(*avals: Aval, rule: BackwardRule) -> tuple[Aval, ...]:
+    return rule.cotangents
 
 
 @custom_pullback.execute
-def _(args: Sequence[Array], *, name: str, **params: object) -> NoReturn:
-    raise forward_mode(name)
+def _(args: Sequence[Array], *, rule: BackwardRule) -> NoReturn:
+    raise forward_mode(rule.name)
 
 
 @custom_pullback.lower
-def _(
-    block: Block, *operands: Operand, out: Sequence[Aval], name: str, **params: object
-) -> NoReturn:
-    raise forward_mode(name)
+def _(block: Block, *operands: Operand, out: Sequence[Aval], rule: BackwardRule) -> NoReturn:
+    raise forward_mode(rule.name)
 
 
 @custom_pullback.linearize
-def _(
-    mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, outs: Avals, name: str
-) -> Derivative | None:
-    n_known = len(jaxpr.invars) - len(outs)
+def _(mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule) -> Derivative | None:
+    n_known = len(rule.residuals)
     if any(mask[:n_known]):
-        raise forward_mode(name)
+        raise forward_mode(rule.name)
 
     def pushed(
         trace: Trace, args: Sequence[Value], tangents: Sequence[Value | None]
     ) -> tuple[list[Value], list[Value]]:
         given = zip(tangents[n_known:], avals[n_known:], strict=True)
         full = [instantiate(t, a) for t, a in given]
-        params = {"jaxpr": jaxpr, "outs": outs, "name": name}
-        return custom_pullback(*args, **params), custom_pullback(*args[:n_known], *full, **params)
+        outs: list[Value] = custom_pullback(*args, rule=rule)
+        return outs, custom_pullback(*args[:n_known], *full, rule=rule)
 
-    return split_jvp(pushed, avals, mask, True, name)
+    return split_jvp(pushed, avals, mask, True, rule.name)
 
 
 @custom_pullback.pushforward
-def _(mask: Mask, avals: Sequence[Aval], *, name: str, **params: object) -> NoReturn:
-    raise forward_mode(name)
+def _(mask: Mask, avals: Sequence[Aval], *, rule: BackwardRule) -> NoReturn:
+    raise forward_mode(rule.name)
 
 
 @custom_pullback.transpose
-def _(
-    cts: Sequence[Value | None], *args: Value | Aval, jaxpr: Jaxpr, outs: Avals, name: str
-) -> list[Value | None]:
-    n_known = len(jaxpr.invars) - len(outs)
-    full = [instantiate(ct, a) for ct, a in zip(cts, outs, strict=True)]
-    results: list[Any] = call_jaxpr(jaxpr, [*not_linear(args[:n_known]), *full])
+def _(cts: Sequence[Value | None], *args: Value | Aval, rule: BackwardRule) -> list[Value | None]:
+    n_known = len(rule.residuals)
+    full = [instantiate(ct, a) for ct, a in zip(cts, rule.cotangents, strict=True)]
+    results = call_jaxpr(backward_program(rule), [*not_linear(args[:n_known]), *full])
     # among the tangents may be known ones: zeros
     given = zip(results, args[n_known:], strict=True)
     return [*[None] * n_known, *[r if type(a) is Aval else None for r, a in given]]
 
 
 @custom_pullback.batch
-def _(
-    args: Sequence[Value], batched: Mask, axis: Axis, *, jaxpr: Jaxpr, outs: Avals, name: str
-) -> list[Value]:
-    n_known = len(jaxpr.invars) - len(outs)
-    which = [*batched[:n_known], *[True] * len(outs)]
-    inner = batch_jaxpr(jaxpr, tuple(which), axis)
-    wide = tuple(a.update(shape=(axis.size, *a.shape)) for a in outs)
+def _(args: Sequence[Value], batched: Mask, axis: Axis, *, rule: BackwardRule) -> list[Value]:
+    n_known = len(rule.residuals)
     tangents = [
         a if b else repeated(a, axis.size)
         for a, b in zip(args[n_known:], batched[n_known:], strict=True)
     ]
-    known = [*inner.consts, *args[:n_known]]
-    return custom_pullback(*known, *tangents, jaxpr=inner.without_consts(), outs=wide, name=name)
+    wide = rule.batched(batched[:n_known], axis)
+    return custom_pullback(*args[:n_known], *tangents, rule=wide)

@@ -1,7 +1,4 @@
-"""custom_jvp, custom_vjp, custom_gradient: derivatives that the user writes.
-
-Knows trees and signatures; the traces know what to do with rules.
-"""
+"""custom_jvp, custom_vjp, custom_gradient: derivatives that the user writes."""
 
 import contextlib
 import functools
@@ -16,7 +13,7 @@ from ..core.array import Array, Tracer, as_value
 from ..core.aval import Aval
 from ..core.caching import remember
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import merge_lists
+from ..core.masks import fill_list, merge_lists, partition_list, scatter_list
 from ..core.primitive import Primitive
 from ..core.source import function_line, located, noted, wrapping
 from ..core.trace import current
@@ -56,6 +53,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 Rules = TypeVar("Rules", CustomJvp, CustomVjp)
+Known = tuple[PyTreeDef, list[Any], list[Aval]]  # residuals: tree, numbers or None; output avals
 
 
 def positional(
@@ -437,7 +435,8 @@ class custom_vjp(_Custom[P, R]):
         """Defines the rules.
 
         Args:
-          fwd: takes the arguments of the function; returns (output, residuals).
+          fwd: takes the arguments of the function; returns (output, residuals: arrays and
+            Python's numbers).
           bwd: `bwd(residuals, cotangent)` returns a tuple of cotangents, one for each argument that
             is differentiated; `None` is zero. With `nondiff_argnums`, those arguments come first.
           symbolic_zeros: if True, `fwd` is told in which arguments a derivative is asked for: each
@@ -493,9 +492,8 @@ class custom_vjp(_Custom[P, R]):
 
     def apply_forward(
         self, signature: Signature, primals: Sequence[Value], perturbed: Sequence[bool]
-    ) -> tuple[list[Value], list[Value], tuple[PyTreeDef, list[Aval]]]:
-        """The user's forward rule on leaves: outputs, residuals, and what `apply_backward` needs
-        to know of them."""
+    ) -> tuple[list[Value], list[Value], Known]:
+        """The user's forward rule on leaves: outputs, residuals, and what is known of them."""
         assert self.fwd is not None
         leaves: Sequence[Any] = primals
         if self.symbolic_zeros:
@@ -511,14 +509,17 @@ class custom_vjp(_Custom[P, R]):
         out_leaves, out_tree = tree_flatten(result[0])
         res_leaves, res_tree = tree_flatten(result[1])
         outs = output_values("custom_vjp", self.fwd, out_leaves)
-        residuals = output_values("custom_vjp", self.fwd, res_leaves)
+        # Python's numbers stay as they are, so that the backward rule can ask `if flag:` of them
+        is_number = [type(x) in (bool, int, float, complex) for x in res_leaves]
+        numbers, arrays = partition_list(res_leaves, is_number)
+        residuals = output_values("custom_vjp", self.fwd, arrays)
         self.check_primal(signature, where, primals, outs, out_tree)
-        return outs, residuals, (res_tree, [o.aval for o in outs])
+        return outs, residuals, (res_tree, scatter_list(numbers, is_number), [o.aval for o in outs])
 
     def apply_backward(
         self,
         signature: Signature,
-        known: tuple[PyTreeDef, list[Aval]],
+        known: Known,
         residuals: Sequence[Value],
         cts: Sequence[Tangent],
         in_avals: Sequence[Aval],
@@ -526,11 +527,12 @@ class custom_vjp(_Custom[P, R]):
         """The user's backward rule on leaves, its result checked."""
         assert self.bwd is not None
         assert signature.out_tree is not None
-        res_tree, out_avals = known
+        res_tree, numbers, out_avals = known
         zero = symbolic if self.symbolic_zeros else zero_tangent
         full = [zero(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
         ct = signature.out_tree.unflatten(full)
-        result = self.bwd(*signature.fixed, res_tree.unflatten(residuals), ct)
+        res_leaves = fill_list(numbers, residuals)
+        result = self.bwd(*signature.fixed, res_tree.unflatten(res_leaves), ct)
         where = (
             f"custom_vjp: the backward rule {function_line(self.bwd)} of {function_line(self.fun)}"
         )
