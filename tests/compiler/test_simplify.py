@@ -13,6 +13,7 @@ from weft.compiler.simplify import (
     without_repetition,
 )
 from weft.core.checking import check_jaxpr
+from weft.core.effects import Effects
 from weft.core.jaxpr import Var, run
 from weft.core.primitive import Primitive, registry
 from weft.core.trace import current
@@ -76,7 +77,7 @@ def test_live_equations_tell_what_they_need():
 def test_effects_are_kept():
     effect = Primitive("effect_for_dead_code", "Does something.")
     effect.type(lambda x: x)
-    effect.effects = effect.may_act = True
+    effect.effects = Effects(acts=True)
     try:
 
         def f(x):

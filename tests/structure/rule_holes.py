@@ -112,13 +112,6 @@ HOLES: dict[str, dict[str, str]] = {
         "solves for all its unknowns together": "linear_solve",
         "its rules replace it before anything is compiled": "custom_pullback",
     },
-    "resolve": {
-        "is written out if anything asks inside": "call",
-        "reduce_axes can't ask inside: which values vary there isn't followed": (
-            "cond while_loop scan checkpoint custom_jvp_call custom_vjp_call custom_vmap_call "
-            "custom_pullback linear_solve"
-        ),
-    },
     "batch": {
         "made by the compiler when it lowers a program: nothing else ever sees it": "block_call",
         "has no operand that could be batched": "iota axis_index",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..core.aval import Aval
+from ..core.effects import OF_PROGRAMS_INSIDE
 from ..core.jaxpr import Jaxpr
 from ..core.primitive import Primitive
 from ..stablehlo import Block, Operand
@@ -11,7 +12,7 @@ from .lower import lower_call, no_inlining
 block_call = Primitive(
     "block_call", "A call of a repeated block, not to be inlined.", multiple=True
 )
-block_call.may_act = True  # a block may have a callback inside
+block_call.effects = OF_PROGRAMS_INSIDE
 
 
 @block_call.type

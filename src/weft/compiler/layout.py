@@ -127,7 +127,7 @@ def meshes_inside(jaxpr: Jaxpr) -> tuple[Mesh, ...]:
                 found[value] = None
             elif isinstance(value, NamedSharding):
                 found[value.mesh] = None
-        if e.primitive.may_act:
+        if e.primitive.effects is not None:
             for inner in subjaxprs(e.params):
                 found.update(dict.fromkeys(meshes_inside(inner)))
     return tuple(found)
@@ -144,7 +144,7 @@ def placement_inside(jaxpr: Jaxpr) -> Placement | None:
     for mesh in meshes_inside(jaxpr):
         found = one_placement(jaxpr.name, found, group_placement(mesh.device_tuple))
     for e in jaxpr.equations:
-        if e.primitive.may_act:
+        if e.primitive.effects is not None:
             device = dict(e.params).get("device")
             if device is not None:
                 found = one_placement(jaxpr.name, found, on_device(device))

@@ -26,7 +26,7 @@ def live_equations(
             if v in wanted:
                 break
         else:
-            if not (equation.primitive.may_act and effects and has_effects(equation)):
+            if not (effects and has_effects(equation)):
                 continue
         if equation.primitive.keep_live_rule is not None:
             equation = equation.primitive.keep_live_rule(
@@ -77,10 +77,10 @@ def live_call(e: Equation, wanted: Mask) -> Equation:
 
 def has_effects(equation: Equation) -> bool:
     """True if an equation does something besides computing its results, itself or inside."""
-    primitive = equation.primitive
-    if not primitive.may_act:
+    effects = equation.primitive.effects
+    if effects is None:
         return False
-    return primitive.effects or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
+    return effects.acts or any(map(jaxpr_has_effects, subjaxprs(equation.params)))
 
 
 @derived
@@ -93,9 +93,9 @@ def jaxpr_has_effects(jaxpr: Jaxpr) -> bool:
 def jaxpr_calls_host(jaxpr: Jaxpr) -> bool:
     """True if any equation inside runs Python code on the host."""
     return any(
-        e.primitive.calls_host or any(map(jaxpr_calls_host, subjaxprs(e.params)))
+        effects.calls_host or any(map(jaxpr_calls_host, subjaxprs(e.params)))
         for e in jaxpr.equations
-        if e.primitive.may_act
+        if (effects := e.primitive.effects) is not None
     )
 
 

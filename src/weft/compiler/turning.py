@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence, Set
 
 from ..core.caching import derived
 from ..core.jaxpr import Equation, Jaxpr, Var
+from ..primitives.contraction import dot_general
+from ..primitives.selection import select_n
+from ..primitives.structural import convert_element_type, transpose
 from ..stablehlo.block import strides_collide
+
+# nearly elementwise: a choice, which a scalar may make, and a conversion
+POINTWISE = (select_n, convert_element_type)
 
 
 @derived
@@ -23,10 +29,10 @@ def turned_apart(jaxpr: Jaxpr) -> frozenset[Var]:
         return frozenset()
     reads = Counter([v for e in jaxpr.equations for v in e.inputs if v.__class__ is Var])
     reads.update([v for v in jaxpr.outvars if v.__class__ is Var])
-    loops = [e for e in jaxpr.equations if e.primitive.elementwise or e.primitive.pointwise]
+    loops = [e for e in jaxpr.equations if e.primitive.elementwise or e.primitive in POINTWISE]
     alone = Counter([v for e in loops for v in e.inputs if v.__class__ is Var])
     products = {
-        v for e in jaxpr.equations if e.primitive.contracts for v in e.outvars if reads[v] == 1
+        v for e in jaxpr.equations if e.primitive is dot_general for v in e.outvars if reads[v] == 1
     }
     repeated = {
         v
@@ -62,7 +68,7 @@ def both_ways(
 
 def is_turn(e: Equation) -> bool:
     """True of an exchange of the last two axes of matrices with colliding strides."""
-    if not e.primitive.permutes:
+    if e.primitive is not transpose:
         return False
     out = e.outvars[0].aval
     *front, i, j = range(out.ndim) if out.ndim >= 2 else (0, 0)

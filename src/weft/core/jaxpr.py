@@ -228,12 +228,23 @@ def run_at_locations(jaxpr: Jaxpr, env: dict[Var, Value], trace: Trace) -> list[
 
 def only_computes(jaxpr: Jaxpr) -> bool:
     """True if no operation acts, has a program inside, or concerns several devices: most are so."""
-    return not any([e.primitive.may_act or e.primitive.communicates for e in jaxpr.equations])
+    return not any([acts_or_communicates(e.primitive) for e in jaxpr.equations])
+
+
+def acts_or_communicates(primitive: "Primitive") -> bool:
+    """True of an operation that acts, has a program inside, or concerns several devices."""
+    collective = primitive.collective
+    return primitive.effects is not None or (collective is not None and collective.communicates)
+
+
+def names_axes(primitive: "Primitive") -> bool:
+    """True of a collective between the elements of the axes that its parameter `axes` names."""
+    return primitive.collective is not None and primitive.collective.rule is not None
 
 
 def uses_axis(primitive: "Primitive", params: Params, name: Any) -> bool:
     """True if an operation refers to a named axis, itself or in a jaxpr inside."""
-    if primitive.collective_rule is not None:
+    if names_axes(primitive):
         return name in dict(params)["axes"]
     return primitive.takes_axis and name in axes_inside(params)
 
@@ -253,7 +264,7 @@ def named_axes(jaxpr: Jaxpr) -> frozenset[Any]:
     """The named axes that a program refers to."""
     found: frozenset[Any] = frozenset()
     for e in jaxpr.equations:
-        if e.primitive.collective_rule is not None:
+        if names_axes(e.primitive):
             found = found.union(dict(e.params)["axes"])
         elif e.primitive.takes_axis:
             found |= axes_inside(e.params)

@@ -24,28 +24,22 @@ What they agree on:
   `evaluate_in[dtype]` is used in its place if the first operand has that dtype.
 - A missing rule is a statement: no `jvp`, not differentiable; no `transpose`, not linear.
 - Operators on values, and calls of primitives, are allowed in jvp, transpose and batch rules.
-- A collective (`weft.primitives.collectives`) has one more, `collective`, called as (args, batched,
-  axis, **params): its output where the mapped axis is among those that its parameter `axes`
-  names, whether an argument is batched or not. `axis` is an `Axis`: a size and a name.
-- An operation that asks which values vary along an axis has `resolve`, called as (args, varies,
-  axis, **params): its outputs where that is known.
-- `primal`, called as (*args, **params), computes the outputs where a derivative is taken of them,
-  by operations that the jvp rule repeats: these are done once.
 - `execute`, called as (args, **params), computes the outputs now, where neither NumPy nor a program
   of this one operation does: of an operation that calls Python, or that moves arrays.
-- `follow_keys`, called as (marks, uses, **params), says what becomes of random keys, under
-  `debug_key_reuse`: the marks of its outputs, where it doesn't only move elements. `uses` notes the
-  keys that are used, and follows programs inside (`interpreters/debugging/key_uses.py`).
 - Two more, for the eager tier only: `host_when(avals, outs, **params)` says whether NumPy is the
   faster one, where `host_limit` can't; `kernel(*avals, **params)` returns the function that
   `evaluate` is for one signature, where choosing it costs time.
 - No parameter may be named: primals tangents out ct args batched batch_size block.
 
+What only some operations state is in objects that a primitive has or lacks: its `collective`, for
+operations between the elements of a mapped axis or between devices (`core/collective.py`), and its
+`effects`, for what it does besides computing results (`core/effects.py`).
+
 Higher-order primitives (`weft.higher_order`) have rules that transform the jaxpr inside them; see
 `HigherOrder` for theirs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from .. import errors
@@ -53,7 +47,9 @@ from ..config import caches, thread
 from ..extended_dtypes import no_numbers
 from .array import as_value
 from .aval import Aval, aval_of
-from .caching import remember_under
+from .caching import Owner, remember_under
+from .collective import Collective
+from .effects import OF_PROGRAMS_INSIDE, Effects
 from .source import NOTED, note_user_line
 from .trace import Params, current
 from .value import Value
@@ -110,13 +106,9 @@ class Primitive:
     jvp_rule: Rule | None = None
     transpose_rule: Rule | None = None
     batch_rule: Rule | None = None
-    collective_rule: Rule | None = None
     host_when_rule: Rule | None = None
     kernel_rule: Rule | None = None
-    primal_rule: Rule | None = None
     execute_rule: Rule | None = None
-    resolve_rule: Rule | None = None
-    follow_keys_rule: Rule | None = None
     # of higher-order primitives only
     linearize_rule: Rule | None = None
     pushforward_rule: Rule | None = None
@@ -126,23 +118,15 @@ class Primitive:
     vary_rule: Rule | None = None
     keep_uniform_rule: Rule | None = None
     keep_live_rule: Rule | None = None
+    follow_keys_rule: Rule | None = None
     stage_custom_rule: Rule | None = None
 
-    effects = False  # does something besides computing values (a callback)
-    calls_host = False  # runs Python code on the host when a compiled program reaches it
-    may_act = False  # is one of these, or has jaxprs inside that may be
-    takes_axis = False  # its batch rule gets an `Axis` in the place of the size
-    derivatives_on_parameter = False  # they are kept on its first one, so that they die with it
+    collective: Collective | None = None
+    effects: Effects | None = None
+
     inlinable = False  # it applies its parameter `jaxpr` to its operands, and may be written out
-    communicates = False  # the devices of a mesh have to come to it together
-    labels_value = False  # its parameter `name` is a label, by which policies choose its operand
-    equal_results = False  # of a collective: all that take part get the same result
     elementwise = False  # each element of the output is of those at its place in the operands
-    pointwise = False  # nearly that: a choice, which a scalar may make, or a conversion
-    permutes = False  # moves axes, by the parameter `permutation`
-    contracts = False  # a product of arrays, which may be given transposed for nothing
-    adds_cotangents = False  # by which the cotangents of one value are summed
-    converts = False  # changes the dtype of its operand, or its weakness, and nothing else
+    takes_axis = False  # its batch rule gets an `Axis` in the place of the size
     takes_keys = False  # it moves or compares elements, whatever they are: extended dtypes too
 
     def __init__(
@@ -215,6 +199,16 @@ class Primitive:
             out = tuple(out)  # type: ignore[arg-type]
         return remember_under(state, self.types, key, out)
 
+    def owner(self, params: Params) -> Owner | None:
+        """The parameter on which derivatives are kept, so that they die with it; `None` if they
+        are kept by signature."""
+        return None
+
+    def primal(self, args: Sequence[Any], params: Params) -> Any:
+        """The outputs, where a derivative is taken of them. A subclass may compute them by
+        operations that its jvp rule repeats: these are done once."""
+        return current.trace.bind(self, args, params)
+
     # Each decorator defines one rule.
     def type(self, rule: R) -> R:
         return self._define("type", rule)
@@ -234,33 +228,16 @@ class Primitive:
     def batch(self, rule: R) -> R:
         return self._define("batch", rule)
 
-    def collective(self, rule: R) -> R:
-        self.communicates = True
-        return self._define("collective", rule)
-
     def host_when(self, rule: R) -> R:
         return self._define("host_when", rule)
 
     def kernel(self, rule: R) -> R:
         return self._define("kernel", rule)
 
-    def primal(self, rule: R) -> R:
-        return self._define("primal", rule)
-
     def execute(self, rule: R) -> R:
         return self._define("execute", rule)
 
-    def follow_keys(self, rule: R) -> R:
-        return self._define("follow_keys", rule)
-
-    def resolve(self, rule: R) -> R:
-        return self._define("resolve", rule)
-
     def _define(self, kind: str, rule: R) -> R:
-        if hasattr(rule, "__code__") and rule.__code__.co_name in ("_", "<lambda>"):
-            # so that tracebacks and profiles say `tanh.jvp`
-            label = f"{self.name}.{kind}"
-            rule.__code__ = rule.__code__.replace(co_name=label, co_qualname=label)
         setattr(self, kind + "_rule", rule)
         return rule
 
@@ -293,8 +270,8 @@ class HigherOrder(Primitive):
         keep_live     (e, wanted)                              an equation of the wanted results
                                                                alone, and of the operands that
                                                                these need; `e` if they need all
-        resolve       (args, varies, axis, **params)           the outputs, where the jaxpr no more
-                                                               asks what varies along the axis
+        follow_keys   (marks, uses, **params)                  the marks of random keys among the
+                                                               results, under `debug_key_reuse`
         stage_custom  (trace, function, rules, args)           outputs of a function with derivative
                                                                rules of its own, written down
 
@@ -302,16 +279,19 @@ class HigherOrder(Primitive):
     the jaxpr refers to the axis by name. The first parameter is a jaxpr (or a tuple of them), on
     which everything derived is kept, so that it dies with it. `partial_eval` is for
     `programs/partial_eval.py`, `vary` and `keep_uniform` are for `programs/uniformity.py` (their
-    `context` is a `Divergence`), `keep_live` is for `compiler/simplify.py`, `resolve` is for
-    `programs/replication.py`.
+    `context` is a `Divergence`), `keep_live` is for `compiler/simplify.py`, `follow_keys` is for
+    `interpreters/debugging/key_uses.py`, whose `Uses` it gets.
     """
 
-    may_act = True
+    effects = OF_PROGRAMS_INSIDE
     takes_axis = True
-    derivatives_on_parameter = True
 
     def __init__(self, name: str, doc: str = "", **rules: Rule | None) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0, **rules)
+
+    def owner(self, params: Params) -> Owner:
+        first = params[0][1]
+        return first[0] if type(first) is tuple else first
 
     def out(self, args: Any, params: Params) -> Any:
         if self.type_rule is None:
@@ -341,6 +321,9 @@ class HigherOrder(Primitive):
 
     def keep_live(self, rule: R) -> R:
         return self._define("keep_live", rule)
+
+    def follow_keys(self, rule: R) -> R:
+        return self._define("follow_keys", rule)
 
     def stage_custom(self, rule: R) -> R:
         return self._define("stage_custom", rule)

@@ -10,6 +10,7 @@ from ..core.jaxpr import Equation, Jaxpr, Var
 from ..core.trace import Trace, current
 from ..interpreters.linearize import LinearizeTrace
 from ..interpreters.stage import StageTrace
+from ..primitives.structural import add
 from ..programs.hash_consing import hash_consed
 from .call import call
 
@@ -49,7 +50,7 @@ def block_to_extend(trace: StageTrace, name: str) -> int | None:
     """The number of the last equation if that is a block of this name, but for sums after it."""
     equations = trace.equations or []
     last = len(equations) - 1
-    while last >= 0 and equations[last].primitive.adds_cotangents:
+    while last >= 0 and equations[last].primitive is add:  # cotangents
         last -= 1
     params = dict(equations[last].params) if last >= 0 else {}
     return last if params.get("named") and params["jaxpr"].name == name else None

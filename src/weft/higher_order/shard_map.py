@@ -22,6 +22,7 @@ from ..compiler.simplify import jaxpr_calls_host, live_inputs, live_part
 from ..core.array import Array, literal
 from ..core.aval import Aval
 from ..core.caching import derived
+from ..core.collective import Collective
 from ..core.jaxpr import Equation, Jaxpr, Var, named_axes, run
 from ..core.masks import Mask, active, inactive, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
@@ -54,7 +55,6 @@ from ..stablehlo.shardy import Region
 from .applying import Unfolding
 
 shard_map = HigherOrder("shard_map", "Applies a jaxpr on each device, to its parts of the arrays.")
-shard_map.communicates = True
 
 
 T = TypeVar("T")
@@ -324,11 +324,13 @@ def _(e: Equation, ins: Sequence[VaryingAxes], context: Divergence) -> Equation:
     return with_jaxprs(e, jaxpr=inner.keep_uniform(params["jaxpr"], varies))
 
 
-@shard_map.resolve
-def _(
+def resolve(
     args: Sequence[Value], varies: Sequence[bool], axis: Axis, *, jaxpr: Jaxpr, **named: object
 ) -> list[Value]:
     return shard_map(*args, jaxpr=resolve_axis(jaxpr, varies, axis), **named)
+
+
+shard_map.collective = Collective(resolve=resolve)
 
 
 # --- derivatives ---

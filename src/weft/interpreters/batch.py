@@ -79,14 +79,15 @@ class BatchTrace(Trace):
             return self.outside.bind(primitive, values, params, out)
         if self.closed:
             raise leaked(self, primitive.name)
-        rule = (own and primitive.collective_rule) or primitive.batch_rule
+        collective = primitive.collective if own else None
+        rule = (collective and collective.rule) or primitive.batch_rule
         if rule is None:
             raise errors.MissingRuleError(
                 f"{primitive}: can't be mapped by vmap: it has no batch rule"
             )
-        if not (self.size or own or primitive.may_act or primitive.takes_axis):
+        if not (self.size or own or primitive.effects or primitive.takes_axis):
             return self.nothing(primitive, args, params)
-        if out is None and not (own or primitive.elementwise or primitive.may_act):
+        if out is None and not (own or primitive.elementwise or primitive.effects):
             primitive.out(args, params)  # what doesn't fit without the batch might fit with it
         axis = self.axis if own or primitive.takes_axis else self.size
         named = partial(rule, **dict(params)) if params else rule

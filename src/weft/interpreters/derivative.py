@@ -105,8 +105,8 @@ _ONE = (True,)
 def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: Mask) -> Any:
     """The `Derivative` of an operation in the arguments that `mask` names, or `None` for zero."""
     avals = tuple(map(aval_of, args))
-    if primitive.derivatives_on_parameter:
-        owner = owner_of(params)
+    owner = primitive.owner(params)
+    if owner is not None:
         try:  # at each call of a jitted function
             return owner.derivations[derivative_on][primitive, params, mask, avals]
         except KeyError:
@@ -119,12 +119,6 @@ def derivative(primitive: Primitive, args: Sequence[Any], params: Params, mask: 
     state = thread.switches
     found = derive(primitive, avals, params, mask)
     return remember_under(state, primitive.derivatives, signature, found)
-
-
-def owner_of(params: Params) -> Owner:
-    """The parameter that derivatives are kept on: the first, or the first of several programs."""
-    first = params[0][1]
-    return first[0] if type(first) is tuple else first
 
 
 @derived
@@ -144,10 +138,7 @@ def derive(primitive: Primitive, avals: Sequence[Aval], params: Params, mask: Ma
     def pushed(
         trace: StageTrace, primals: Sequence[Value], tangents: Sequence[Value | None]
     ) -> Any:
-        if primitive.primal_rule is None:
-            out = trace.bind(primitive, primals, params)
-        else:
-            out = primitive.primal_rule(*primals, **dict(params))
+        out = primitive.primal(primals, params)
         if primitive.jvp_rule is None:
             outs = out if primitive.multiple else [out]
             if any(o.aval.inexact for o in outs):

@@ -15,7 +15,7 @@ from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from ..dtypes import is_inexact
 from .debugging.leaks import refuse_leaks
-from .derivative import Mask, derivative, owner_of
+from .derivative import Mask, derivative
 from .stage import leaked
 
 
@@ -70,8 +70,9 @@ class JvpTrace(Trace):
         if self.closed:
             raise leaked(self, primitive.name)
         if primitive.pushforward_rule is not None:
+            owner: Any = primitive.owner(params)
             avals = tuple([p.aval for p in primals])
-            jaxpr, out_mask = pushforward(owner_of(params), primitive, params, mask, avals)
+            jaxpr, out_mask = pushforward(owner, primitive, params, mask, avals)
             results = run(jaxpr, [*primals, *tangents], outside)
             n = len(out_mask)
             outs, t_outs = results[:n], results[n:]

@@ -186,7 +186,7 @@ class LinearizeTrace(Trace):
         out = primitive.out(args, params)
         outs = out if primitive.multiple else [out]
         if d is None:
-            if primitive.effects:
+            if primitive.effects is not None and primitive.effects.acts:
                 raise no_tangents(params)
             if any(reached(Equation(primitive, args, params, outs), mask)):
                 raise TypeError(

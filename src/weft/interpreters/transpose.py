@@ -89,7 +89,7 @@ def backward(
             if ct is not None:
                 break
         else:
-            if primitive.effects:
+            if primitive.effects is not None and primitive.effects.acts:
                 raise no_tangents(e.params)
             continue
         if primitive.transpose_rule is None:

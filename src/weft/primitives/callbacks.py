@@ -15,6 +15,7 @@ from ..config import default_device
 from ..core.array import Array, as_value
 from ..core.aval import Aval, aval
 from ..core.caching import derived
+from ..core.effects import Effects
 from ..core.primitive import Primitive
 from ..core.trace import current, under
 from ..core.value import Value
@@ -199,11 +200,9 @@ with_full_axes = Batching(called_once, lambda x, size: widen(x, (size, *x.shape)
 class HostCall(Primitive):
     """A primitive that calls Python. Derived programs are cached on its function."""
 
-    calls_host = may_act = derivatives_on_parameter = True
-
     def __init__(self, name: str, doc: str, effects: bool) -> None:
         super().__init__(name, doc, multiple=True, host_limit=0)
-        self.effects = effects
+        self.effects = Effects(acts=effects, calls_host=True)
 
         @self.type
         def _(*avals: Aval, function: HostFunction) -> Avals:
@@ -236,6 +235,10 @@ class HostCall(Primitive):
                 ]
                 batched = [True] * len(args)
             return self(*args, function=function.batched(batched, batch_size))
+
+    def owner(self, params: Any) -> HostFunction:
+        function: HostFunction = params[0][1]
+        return function
 
     def out(self, args: object, params: Any) -> Any:
         return params[0][1].outs

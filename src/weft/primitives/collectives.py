@@ -17,6 +17,7 @@ import numpy as np
 from .. import dtypes
 from ..core.array import Array, literal
 from ..core.aval import Aval, aval
+from ..core.collective import Collective
 from ..core.primitive import Axis, Primitive, Rule, Shared
 from ..core.value import Value
 from ..stablehlo import Block, Operand
@@ -151,9 +152,14 @@ def on_stack(whole: Rule) -> Rule:
     return rule
 
 
-def on_own_axis(primitive: Primitive) -> Rule:
-    """Decorates a function of the stack of all elements' values: see `on_stack`."""
-    return lambda whole: primitive.collective(on_stack(whole))
+def on_own_axis(primitive: Primitive, equal_results: bool = False) -> Callable[[Rule], None]:
+    """Decorates the function of the stack of all elements' values that a collective is: see
+    `on_stack`."""
+
+    def define(whole: Rule) -> None:
+        primitive.collective = Collective(on_stack(whole), equal_results=equal_results)
+
+    return define
 
 
 def without(items: tuple[T, ...], at: int) -> tuple[T, ...]:
@@ -213,7 +219,6 @@ def axis_reduction(
       repeat: (x, n) -> the reduction of n times x.
     """
     primitive = Primitive(name, doc)
-    primitive.equal_results = True
 
     @primitive.type
     def _(x: Aval, *, axes: Names, sizes: Integers, groups: Groups) -> Aval:
@@ -232,8 +237,7 @@ def axis_reduction(
 
     in_groups = on_stack(whole)
 
-    @primitive.collective
-    def _(
+    def on_axis(
         args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers, groups: Groups
     ) -> BatchedResult:
         check_kind(name, accepts, args[0].aval)
@@ -245,6 +249,7 @@ def axis_reduction(
             x = primitive(x, axes=without(axes, at), sizes=without(sizes, at), groups=None)
         return Shared(x)
 
+    primitive.collective = Collective(on_axis, equal_results=True)
     primitive.lower(lower_reduction(by, "all_reduce"))
     return primitive
 
@@ -335,7 +340,6 @@ def _(x: Value, groups: Groups, *, perm: Pairs) -> BatchedResult:
 
 all_gather = Primitive("all_gather", "The values of all elements, joined along an axis.")
 all_gather.takes_keys = True
-all_gather.equal_results = True
 
 
 @all_gather.type
@@ -370,7 +374,7 @@ def _(ct: Value, x: Aval, **params: object) -> Tangents:
 all_gather.batch(batch_in_front(all_gather, "dimension"))
 
 
-@on_own_axis(all_gather)
+@on_own_axis(all_gather, equal_results=True)
 def _(x: Value, groups: Groups, *, dimension: int) -> BatchedResult:
     rows = move_axis(grouped(x, groups), 1, 1 + dimension)
     return to_members(merge_axes(rows, 1 + dimension), groups)
@@ -519,9 +523,9 @@ def _(primals: Values, tangents: Tangents, out: Value, **params: object) -> Tang
     return None
 
 
-@axis_index.collective
-def _(args: Values, batched: Batched, axis: Axis, **params: object) -> BatchedResult:
+def numbers_along(args: Values, batched: Batched, axis: Axis, **params: object) -> Value:
+    """The number of each element of a mapped axis."""
     return iota(dtype=dtypes.int32, shape=(axis.size,), dimension=0)
 
 
-axis_index.communicates = False
+axis_index.collective = Collective(numbers_along, communicates=False)

@@ -188,7 +188,6 @@ dot_general = Primitive(
     "dot_general",
     "Sums products over pairs of axes; `dims` is ((contracting lhs, rhs), (batch lhs, rhs)).",
 )
-dot_general.contracts = True
 
 Dims = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
 

@@ -105,17 +105,6 @@ _repeats(random_use)
 _repeats(random_clone)
 
 
-@random_use.follow_keys
-def _(marks: Any, uses: Any, *, by: str) -> Any:
-    uses.use(marks[0], by)
-    return [None]  # what a sampler makes of the key inside is its own affair
-
-
-@random_clone.follow_keys
-def _(marks: object, uses: object) -> Any:
-    return [None]
-
-
 def _word(block: Block, words: Operand, i: int) -> Operand:
     """The i-th word of each key; the last axis has length one."""
     rest = words.aval.shape[:-1]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..core.array import Array
 from ..core.aval import Aval
+from ..core.collective import Collective
 from ..core.primitive import Axis, Primitive
 from ..core.trace import current
 from ..core.value import Value
@@ -17,8 +18,8 @@ from .structural import linear_jvp
 constrain = Primitive(
     "sharding_constraint", "The same array, sharded as `sharding` says.", host_limit=0
 )
-constrain.takes_keys = True
-constrain.communicates = True
+constrain.takes_keys = constrain.takes_axis = True
+constrain.collective = Collective()
 """`sharding` is a `weft.sharding.NamedSharding`."""
 
 
@@ -51,9 +52,6 @@ constrain.jvp(linear_jvp(constrain))
 @constrain.transpose
 def _(ct: Value, x: Argument, *, sharding: NamedSharding) -> Tangents:
     return (constrain(ct, sharding=sharding),)
-
-
-constrain.takes_axis = True
 
 
 @constrain.batch

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ..core.array import literal
 from ..core.aval import Aval
+from ..core.collective import Collective
 from ..core.primitive import Axis, Primitive, Shared, is_linear
 from ..core.value import Value
 from ..stablehlo import Block, Operand
@@ -62,8 +63,7 @@ def by_variation(
         x = primitive(*args, **params)
         return x if batched[0] else Shared(x)
 
-    @primitive.resolve
-    def _(
+    def resolve(
         args: Values, vary: Sequence[bool], axis: Axis, *, axes: Names, sizes: Integers
     ) -> Values:
         (x, *references), (varies, *references_vary) = args, vary
@@ -76,8 +76,7 @@ def by_variation(
             x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
         return [x]
 
-    @primitive.collective
-    def _(
+    def on_axis(
         args: Values, batched: Batched, axis: Axis, *, axes: Names, sizes: Integers
     ) -> BatchedResult:
         (x, *references), (varies, *references_vary) = args, batched
@@ -88,6 +87,7 @@ def by_variation(
             x = primitive(x, *references, axes=without(axes, at), sizes=without(sizes, at))
         return x if varies else Shared(x)
 
+    primitive.collective = Collective(on_axis, resolve=resolve)
     return primitive
 
 

@@ -33,7 +33,7 @@ select_n = Primitive(
     "Elements of case `which`: a boolean chooses between two, an int32 among any number.",
     host_limit=8192,  # NumPy jumps at each element: 1e5 in 0.7 ms, XLA in 0.15
 )
-select_n.takes_keys = select_n.pointwise = True
+select_n.takes_keys = True
 
 
 @select_n.type
@@ -216,7 +216,7 @@ name: Primitive = unary(
     stablehlo=lambda block, x, out, name: x, jvp=lambda dx, out, x, name: dx,
     evaluate_in=dict.fromkeys(dtypes.DTYPES, lambda x, name: x), linear=True, host_limit=None,
 )  # fmt: skip
-name.takes_keys = name.labels_value = True
+name.takes_keys = True
 
 optimization_barrier = Primitive(
     "optimization_barrier", "The operands; the compiler moves nothing across.", multiple=True,

@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..core.aval import Aval
 from ..core.primitive import Primitive
+from ..core.trace import Params
 from ..core.value import Value
 from ..errors import ShapeError
 from ..extended_dtypes import is_extended, no_numbers
@@ -26,7 +27,16 @@ from .structural import batch_in_front, check_axes, others, reshape
 
 # --- sort ---
 
-sort = Primitive(
+
+class Sort(Primitive):
+    """Sorts; where a derivative is taken, the places are computed once, for all tangents."""
+
+    def primal(self, args: Values, params: Params) -> Values:
+        found: Values = self(*args, **{**dict(params), "with_places": True})
+        return found if dict(params).get("with_places") else found[:-1]
+
+
+sort = Sort(
     "sort",
     "Sorts slices along an axis of several arrays by the first `num_keys` of them; `with_places` "
     "gives the places that the elements had as a further array (int32).",
@@ -150,12 +160,6 @@ def precedes(block: Block, pairs: Sequence[tuple[Operand, Operand]]) -> Operand:
     if inexact:
         level = logic("or", level, logic("and", block.compare("NE", x, x, flag), y_nan))
     return logic("or", less, logic("and", level, precedes(block, rest)))
-
-
-@sort.primal
-def _(*operands: Value, with_places: bool = False, **params: Any) -> Sequence[Value]:
-    found: Sequence[Value] = sort(*operands, **params, with_places=True)
-    return found if with_places else found[:-1]
 
 
 @sort.jvp

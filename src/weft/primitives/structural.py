@@ -66,7 +66,7 @@ def broadcast_shape(name: str, avals: Sequence[Aval]) -> tuple[int, ...]:
 # --- add ---
 
 add = Primitive("add", "Sum of two arrays.", host_limit=1_500_000)  # see `arithmetic._FAST`
-add.elementwise = add.adds_cotangents = True
+add.elementwise = True
 
 
 @add.type
@@ -328,7 +328,7 @@ def check_axes(name: str, x: Aval, axes: Sequence[int]) -> None:
 # --- transpose ---
 
 transpose = Primitive("transpose", "The axes in another order.", host_limit=None)
-transpose.takes_keys = transpose.permutes = True
+transpose.takes_keys = True
 
 
 @transpose.type
@@ -421,7 +421,6 @@ def _(args: Values, batched: Batched, batch_size: int, *, shape: Integers) -> Va
 convert_element_type = Primitive(
     "convert_element_type", "The elements converted to another dtype.", host_limit=262_144
 )
-convert_element_type.converts = convert_element_type.pointwise = True
 
 
 _SMALL = {*dtypes.SMALL_INTS, *dtypes.SMALL_FLOATS}

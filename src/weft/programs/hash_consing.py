@@ -203,7 +203,7 @@ def latest_rules(jaxpr: Jaxpr) -> ProgramOwner | None:
     than the others."""
     found: ProgramOwner | None = None
     for e in jaxpr.equations:
-        if e.primitive.may_act:
+        if e.primitive.effects is not None:
             inside = [v for _, v in e.params if isinstance(v, ProgramOwner)]
             inside += [r for r in map(latest_rules_inside, subjaxprs(e.params)) if r is not None]
             for rules in inside:

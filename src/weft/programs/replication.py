@@ -2,7 +2,7 @@
 
 Under `vmap` the rules of `psum_shared` and `share` are told which values vary. A program for one
 device of many isn't: here each is replaced by its meaning for that axis, before the program is
-compiled. Knows the `resolve` rule of primitives.
+compiled.
 """
 
 from collections.abc import Sequence
@@ -48,8 +48,7 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
         for e in inlined.equations:
             inputs = [env[v] if type(v) is Var else v for v in e.inputs]
             if id(e) in variation:
-                assert e.primitive.resolve_rule is not None
-                outs = e.primitive.resolve_rule(inputs, variation[id(e)], axis, **dict(e.params))
+                outs = resolve_of(e)(inputs, variation[id(e)], axis, **dict(e.params))
             else:
                 outs = bind(e, inputs)
             env.update(zip(e.outvars, outs, strict=True))
@@ -60,7 +59,12 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
 
 def asks_itself(e: Equation) -> bool:
     """True if an equation's primitive has a rule by which it is resolved."""
-    return e.primitive.resolve_rule is not None
+    return resolve_of(e) is not None
+
+
+def resolve_of(e: Equation) -> Any:
+    """The rule by which an operation is resolved that asks which values vary; `None` of others."""
+    return e.primitive.collective and e.primitive.collective.resolve
 
 
 def inlines(e: Equation) -> bool:
@@ -74,7 +78,7 @@ def asks(jaxpr: Jaxpr) -> bool:
     too."""
     for e in jaxpr.equations:
         inside = subjaxprs(e.params)
-        if e.primitive.resolve_rule is not None and not e.primitive.may_act:
+        if asks_itself(e) and e.primitive.effects is None:
             return True
         if (e.primitive.inlinable or asks_itself(e)) and any(map(asks, inside)):
             return True

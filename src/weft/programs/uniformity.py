@@ -112,12 +112,14 @@ class Divergence:
         if primitive.vary_rule is not None:
             return primitive.vary_rule(ins, self, **dict(e.params))
         every = UNIFORM.union(*ins)
-        if primitive.collective_rule is not None:
+        collective, effects = primitive.collective, primitive.effects
+        if collective is not None and collective.rule is not None:
             params = dict(e.params)
             own = self.scope.axes(params["axes"])
-            equal = primitive.equal_results and params["groups"] is None
+            equal = collective.equal_results and params["groups"] is None
             return [every - own if equal else every | own]
-        return [every | self.scope.entered if primitive.effects else every] * len(e.outvars)
+        acts = effects is not None and effects.acts
+        return [every | self.scope.entered if acts else every] * len(e.outvars)
 
     # --- communication ---
 
@@ -128,9 +130,10 @@ class Divergence:
         if found is None:
             found = UNIFORM
             for e in jaxpr.equations:
-                if not e.primitive.communicates:
+                collective = e.primitive.collective
+                if collective is None or not collective.communicates:
                     found = found.union(*map(self.communication, subjaxprs(e.params)))
-                elif e.primitive.collective_rule is not None:
+                elif collective.rule is not None:
                     found |= self.scope.axes(dict(e.params)["axes"])
                 else:
                     found = self.everywhere  # XLA moves parts between any devices

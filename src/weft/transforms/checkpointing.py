@@ -227,7 +227,7 @@ class NamePolicy:
         self.kind, self.names = kind, frozenset(names)
 
     def __call__(self, primitive: Primitive, *avals: Aval, **params: object) -> bool:
-        named = primitive.labels_value
+        named = primitive is name_primitive
         if self.kind == "save_only_these_names":
             return named and params["name"] in self.names
         if self.kind == "save_any_names_but_these":
@@ -339,7 +339,7 @@ def origin(jaxpr: Jaxpr, atom: Var | Value, sources: list[str]) -> str:
         if atom not in e.outvars:
             continue
         params = dict(e.params)
-        if e.primitive.labels_value:
+        if e.primitive is name_primitive:
             return f"named {params['name']!r}"
         if e.primitive not in (call, checkpoint_call):
             return f"output of {e.primitive}"

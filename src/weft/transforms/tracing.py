@@ -18,7 +18,7 @@ from ..core.trace import Trace, current
 from ..errors import ShapeError
 from ..higher_order.naming import named_block, recording_trace, under_name
 from ..interpreters.known_first import KnownFirstTrace
-from ..primitives.structural import zeros
+from ..primitives.structural import convert_element_type, zeros
 from ..programs.transform import batch_partly
 from ..scope import within_axes
 from ..tree_util import tree_map
@@ -164,7 +164,7 @@ def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
     equations = list(jaxpr.equations)
     while equations:
         e = equations[-1]
-        if not e.primitive.converts or not isinstance(e.inputs[0], Var):
+        if e.primitive is not convert_element_type or not isinstance(e.inputs[0], Var):
             break
         (before,), (after,) = e.inputs, e.outvars
         if before.aval.dtype != after.aval.dtype or after not in outvars:

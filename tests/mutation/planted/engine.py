@@ -35,7 +35,8 @@ MUTANTS = (
     Mutant(
         "I07", "transposition: effects without a cotangent are no error",
         "interpreters/transpose.py",
-        "            if primitive.effects:\n                raise no_tangents(e.params)\n"
+        "            if primitive.effects is not None and primitive.effects.acts:\n"
+        "                raise no_tangents(e.params)\n"
         "            continue\n",
         "            continue\n",
         f"{SWITCHES} -k callback",
@@ -59,8 +60,8 @@ MUTANTS = (
     ),
     Mutant(
         "H08", "a sum in groups is taken for the same on all devices", "programs/uniformity.py",
-        'equal = primitive.equal_results and params["groups"] is None',
-        "equal = primitive.equal_results",
+        'equal = collective.equal_results and params["groups"] is None',
+        "equal = collective.equal_results",
         f"{REPEATED} -k groups",
     ),
     Mutant(

@@ -76,7 +76,7 @@ MUTANTS = (
     # --- devices that go different ways ---
     Mutant(
         "Q40", "the host answers all devices alike", "programs/uniformity.py",
-        "return [every | self.scope.entered if primitive.effects else every]",
+        "return [every | self.scope.entered if acts else every]",
         "return [every]",
         f"{UNIFORM} -k host",
     ),

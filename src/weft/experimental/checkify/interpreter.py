@@ -195,7 +195,7 @@ def has_checks(jaxpr: Jaxpr) -> bool:
     return any(
         e.primitive is check_p or any(map(has_checks, subjaxprs(e.params)))
         for e in jaxpr.equations
-        if e.primitive.may_act
+        if e.primitive.effects is not None
     )
 
 

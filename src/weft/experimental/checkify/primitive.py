@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array, as_value
+from ...core.effects import Effects
 from ...core.primitive import Primitive
 from ...core.source import located, noted, user_line
 from ...core.value import Value
@@ -29,7 +30,7 @@ check_p = Primitive(
     multiple=True,
     host_limit=None,
 )
-check_p.effects = check_p.may_act = True
+check_p.effects = Effects(acts=True)
 
 
 @check_p.type

@@ -3,12 +3,12 @@
 What is followed is not a key's words but the key as it was made: a new one has a mark for each of
 its elements, and what moves elements moves the marks. An operation that is called eagerly is
 followed on its arrays; a program is followed equation by equation before it runs, and a loop for
-two steps. Knows the rule `follow_keys` of primitives, and none of them.
+two steps.
 """
 
 import itertools
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ...core.trace import Params
 from ...core.value import Value
 from ...errors import KeyReuseError
 from ...extended_dtypes import is_extended
+from ...primitives.keys import random_clone, random_use
 
 _numbers = itertools.count(1)
 
@@ -93,7 +94,7 @@ def _mark(x: object, marks: Marks) -> None:
 
 
 class Uses:
-    """Given to a rule `follow_keys`, to follow the programs inside and to note uses."""
+    """Follows operations, with the programs inside them, and notes uses."""
 
     def __init__(self, counted: bool = True) -> None:
         """
@@ -158,8 +159,9 @@ class Uses:
     ) -> list[Marks | None]:
         """The marks of an operation's results. `values` are the arguments that are known."""
         keys = any(x is not None for x in ins) and any(is_extended(a.dtype) for a in outs)
-        if primitive.follow_keys_rule is not None:
-            found = list(primitive.follow_keys_rule(ins, self, **dict(params)))
+        rule = rules.get(primitive) or primitive.follow_keys_rule
+        if rule is not None:
+            found = list(rule(ins, self, **dict(params)))
         elif keys and primitive.takes_keys and primitive.evaluate_rule is not None:
             found = _moved(primitive, ins, values, params)
         else:
@@ -169,6 +171,24 @@ class Uses:
             None if not is_extended(a.dtype) else fresh(a) if x is None else x
             for x, a in zip(found, outs, strict=True)
         ]
+
+
+def used_up(marks: Sequence[Any], uses: Uses, *, by: str) -> list[None]:
+    """A key is used, and what the sampler makes of it inside is its own affair."""
+    uses.use(marks[0], by)
+    return [None]
+
+
+def made_new(marks: Sequence[Any], uses: Uses) -> list[None]:
+    """The results are other keys."""
+    return [None]
+
+
+# (marks of the operands, uses, **params) -> the marks of the results; of new keys, `None`
+rules: dict[Primitive, Callable[..., list[None]]] = {
+    random_use: used_up,
+    random_clone: made_new,
+}
 
 
 def _moved(

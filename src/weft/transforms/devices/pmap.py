@@ -413,7 +413,7 @@ def inner_map_axes(jaxpr: Jaxpr) -> set[InnerAxis]:
     """The axes of all maps inside a mapped function."""
     found: set[InnerAxis] = set()
     for e in jaxpr.equations:
-        if e.primitive.may_act:
+        if e.primitive.effects is not None:
             params = dict(e.params)
             if "mesh" in params and params["mesh"] is None:  # a map inside, over further axes
                 found |= {axis for axis, _, _ in params["axes"]}
