@@ -7,7 +7,7 @@
 #   make test-ecosystem    programs of optax, chex, flax, equinox and haiku, with weft for their jax
 #   make bench [PEERS=jax,torch] [ONLY=eager,step] [QUICK=1]
 #   make accuracy          measure the error of every elementwise function: docs/accuracy.md
-#   make exports           write the __init__ files of lax, numpy and random from their modules
+#   make exports           write the __init__ files of namespaces, and their stubs, from their modules
 #   make names             which of JAX's names weft hasn't, and why
 #   make docs              HTML pages in build/docs
 SHELL := bash

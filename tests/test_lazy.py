@@ -8,7 +8,10 @@ import pytest
 
 import weft
 import weft.numpy as np
+from weft import fastmath
+from weft.experimental import optimizers
 from weft.lazy import Deferred, exports
+from weft.scipy import stats
 
 
 def test_every_exported_name_is_there():
@@ -18,13 +21,45 @@ def test_every_exported_name_is_there():
         assert set(package.__all__) <= set(dir(package))
 
 
+NAMESPACES = (weft, weft.core, fastmath, weft.lax, weft.layers, weft.numpy, optimizers, stats)
+
+
+@pytest.mark.parametrize("package", NAMESPACES, ids=lambda package: package.__name__)
+def test_completion_shows_the_exported_names_and_no_others(package):
+    for name in package.__all__:
+        getattr(package, name)
+    shown = [name for name in dir(package) if not (name.startswith("__") and name.endswith("__"))]
+    assert shown == sorted(n for n in package.__all__ if not n.startswith("__"))
+
+
+@pytest.mark.parametrize("package", NAMESPACES, ids=lambda package: package.__name__)
+def test_a_star_import_has_the_exported_names(package):
+    assert type(package.__all__) is list
+    found: dict[str, object] = {}
+    exec(f"from {package.__name__} import *", found)
+    assert found.keys() - {"__builtins__"} == set(package.__all__)
+    assert all(found[name] is getattr(package, name) for name in package.__all__)
+
+
+def test_a_module_with_the_name_of_its_function_does_not_hide_it():
+    program = (
+        "import importlib, weft, weft.layers as tl\n"
+        "importlib.import_module('weft.layers.assert_shape')\n"
+        "importlib.import_module('weft.config')\n"
+        "assert isinstance(tl.assert_shape, type(lambda: 0)), tl.assert_shape\n"
+        "assert weft.config.enable_x64 is False\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_an_unknown_name_is_an_attribute_error_that_names_the_module():
     with pytest.raises(AttributeError, match=r"'weft\.numpy' has no attribute 'no_such_thing'"):
         _ = np.no_such_thing
 
 
 def test_a_found_name_becomes_an_attribute():
-    getattr_, _ = exports("weft.numpy", {"products": ("dot",)})
+    _, getattr_, _ = exports("weft.numpy", {"products": "dot"})
     assert getattr_("dot") is np.dot
     assert vars(np)["dot"] is np.dot
 

@@ -4,54 +4,57 @@ weft has hundreds of functions in dozens of modules; a program uses few. So `imp
 core and NumPy's operators, and `weft.numpy.fft` or `weft.random.normal` load themselves: a third of
 the import time (benchmarks/cold_start.py). Once loaded, a name is an ordinary attribute.
 
-Knows names only: editors and type checkers read the imports that stand beside, for them alone.
+The `__init__.py` of a namespace is a docstring and one call of `exports`. Editors and type checkers
+read the `__init__.pyi` beside it. `make exports` writes both.
 """
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
 def exports(
     package: str,
-    where: Mapping[str, Sequence[str]],
-    modules: Sequence[str] = (),
+    names: Mapping[str, str],
+    modules: str = "",
+    together: str = "",
     into: str | None = None,
-    together: Sequence[str] = (),
-    with_modules: bool = False,
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package's `__init__` (or another module of it).
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` for a package's `__init__` (or another module of it).
 
     Args:
       package: its name.
-      where: the names that each of its modules adds to the package.
-      modules: modules that are names of the package themselves.
-      into: the module that gets the names, if it isn't the package.
+      names: the names that each module adds to the package, with spaces between them. A module is
+        written as behind `from .`: `"at"` is in the package, `".core.aval"` is beside it.
+      modules: modules of the package that are names of it themselves.
       together: modules that are loaded with the first name: what nearly every program uses, so that
-        the time it takes isn't scattered over first calls.
-      with_modules: whether the modules in `where` are names of the package as well.
+        the time it takes is not scattered over first calls.
+      into: the module that gets the names, if it is not the package.
     """
     owner = into or package
-    home = {name: module for module, names in where.items() for name in names}
-    loadable = {*modules, *(where if with_modules else ())}
-    waiting = [*together]
+    home = {name: module for module, found in names.items() for name in found.split()}
+    loadable = {*modules.split()} - home.keys()
+    public = sorted({*home, *loadable})
 
     def find(name: str) -> Any:
         if name in home:
-            while waiting:
-                importlib.import_module(f"{package}.{waiting.pop()}")
-            value = getattr(importlib.import_module(f"{package}.{home[name]}"), name)
+            for module in together.split():
+                importlib.import_module(f".{module}", package)
+            value = getattr(importlib.import_module(f".{home[name]}", package), name)
             setattr(sys.modules[owner], name, value)
             return value
         if name in loadable:
-            return importlib.import_module(f"{package}.{name}")
+            return importlib.import_module(f".{name}", package)
         raise absent(owner, name)
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[owner]), *home, *loadable})
+    def listed() -> list[str]:
+        return sorted({*(n for n in vars(sys.modules[owner]) if n.startswith("__")), *public})
 
-    return find, names
+    for module in () if into else names:
+        if home.get(module) == module:  # loading it later would hide the name behind the module
+            find(module)
+    return public, find, listed
 
 
 NEIGHBOURS = ("", ".numpy", ".lax", ".random", ".tree_util", ".sharding")

@@ -1,60 +1,79 @@
-"""Writes the `__init__` of the large namespaces: their names are those of the modules' `__all__`.
+"""Writes the `__init__.py` of each namespace, and the `__init__.pyi` that editors read instead.
 
     make exports        (or: python tests/structure/exports.py)
 
-The docstring of an `__init__` and the options of its call of `exports` are kept (which modules are
-names of the package themselves; which are loaded together); all else is written. `test_exports.py`
-holds that what is there is what would be written. Knows the text of modules only.
+A namespace is a folder whose `__init__.py` calls `lazy.exports`: a table of its modules and the
+names that each adds. A row is the `__all__` of its module, and every module that has one has a row;
+for the folders in `CHOSEN` people write the rows, and here they are put in order. The rest of an
+`__init__.py` (its docstring, other statements, the options of the call) stays as it is.
+`test_exports.py` fails if something else would be written.
 """
 
 import ast
 import re
+import textwrap
 from pathlib import Path
-from textwrap import dedent
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "weft"
-NAMESPACES = (
-    "image",
-    "layers/research",
-    "layers",  # after that of its subpackage, whose names it has
-    "lax",
-    "lax/linalg",
-    "nn",
-    "numpy",
-    "numpy/fft",
-    "numpy/linalg",
-    "profiler",
-    "random",
-    "scipy",
-    "scipy/cluster",
-    "scipy/cluster/vq",
-    "scipy/fft",
-    "scipy/integrate",
-    "scipy/interpolate",
-    "scipy/linalg",
-    "scipy/ndimage",
-    "scipy/optimize",
-    "scipy/signal",
-    "scipy/sparse",
-    "scipy/spatial",
-    "scipy/spatial/transform",
-    "scipy/special",
-    "scipy/stats",
-)
+WIDTH = 100
+
+CHOSEN = {
+    "": ("transforms", "transforms/devices", "transforms/jit"),
+    "extend": (),
+    "fastmath": (),
+    "models": (),
+    "models/reformer": (),
+    "models/research": (),
+    "runtime": (),
+    "stablehlo": (),
+}
+"""Folders that export some of their modules' names only, or names of other folders; and those other
+folders whose modules export their whole `__all__` here."""
+
+ROWS_AND_NAMES = ("layers", "layers/research")
+"""Folders whose modules with rows are names too: `layers.attention` beside `layers.Attention`."""
+
 RE_EXPORTED = {"layers": {"research": ("DotProductAttention",)}}
 """Subpackages whose names are names of the package too, and those that aren't: of `layers`, the
 layer of that name is in `attention`, and research has a function."""
-WIDTH = 100
-NOTHING = "__all__: list[str] = []"
+
+Rows = dict[str, list[str]]
+
+
+def all_namespaces() -> list[str]:
+    """The folders, named as below `weft`; a subpackage before the folder that it is in."""
+    inits = [p for p in SOURCE.rglob("__init__.py") if call_of(ast.parse(p.read_text()))]
+    found = [p.parent.relative_to(SOURCE).as_posix() for p in inits]
+    return sorted(("" if name == "." else name for name in found), reverse=True)
+
+
+def call_of(tree: ast.Module) -> ast.Call | None:
+    """The call of `exports` in an `__init__`."""
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Tuple([ast.Name("__all__"), *_])], ast.Call() as call):
+                return call
+    return None
 
 
 def public_names(path: Path) -> list[str]:
-    """The names in a module's `__all__`; none if it has none."""
-    for node in ast.parse(path.read_text()).body:
+    """The names in a module's `__all__`, or of a namespace; none if it has none."""
+    tree = ast.parse(path.read_text())
+    if call := call_of(tree):
+        rows, options = table_of(call)
+        return [*options.get("modules", []), *(n for names in rows.values() for n in names)]
+    for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if [getattr(t, "id", "") for t in targets] == ["__all__"]:
             return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
     return []
+
+
+def table_of(call: ast.Call) -> tuple[Rows, dict[str, list[str]]]:
+    """The rows of a call of `exports`, and its options."""
+    rows = {module: names.split() for module, names in ast.literal_eval(call.args[1]).items()}
+    options = {str(k.arg): ast.literal_eval(k.value).split() for k in call.keywords}
+    return rows, options
 
 
 def by_kind(name: str) -> tuple[int, list[tuple[int, str]]]:
@@ -64,87 +83,92 @@ def by_kind(name: str) -> tuple[int, list[tuple[int, str]]]:
     return kind, [(int(p), "") if p.isdigit() else (1 << 30, p) for p in parts]
 
 
-def block(head: str, items: list[str], end: str, indent: str = "") -> str:
-    """Items between brackets, one a line."""
-    return "\n".join([indent + head, *[f"{indent}    {item}," for item in items], indent + end])
-
-
-def imported(module: str, names: list[str]) -> str:
-    """An import for type checkers: one line if it fits. Ruff sorts names there without regard to
-    upper and lower case, but for their kind."""
-    names = sorted(names, key=lambda name: (by_kind(name)[0], by_kind(name.lower())[1]))
-    line = f"    from .{module} import {', '.join(names)}"
-    return line if len(line) <= WIDTH else block(f"from .{module} import (", names, ")", "    ")
-
-
-def entry(module: str, names: list[str]) -> str:
-    """A row of the table of names."""
-    if len(names) == 1:
-        return f'        "{module}": ("{names[0]}",),'
-    return block(f'"{module}": (', [f'"{n}"' for n in names], "),", " " * 8)
-
-
-def option(keyword: ast.keyword) -> str:
-    """An option of the call as ruff writes it."""
-    line = ast.unparse(keyword).replace("'", '"')
-    if len(line) + 5 <= WIDTH:
-        return line
-    items = [f'"{item}"' for item in ast.literal_eval(keyword.value)]
-    return block(f"{keyword.arg}=(", items, ")", "    ").strip()
-
-
-def written(package: str) -> str:
-    """The text of the `__init__` of a package, named by its folder below `weft`."""
+def rows_of(package: str, rows: Rows, modules: list[str]) -> Rows:
+    """The rows of a package: those that are there, and the `__all__` of its modules."""
     folder = SOURCE / package
-    tree = ast.parse((folder / "__init__.py").read_text())
-    call = next(
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-    )
-    options = [f"    {option(k)}," for k in call.keywords]
-    given = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
-    inner = list(given.get("modules", []))
-    modules = {
-        path.stem: sorted(names, key=by_kind)
-        for path in sorted(folder.glob("*.py"))
-        if path.stem not in ("__init__", *inner) and (names := public_names(path))
-    }
+    if package not in CHOSEN:
+        rows = {
+            path.stem: names
+            for path in folder.glob("*.py")
+            if path.stem not in ("__init__", *modules) and (names := public_names(path))
+        }
+    for place in CHOSEN.get(package, ()):
+        prefix = place.replace("/", ".")
+        rows |= {
+            f"{prefix}.{path.stem}": names
+            for path in (SOURCE / place).glob("*.py")
+            if (names := public_names(path))
+        }
     for subpackage, left_out in RE_EXPORTED.get(package, {}).items():
         own = {*left_out, *(path.stem for path in (folder / subpackage).glob("*.py"))}
         found = public_names(folder / subpackage / "__init__.py")
-        modules[subpackage] = [name for name in found if name not in own]
-    modules = {stem: modules[stem] for stem in sorted(modules)}
-    # A module with the name of its function is loaded at once: loading it binds the name to it.
-    at_once = {stem: modules.pop(stem) for stem in [*modules] if stem in modules[stem]}
-    inner += [stem for stem in modules if given.get("with_modules") and stem not in inner]
-    held_names = [n for found in [*modules.values(), *at_once.values()] for n in found]
-    names = sorted([*inner, *held_names], key=by_kind)
-    twice = sorted({n for n in names if names.count(n) > 1})
-    if twice:
+        rows[subpackage] = [name for name in found if name not in own]
+    return {module: sorted(rows[module], key=by_kind) for module in sorted(rows)}
+
+
+def words(head: str, names: list[str], indent: str) -> str:
+    """Names in one string: one line if they fit, a block of lines if not."""
+    line = f'{indent}{head}"{" ".join(names)}",'
+    if len(line) <= WIDTH:
+        return line
+    inner = indent + "    "
+    block = textwrap.indent(textwrap.fill(" ".join(names), WIDTH - len(inner)), inner)
+    return f'{indent}{head}"""\n{block}\n{indent}""",'
+
+
+def imported(module: str, names: list[str]) -> str:
+    """An import that a stub hands on. Ruff sorts names without regard to upper and lower case, but
+    for their kind."""
+    names = sorted(names, key=lambda name: (by_kind(name)[0], by_kind(name.lower())[1]))
+    items = [f"{name} as {name}" for name in names]
+    line = f"from .{module} import {', '.join(items)}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"from .{module} import (", *(f"    {item}," for item in items), ")"])
+
+
+def written(package: str) -> dict[str, str]:
+    """The text of `__init__.py` and `__init__.pyi` of a package, named by its folder."""
+    folder = SOURCE / package
+    old = (folder / "__init__.py").read_text()
+    tree = ast.parse(old)
+    call = call_of(tree)
+    assert call is not None
+    given, options = table_of(call)
+    modules = options.get("modules", [])
+    keep = [m for m in modules if m not in given] if package in ROWS_AND_NAMES else modules
+    rows = rows_of(package, given, keep)
+    if package in ROWS_AND_NAMES:
+        at_once = [module for module in rows if module in rows[module]]
+        modules = [*keep, *(m for m in rows if m not in at_once and m not in keep)]
+    if modules:
+        options["modules"] = sorted(modules, key=by_kind)
+    names = [*modules, *(name for found in rows.values() for name in found)]
+    if twice := sorted({n for n in names if names.count(n) > 1}):
         raise SystemExit(f"{package}: two modules have {', '.join(twice)} in their __all__")
-    table = [entry(module, found) for module, found in modules.items()]
-    known = [imported("", sorted(inner, key=by_kind))] if inner else []
-    known += [imported(module, found) for module, found in modules.items()]
-    lines = [f'"""{ast.get_docstring(tree, clean=False)}"""\n']
-    lines += ["from typing import TYPE_CHECKING\n"] if known else []
-    lines += [f"from ..{'.' * package.count('/')}lazy import exports"]
-    lines += [dedent(imported(module, found)) for module, found in at_once.items()] + [""]
-    lines += ["if TYPE_CHECKING:", *known, ""] if known else []
-    lines += [block("__all__ = [", [f'"{n}"' for n in names], "]") if names else NOTHING, ""]
-    if not names:
-        return "\n".join([*lines, "__getattr__, __dir__ = exports(__name__, {})", ""])
-    table = [entry(module, found) for module, found in modules.items()]
-    held = ["    {", *table, "    },"] if table else ["    {},"]
-    return "\n".join(
-        [*lines, "__getattr__, __dir__ = exports(", "    __name__,", *held, *options, ")", ""]
-    )
+
+    held = ["    {", *(words(f'"{m}": ', found, " " * 8) for m, found in rows.items()), "    },"]
+    lines = ["__all__, __getattr__, __dir__ = exports(", "    __name__,"]
+    lines += held if rows else ["    {},"]
+    lines += [words(f"{name}=", value, "    ") for name, value in options.items()]
+    before = old.splitlines()[: call.lineno - 1]
+    stub = [
+        "# Written by `make exports`: editors and type checkers read it instead of `__init__.py`."
+    ]
+    stub += [imported(m, found) for m, found in rows.items() if m.startswith(".")]
+    stub += [imported("", modules)] if modules else []
+    stub += [imported(m, found) for m, found in rows.items() if not m.startswith(".")]
+    stub += ["", "__version__: str"] if "\n__version__" in old else []
+    return {
+        "__init__.py": "\n".join([*before, *lines, ")", ""]),
+        "__init__.pyi": "\n".join([*stub, ""]),
+    }
 
 
 if __name__ == "__main__":
-    for package in NAMESPACES:
-        init = SOURCE / package / "__init__.py"
-        text = written(package)
-        if init.read_text() != text:
-            init.write_text(text)
-            print(f"wrote {init.relative_to(SOURCE.parents[1])}")
+    for package in all_namespaces():
+        for name, text in written(package).items():
+            path = SOURCE / package / name
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+                print(f"wrote {path.relative_to(SOURCE.parents[1])}")

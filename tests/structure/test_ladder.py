@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from exports import call_of, table_of
 from tree import (
     HEIGHT,
     SOURCE,
@@ -145,90 +146,35 @@ def test_modules_have_no_underscore_and_no_star_import():
     assert [own(p) for p in modules() if stars.search(p.read_text())] == []
 
 
-def exported(path):
-    """The names in a module's `__all__`, or None if it has none."""
-    for node in ast.parse(path.read_text()).body:
-        if assigned(node) == "__all__":
-            return ast.literal_eval(node.value)
-    return None
-
-
-def order(name):
-    """How ruff (RUF022) sorts: constants, classes, the rest; numbers by their value."""
-    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return kind, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
-
-
 INITS = [path for path in modules() if path.name == "__init__.py"]
-LAZY_TABLE = "__getattr__, __dir__"  # what `lazy.exports` gives
+EXPORTS = "__all__, __getattr__, __dir__"
 
 
 def assigned(node):
-    """The text of what a statement assigns to; nothing for other statements."""
+    """The text of the target of an assignment; nothing for other statements."""
     match node:
         case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target):
             return ast.unparse(target).strip("()")
     return ""
 
 
-def imports_of_init(path):
-    """All imports of an `__init__`, those for type checkers too: these are what it loads lazily."""
-    for node in ast.parse(path.read_text()).body:
-        inner = node.body if isinstance(node, ast.If) else [node]
-        yield from (n for n in inner if isinstance(n, ast.Import | ast.ImportFrom))
-
-
-def is_allowed(node):
-    """Whether an `__init__` may hold a statement (besides its docstring): all but code."""
-    match node:
-        case ast.Import() | ast.ImportFrom():
-            return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[]):
-            return all(isinstance(n, ast.ImportFrom) for n in body)
-    return assigned(node) in ("__all__", "__version__", LAZY_TABLE)
-
-
 @pytest.mark.parametrize("path", INITS, ids=own)
 def test_an_init_exports_and_holds_no_code(path):
-    body = ast.parse(path.read_text()).body
-    code = [node for node in body[bool(ast.get_docstring(ast.Module(body, []))) :]]
-    assert [f"{own(path)}:{node.lineno}" for node in code if not is_allowed(node)] == []
-    bound = {a.asname or a.name for node in imports_of_init(path) for a in node.names}
-    names = exported(path)
-    if names is None:
-        assert not bound, "imports, but no __all__"
-    else:
-        assert sorted(names, key=order) == names
-        assert len(set(names)) == len(names)
-        assert set(names) - bound - {"__version__"} == set(), "exported, but not imported"
-
-
-@pytest.mark.parametrize("path", INITS, ids=own)
-def test_what_an_init_loads_lazily_is_what_type_checkers_read(path):
-    tree = ast.parse(path.read_text()).body
-    (table,) = [n.value for n in tree if assigned(n) == LAZY_TABLE] or [None]
-    blocks = [node.body for node in tree if isinstance(node, ast.If)]
-    if table is None:
-        assert not blocks
-        return
-    lazy = {module: set(names) for module, names in ast.literal_eval(table.args[1]).items()}
-    named = {k.arg: ast.literal_eval(k.value) for k in table.keywords}
-    modules = {*named.get("modules", ()), *(lazy if named.get("with_modules") else ())}
-    read = {node.module: {a.name for a in node.names} for block in blocks for node in block}
-    assert read.pop(None, set()) == modules
-    assert read == lazy
+    tree = ast.parse(path.read_text())
+    code = tree.body[bool(ast.get_docstring(tree)) :]
+    imports = [node for node in code if isinstance(node, ast.ImportFrom)]
+    assert [(n.module, [a.name for a in n.names]) for n in imports] in ([], [("lazy", ["exports"])])
+    others = [assigned(node) for node in code if node not in imports]
+    assert others in ([], [EXPORTS], ["__version__", EXPORTS])
 
 
 @pytest.mark.parametrize("path", INITS, ids=own)
 def test_no_module_is_hidden_behind_an_exported_name(path):
     inside = {p.stem for p in path.parent.iterdir() if p.suffix in (".py", "")} - {"__init__"}
-    modules_themselves = {
-        alias.name
-        for node in imports_of_init(path)
-        if isinstance(node, ast.ImportFrom) and node.module is None
-        for alias in node.names
-    }
-    hidden = (inside & set(exported(path) or ())) - modules_themselves
+    call = call_of(ast.parse(path.read_text()))
+    rows, options = table_of(call) if call else ({}, {})
+    names = {name for row in rows.values() for name in row}
+    hidden = inside & (names - set(options.get("modules", ())))
     assert {name for name in hidden if f"{name_of(path)}.{name}".strip(".") not in HIDDEN} == set()
 
 

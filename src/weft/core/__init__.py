@@ -4,54 +4,14 @@
 that walk through programs. What weft's own extensions are made of is in `weft.extend`.
 """
 
-from typing import TYPE_CHECKING
-
 from ..lazy import exports
 
-if TYPE_CHECKING:
-    from .interface import (
-        ClosedJaxpr,
-        Jaxpr,
-        JaxprEqn,
-        Literal,
-        Primitive,
-        ShapedArray,
-        Tracer,
-        Var,
-        eval_jaxpr,
-        get_aval,
-        jaxpr_as_fun,
-    )
-
-__all__ = [
-    "ClosedJaxpr",
-    "Jaxpr",
-    "JaxprEqn",
-    "Literal",
-    "Primitive",
-    "ShapedArray",
-    "Tracer",
-    "Var",
-    "eval_jaxpr",
-    "get_aval",
-    "jaxpr_as_fun",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "interface": (
-            "ClosedJaxpr",
-            "Jaxpr",
-            "JaxprEqn",
-            "Literal",
-            "Primitive",
-            "ShapedArray",
-            "Tracer",
-            "Var",
-            "eval_jaxpr",
-            "get_aval",
-            "jaxpr_as_fun",
-        ),
+        "interface": """
+            ClosedJaxpr Jaxpr JaxprEqn Literal Primitive ShapedArray Tracer Var eval_jaxpr get_aval
+            jaxpr_as_fun
+        """,
     },
 )

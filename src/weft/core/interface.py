@@ -27,7 +27,6 @@ __all__ = [
     "eval_jaxpr",
     "get_aval",
     "jaxpr_as_fun",
-    "typeof",
 ]
 
 Jaxpr = OpenJaxpr

@@ -3,6 +3,11 @@
 `python -m weft.distributed.run -n 4 script.py` starts them on this machine.
 """
 
-from .membership import initialize, is_initialized, shutdown
+from ..lazy import exports
 
-__all__ = ["initialize", "is_initialized", "shutdown"]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "membership": "initialize is_initialized shutdown",
+    },
+)

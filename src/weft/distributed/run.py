@@ -9,8 +9,6 @@ import sys
 
 from .supervisor import Child, run_children
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str]) -> int:
     """Starts the processes and waits for their end.

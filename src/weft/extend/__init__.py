@@ -3,49 +3,23 @@
 docs/extending.md shows each of them. The names here stay; the modules that they come from may move.
 """
 
-from ..core.array import Tracer, as_value, literal
-from ..core.aval import Aval, aval
-from ..core.jaxpr import Equation, Jaxpr, Var, run
-from ..core.primitive import Axis, HigherOrder, Primitive, Shared, is_linear
-from ..core.trace import Trace, current, under
-from ..core.value import Value
-from ..interpreters.batch import batch
-from ..interpreters.jvp import jvp
-from ..interpreters.linearize import LinearMap, linearize
-from ..interpreters.stage import stage
-from ..interpreters.transpose import backward
-from ..primitives.families import comparison, nary, unary
-from . import core, ffi, linear_util
+from ..lazy import exports
 
-__all__ = [
-    "Aval",
-    "Axis",
-    "Equation",
-    "HigherOrder",
-    "Jaxpr",
-    "LinearMap",
-    "Primitive",
-    "Shared",
-    "Trace",
-    "Tracer",
-    "Value",
-    "Var",
-    "as_value",
-    "aval",
-    "backward",
-    "batch",
-    "comparison",
-    "core",
-    "current",
-    "ffi",
-    "is_linear",
-    "jvp",
-    "linear_util",
-    "linearize",
-    "literal",
-    "nary",
-    "run",
-    "stage",
-    "unary",
-    "under",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        ".core.array": "Tracer as_value literal",
+        ".core.aval": "Aval aval",
+        ".core.jaxpr": "Equation Jaxpr Var run",
+        ".core.primitive": "Axis HigherOrder Primitive Shared is_linear",
+        ".core.trace": "Trace current under",
+        ".core.value": "Value",
+        ".interpreters.batch": "batch",
+        ".interpreters.jvp": "jvp",
+        ".interpreters.linearize": "LinearMap linearize",
+        ".interpreters.stage": "stage",
+        ".interpreters.transpose": "backward",
+        ".primitives.families": "comparison nary unary",
+    },
+    modules="core ffi linear_util",
+)

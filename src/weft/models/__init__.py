@@ -3,27 +3,16 @@
 Source: Trax documentation, `trax.models`.
 """
 
-from . import mlp, reformer, research, resnet, transformer
-from .mlp import MLP
-from .reformer.language_models import ReformerLM, ReformerShortenLM
-from .reformer.reformer import Reformer
-from .resnet import Resnet50, WideResnet
-from .transformer import Transformer, TransformerDecoder, TransformerEncoder, TransformerLM
+from ..lazy import exports
 
-__all__ = [
-    "MLP",
-    "Reformer",
-    "ReformerLM",
-    "ReformerShortenLM",
-    "Resnet50",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerEncoder",
-    "TransformerLM",
-    "WideResnet",
-    "mlp",
-    "reformer",
-    "research",
-    "resnet",
-    "transformer",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "mlp": "MLP",
+        "reformer.language_models": "ReformerLM ReformerShortenLM",
+        "reformer.reformer": "Reformer",
+        "resnet": "Resnet50 WideResnet",
+        "transformer": "Transformer TransformerDecoder TransformerEncoder TransformerLM",
+    },
+    modules="mlp reformer research resnet transformer",
+)

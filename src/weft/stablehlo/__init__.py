@@ -1,6 +1,11 @@
 """StableHLO as text."""
 
-from .attributes import element, tensor
-from .block import Block, Module, Operand
+from ..lazy import exports
 
-__all__ = ["Block", "Module", "Operand", "element", "tensor"]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "attributes": "element tensor",
+        "block": "Block Module Operand",
+    },
+)

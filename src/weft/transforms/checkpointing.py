@@ -31,14 +31,7 @@ from .arguments import FlatFunction, TreeFunction, check_callable, static_argume
 from .jit.stages import ShapeDtypeStruct, struct_of
 from .signatures import P, R, Transformed
 
-__all__ = [
-    "checkpoint",
-    "checkpoint_name",
-    "checkpoint_policies",
-    "print_saved_residuals",
-    "remat",
-    "saved_residuals",
-]
+__all__ = ["checkpoint", "checkpoint_policies", "remat"]
 
 Policy = Callable[..., bool]
 

@@ -26,8 +26,6 @@ from .arguments import (
 )
 from .custom_derivatives import positional
 
-__all__ = ["custom_vmap", "sequential_vmap"]
-
 _MOST_KINDS = 256
 
 

@@ -10,8 +10,6 @@ from .. import dtypes
 from ..core.aval import Aval
 from ..core.value import Value
 
-__all__ = ["CustomVJPPrimal", "SymbolicZero"]
-
 
 class SymbolicZero:
     """Stands for a tangent or cotangent that is zero everywhere. It can be given back as one.

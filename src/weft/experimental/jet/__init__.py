@@ -1,5 +1,10 @@
 """Taylor mode: derivatives of high order along a path, without nesting first derivatives."""
 
-from .transformation import jet, zero_series
+from ...lazy import exports
 
-__all__ = ["jet", "zero_series"]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "transformation": "jet zero_series",
+    },
+)

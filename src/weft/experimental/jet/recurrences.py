@@ -33,8 +33,6 @@ from ...primitives.transcendental import (
     tanh,
 )
 
-__all__ = ["Path", "recurrences"]
-
 Path = list[Any]
 Rule = Callable[..., Path]
 

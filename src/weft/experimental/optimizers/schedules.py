@@ -12,7 +12,6 @@ from ...typing import ArrayLike
 from .settings import setting
 
 __all__ = [
-    "Schedule",
     "constant",
     "exponential_decay",
     "inverse_time_decay",

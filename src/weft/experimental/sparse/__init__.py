@@ -1,92 +1,27 @@
 """Sparse arrays: BCOO, its relatives, sparse forms of functions, derivatives in their elements."""
 
-from .arranging import bcoo_sort_indices, bcoo_sum_duplicates, bcoo_todense, bcoo_update_layout
-from .bcoo import BCOO, bcoo_fromdense
-from .coordinates import SparseArray, SparseEfficiencyError, SparseEfficiencyWarning
-from .creation import (
-    bcsr_fromdense,
-    bcsr_todense,
-    coo_fromdense,
-    coo_matmat,
-    coo_matvec,
-    coo_todense,
-    csr_fromdense,
-    csr_matmat,
-    csr_matvec,
-    csr_todense,
-    empty,
-    eye,
-    random_bcoo,
-)
-from .formats import BCSR, COO, CSC, CSR
-from .interpreter import SparseTracer
-from .products import (
-    bcoo_dot_general,
-    bcoo_dot_general_sampled,
-    bcoo_extract,
-    bcoo_multiply_dense,
-    bcoo_multiply_sparse,
-)
-from .shapes import (
-    bcoo_broadcast_in_dim,
-    bcoo_concatenate,
-    bcoo_dynamic_slice,
-    bcoo_reduce_sum,
-    bcoo_reshape,
-    bcoo_rev,
-    bcoo_slice,
-    bcoo_squeeze,
-    bcoo_transpose,
-)
-from .transformation import grad, jacfwd, jacobian, jacrev, sparsify, todense, value_and_grad
+from ...lazy import exports
 
-__all__ = [
-    "BCOO",
-    "BCSR",
-    "COO",
-    "CSC",
-    "CSR",
-    "SparseArray",
-    "SparseEfficiencyError",
-    "SparseEfficiencyWarning",
-    "SparseTracer",
-    "bcoo_broadcast_in_dim",
-    "bcoo_concatenate",
-    "bcoo_dot_general",
-    "bcoo_dot_general_sampled",
-    "bcoo_dynamic_slice",
-    "bcoo_extract",
-    "bcoo_fromdense",
-    "bcoo_multiply_dense",
-    "bcoo_multiply_sparse",
-    "bcoo_reduce_sum",
-    "bcoo_reshape",
-    "bcoo_rev",
-    "bcoo_slice",
-    "bcoo_sort_indices",
-    "bcoo_squeeze",
-    "bcoo_sum_duplicates",
-    "bcoo_todense",
-    "bcoo_transpose",
-    "bcoo_update_layout",
-    "bcsr_fromdense",
-    "bcsr_todense",
-    "coo_fromdense",
-    "coo_matmat",
-    "coo_matvec",
-    "coo_todense",
-    "csr_fromdense",
-    "csr_matmat",
-    "csr_matvec",
-    "csr_todense",
-    "empty",
-    "eye",
-    "grad",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "random_bcoo",
-    "sparsify",
-    "todense",
-    "value_and_grad",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "arranging": "bcoo_sort_indices bcoo_sum_duplicates bcoo_todense bcoo_update_layout",
+        "bcoo": "BCOO bcoo_fromdense",
+        "coordinates": "SparseArray SparseEfficiencyError SparseEfficiencyWarning",
+        "creation": """
+            bcsr_fromdense bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense
+            csr_fromdense csr_matmat csr_matvec csr_todense empty eye random_bcoo
+        """,
+        "formats": "BCSR COO CSC CSR",
+        "interpreter": "SparseTracer",
+        "products": """
+            bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_multiply_dense
+            bcoo_multiply_sparse
+        """,
+        "shapes": """
+            bcoo_broadcast_in_dim bcoo_concatenate bcoo_dynamic_slice bcoo_reduce_sum bcoo_reshape
+            bcoo_rev bcoo_slice bcoo_squeeze bcoo_transpose
+        """,
+        "transformation": "grad jacfwd jacobian jacrev sparsify todense value_and_grad",
+    },
+)

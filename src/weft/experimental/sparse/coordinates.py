@@ -20,7 +20,7 @@ from ...errors import ShapeError
 from ...transforms.vmap import vmap
 from ...typing import Array, DType, Shape
 
-__all__ = ["Coordinates", "SparseArray", "SparseEfficiencyError", "SparseEfficiencyWarning"]
+__all__ = ["SparseArray", "SparseEfficiencyError", "SparseEfficiencyWarning"]
 
 
 class SparseEfficiencyError(ValueError):

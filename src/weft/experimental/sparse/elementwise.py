@@ -15,8 +15,6 @@ from .arranging import bcoo_sum_duplicates, bcoo_todense
 from .coordinates import Coordinates, SparseArray, axes_behind
 from .products import bcoo_multiply_dense, bcoo_multiply_sparse, broadcast_to, flat, read
 
-__all__ = ["added", "applied", "divided", "multiplied", "refuse_dense"]
-
 M = TypeVar("M", bound=Coordinates)
 
 

@@ -12,7 +12,7 @@ from ...typing import Array, DTypeLike, Shape
 from .bcoo import BCOO, operator
 from .coordinates import SparseArray
 
-__all__ = ["BCSR", "COO", "CSC", "CSR", "OtherFormat"]
+__all__ = ["BCSR", "COO", "CSC", "CSR"]
 
 
 class OtherFormat(SparseArray):

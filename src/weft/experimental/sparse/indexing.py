@@ -16,8 +16,6 @@ from .shapes import (
     bcoo_squeeze,
 )
 
-__all__ = ["item"]
-
 M = TypeVar("M", bound=Coordinates)
 
 

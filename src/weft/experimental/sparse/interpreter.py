@@ -22,6 +22,8 @@ from .coordinates import Coordinates
 from .elementwise import refuse_dense
 from .rules import rules
 
+__all__ = ["SparseTracer"]
+
 Matrix = Coordinates | Value
 
 

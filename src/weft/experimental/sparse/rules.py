@@ -41,8 +41,6 @@ from .shapes import (
     bcoo_transpose,
 )
 
-__all__ = ["rules"]
-
 rules: dict[Primitive, Callable[..., Any]] = {}
 
 _KEEP_ZERO = (

@@ -1,62 +1,16 @@
 """Stax: neural networks as pairs (init_fun, apply_fun), composed in series and in parallel."""
 
-from .activations import (
-    Elu,
-    Exp,
-    Gelu,
-    LeakyRelu,
-    LogSoftmax,
-    Relu,
-    Selu,
-    Sigmoid,
-    Softmax,
-    Softplus,
-    Tanh,
-    elementwise,
-)
-from .basic_layers import BatchNorm, Dense, Dropout, Flatten, Identity, glorot, randn
-from .combinators import FanInConcat, FanInSum, FanOut, parallel, serial, shape_dependent
-from .convolutions import (
-    Conv,
-    Conv1DTranspose,
-    ConvTranspose,
-    GeneralConv,
-    GeneralConvTranspose,
-)
-from .pooling import AvgPool, MaxPool, SumPool
+from ...lazy import exports
 
-__all__ = [
-    "AvgPool",
-    "BatchNorm",
-    "Conv",
-    "Conv1DTranspose",
-    "ConvTranspose",
-    "Dense",
-    "Dropout",
-    "Elu",
-    "Exp",
-    "FanInConcat",
-    "FanInSum",
-    "FanOut",
-    "Flatten",
-    "Gelu",
-    "GeneralConv",
-    "GeneralConvTranspose",
-    "Identity",
-    "LeakyRelu",
-    "LogSoftmax",
-    "MaxPool",
-    "Relu",
-    "Selu",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "SumPool",
-    "Tanh",
-    "elementwise",
-    "glorot",
-    "parallel",
-    "randn",
-    "serial",
-    "shape_dependent",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "activations": """
+            Elu Exp Gelu LeakyRelu LogSoftmax Relu Selu Sigmoid Softmax Softplus Tanh elementwise
+        """,
+        "basic_layers": "BatchNorm Dense Dropout Flatten Identity glorot randn",
+        "combinators": "FanInConcat FanInSum FanOut parallel serial shape_dependent",
+        "convolutions": "Conv Conv1DTranspose ConvTranspose GeneralConv GeneralConvTranspose",
+        "pooling": "AvgPool MaxPool SumPool",
+    },
+)

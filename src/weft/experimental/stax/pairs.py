@@ -12,18 +12,6 @@ from ...errors import ShapeError
 from ...numpy.promotion import value
 from ...typing import PyTree
 
-__all__ = [
-    "Apply",
-    "Init",
-    "Layer",
-    "array",
-    "layer",
-    "parameters",
-    "positive",
-    "settled",
-    "shape_of",
-]
-
 Init: TypeAlias = Callable[[Any, Any], tuple[Any, PyTree]]
 """`init_fun(rng, input_shape)` returns (output_shape, params)."""
 Apply: TypeAlias = Callable[..., Any]

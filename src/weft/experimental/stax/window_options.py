@@ -5,8 +5,6 @@ from typing import Any, TypeAlias
 
 from ...errors import ShapeError
 
-__all__ = ["Padding", "lengths_of", "pads_of"]
-
 Padding: TypeAlias = str | Sequence[tuple[int, int]]
 
 

@@ -1,253 +1,43 @@
 """Layers of research: encodings of positions, relative and rotary attention, resampling."""
 
-from typing import TYPE_CHECKING
-
 from ...lazy import exports
 
-if TYPE_CHECKING:
-    from . import (
-        efficient_attention,
-        position_encodings,
-        rel_attention,
-        resampling,
-        rotary_positional_embedding,
-        sparsity,
-    )
-    from .efficient_attention import (
-        LSHFF,
-        EfficientAttentionBase,
-        EncDecAttention,
-        LSHSelfAttention,
-        MixedLSHSelfAttention,
-        PureLSHSelfAttention,
-        PureLSHSelfAttentionWrapper,
-        SelfAttention,
-        apply_broadcasted_dropout,
-        attend,
-        hash_vecs,
-        length_normalized,
-        look_adjacent,
-        mask_self_attention,
-        permute_via_gather,
-        permute_via_sort,
-    )
-    from .position_encodings import (
-        AxialPositionalEncoding,
-        FixedBasePositionalEncoding,
-        InfinitePositionalEncoding,
-        SinCosPositionalEncoding,
-        TimeBinPositionalEncoding,
-        threefry_2x32_prange,
-        threefry_2x32_prf,
-    )
-    from .rel_attention import (
-        CreateAttentionMaskLayer,
-        DotProductAttention,
-        PositionalEmbeddings,
-        RelativeAttention,
-        RelativeAttentionLayer,
-        RelativeAttentionLMLayer,
-        RelativeAttentionWrapper,
-        ShiftRightCls,
-        calc_funnel_ratio,
-        get_rel_att_inputs,
-    )
-    from .resampling import (
-        AttentionResampling,
-        AveragePooling,
-        FeedForwardBlock,
-        LinearPooling,
-        LinearUpsampling,
-        NaiveUpsampling,
-        NoUpsampling,
-    )
-    from .rotary_positional_embedding import Rotate, rotate
-    from .sparsity import (
-        BlockSparseFF,
-        CausalFavor,
-        CausalFavorAttention,
-        ConvCausalAttention,
-        EinsumDense,
-        FactoredDense,
-        Favor,
-        FavorAttention,
-        LocallyConnectedDense,
-        LocallyConvDense,
-        LowRankCausalAttention,
-        LowRankDense,
-        MergeLastTwoAxes,
-        ModularCausalAttention,
-        MultiplicativeCausalAttention,
-        MultiplicativeConvCausalAttention,
-        MultiplicativeModularCausalAttention,
-        MultiplicativeModularSparseDense,
-        RandomLayer,
-        ReversibleRandomPermute,
-        ReversibleReshapePermute,
-        SparseDenseWithOptions,
-        SparseFF,
-        SplitLastAxis,
-        SwitchSparseFF,
-    )
-
-__all__ = [
-    "LSHFF",
-    "AttentionResampling",
-    "AveragePooling",
-    "AxialPositionalEncoding",
-    "BlockSparseFF",
-    "CausalFavor",
-    "CausalFavorAttention",
-    "ConvCausalAttention",
-    "CreateAttentionMaskLayer",
-    "DotProductAttention",
-    "EfficientAttentionBase",
-    "EinsumDense",
-    "EncDecAttention",
-    "FactoredDense",
-    "Favor",
-    "FavorAttention",
-    "FeedForwardBlock",
-    "FixedBasePositionalEncoding",
-    "InfinitePositionalEncoding",
-    "LSHSelfAttention",
-    "LinearPooling",
-    "LinearUpsampling",
-    "LocallyConnectedDense",
-    "LocallyConvDense",
-    "LowRankCausalAttention",
-    "LowRankDense",
-    "MergeLastTwoAxes",
-    "MixedLSHSelfAttention",
-    "ModularCausalAttention",
-    "MultiplicativeCausalAttention",
-    "MultiplicativeConvCausalAttention",
-    "MultiplicativeModularCausalAttention",
-    "MultiplicativeModularSparseDense",
-    "NaiveUpsampling",
-    "NoUpsampling",
-    "PositionalEmbeddings",
-    "PureLSHSelfAttention",
-    "PureLSHSelfAttentionWrapper",
-    "RandomLayer",
-    "RelativeAttention",
-    "RelativeAttentionLMLayer",
-    "RelativeAttentionLayer",
-    "RelativeAttentionWrapper",
-    "ReversibleRandomPermute",
-    "ReversibleReshapePermute",
-    "Rotate",
-    "SelfAttention",
-    "ShiftRightCls",
-    "SinCosPositionalEncoding",
-    "SparseDenseWithOptions",
-    "SparseFF",
-    "SplitLastAxis",
-    "SwitchSparseFF",
-    "TimeBinPositionalEncoding",
-    "apply_broadcasted_dropout",
-    "attend",
-    "calc_funnel_ratio",
-    "efficient_attention",
-    "get_rel_att_inputs",
-    "hash_vecs",
-    "length_normalized",
-    "look_adjacent",
-    "mask_self_attention",
-    "permute_via_gather",
-    "permute_via_sort",
-    "position_encodings",
-    "rel_attention",
-    "resampling",
-    "rotary_positional_embedding",
-    "rotate",
-    "sparsity",
-    "threefry_2x32_prange",
-    "threefry_2x32_prf",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "efficient_attention": (
-            "LSHFF",
-            "EfficientAttentionBase",
-            "EncDecAttention",
-            "LSHSelfAttention",
-            "MixedLSHSelfAttention",
-            "PureLSHSelfAttention",
-            "PureLSHSelfAttentionWrapper",
-            "SelfAttention",
-            "apply_broadcasted_dropout",
-            "attend",
-            "hash_vecs",
-            "length_normalized",
-            "look_adjacent",
-            "mask_self_attention",
-            "permute_via_gather",
-            "permute_via_sort",
-        ),
-        "position_encodings": (
-            "AxialPositionalEncoding",
-            "FixedBasePositionalEncoding",
-            "InfinitePositionalEncoding",
-            "SinCosPositionalEncoding",
-            "TimeBinPositionalEncoding",
-            "threefry_2x32_prange",
-            "threefry_2x32_prf",
-        ),
-        "rel_attention": (
-            "CreateAttentionMaskLayer",
-            "DotProductAttention",
-            "PositionalEmbeddings",
-            "RelativeAttention",
-            "RelativeAttentionLMLayer",
-            "RelativeAttentionLayer",
-            "RelativeAttentionWrapper",
-            "ShiftRightCls",
-            "calc_funnel_ratio",
-            "get_rel_att_inputs",
-        ),
-        "resampling": (
-            "AttentionResampling",
-            "AveragePooling",
-            "FeedForwardBlock",
-            "LinearPooling",
-            "LinearUpsampling",
-            "NaiveUpsampling",
-            "NoUpsampling",
-        ),
-        "rotary_positional_embedding": (
-            "Rotate",
-            "rotate",
-        ),
-        "sparsity": (
-            "BlockSparseFF",
-            "CausalFavor",
-            "CausalFavorAttention",
-            "ConvCausalAttention",
-            "EinsumDense",
-            "FactoredDense",
-            "Favor",
-            "FavorAttention",
-            "LocallyConnectedDense",
-            "LocallyConvDense",
-            "LowRankCausalAttention",
-            "LowRankDense",
-            "MergeLastTwoAxes",
-            "ModularCausalAttention",
-            "MultiplicativeCausalAttention",
-            "MultiplicativeConvCausalAttention",
-            "MultiplicativeModularCausalAttention",
-            "MultiplicativeModularSparseDense",
-            "RandomLayer",
-            "ReversibleRandomPermute",
-            "ReversibleReshapePermute",
-            "SparseDenseWithOptions",
-            "SparseFF",
-            "SplitLastAxis",
-            "SwitchSparseFF",
-        ),
+        "efficient_attention": """
+            LSHFF EfficientAttentionBase EncDecAttention LSHSelfAttention MixedLSHSelfAttention
+            PureLSHSelfAttention PureLSHSelfAttentionWrapper SelfAttention apply_broadcasted_dropout
+            attend hash_vecs length_normalized look_adjacent mask_self_attention permute_via_gather
+            permute_via_sort
+        """,
+        "position_encodings": """
+            AxialPositionalEncoding FixedBasePositionalEncoding InfinitePositionalEncoding
+            SinCosPositionalEncoding TimeBinPositionalEncoding threefry_2x32_prange
+            threefry_2x32_prf
+        """,
+        "rel_attention": """
+            CreateAttentionMaskLayer DotProductAttention PositionalEmbeddings RelativeAttention
+            RelativeAttentionLMLayer RelativeAttentionLayer RelativeAttentionWrapper ShiftRightCls
+            calc_funnel_ratio get_rel_att_inputs
+        """,
+        "resampling": """
+            AttentionResampling AveragePooling FeedForwardBlock LinearPooling LinearUpsampling
+            NaiveUpsampling NoUpsampling
+        """,
+        "rotary_positional_embedding": "Rotate rotate",
+        "sparsity": """
+            BlockSparseFF CausalFavor CausalFavorAttention ConvCausalAttention EinsumDense
+            FactoredDense Favor FavorAttention LocallyConnectedDense LocallyConvDense
+            LowRankCausalAttention LowRankDense MergeLastTwoAxes ModularCausalAttention
+            MultiplicativeCausalAttention MultiplicativeConvCausalAttention
+            MultiplicativeModularCausalAttention MultiplicativeModularSparseDense RandomLayer
+            ReversibleRandomPermute ReversibleReshapePermute SparseDenseWithOptions SparseFF
+            SplitLastAxis SwitchSparseFF
+        """,
     },
-    with_modules=True,
+    modules="""
+        efficient_attention position_encodings rel_attention resampling rotary_positional_embedding
+        sparsity
+    """,
 )

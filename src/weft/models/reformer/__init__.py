@@ -1,16 +1,13 @@
 """Reformers: models of reversible blocks."""
 
-from . import reformer
-from .blocks import DecoderBlock, EncoderBlock, EncoderDecoderBlock
-from .language_models import ReformerLM, ReformerShortenLM
-from .reformer import Reformer
+from ...lazy import exports
 
-__all__ = [
-    "DecoderBlock",
-    "EncoderBlock",
-    "EncoderDecoderBlock",
-    "Reformer",
-    "ReformerLM",
-    "ReformerShortenLM",
-    "reformer",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "blocks": "DecoderBlock EncoderBlock EncoderDecoderBlock",
+        "language_models": "ReformerLM ReformerShortenLM",
+        "reformer": "Reformer",
+    },
+    modules="reformer",
+)

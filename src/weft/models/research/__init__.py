@@ -1,17 +1,14 @@
 """Parts of models with many options."""
 
-from . import configurable_transformer
-from .configurable_transformer import (
-    ApplyAttentionLayer,
-    EmbeddingAndPositionalEncodings,
-    FeedForwardWithOptions,
-    PositionalEncoder,
-)
+from ...lazy import exports
 
-__all__ = [
-    "ApplyAttentionLayer",
-    "EmbeddingAndPositionalEncodings",
-    "FeedForwardWithOptions",
-    "PositionalEncoder",
-    "configurable_transformer",
-]
+__all__, __getattr__, __dir__ = exports(
+    __name__,
+    {
+        "configurable_transformer": """
+            ApplyAttentionLayer EmbeddingAndPositionalEncodings FeedForwardWithOptions
+            PositionalEncoder
+        """,
+    },
+    modules="configurable_transformer",
+)

@@ -1,162 +1,22 @@
 """Linear algebra, with SciPy's names."""
 
-from typing import TYPE_CHECKING
-
 from ...lazy import exports
 
-if TYPE_CHECKING:
-    from .exponentials import expm, expm_frechet
-    from .factorizations import (
-        cho_factor,
-        cholesky,
-        det,
-        eigh,
-        hessenberg,
-        inv,
-        lu,
-        lu_factor,
-        polar,
-        qr,
-        qr_multiply,
-        svd,
-    )
-    from .matrix_functions import funm, logm, rsf2csf, schur, sqrtm
-    from .special_matrices import (
-        block_diag,
-        circulant,
-        companion,
-        convolution_matrix,
-        dft,
-        fiedler,
-        fiedler_companion,
-        hadamard,
-        hankel,
-        helmert,
-        hilbert,
-        invhilbert,
-        invpascal,
-        leslie,
-        pascal,
-        toeplitz,
-        tril,
-        triu,
-    )
-    from .systems import (
-        cho_solve,
-        lu_solve,
-        solve,
-        solve_banded,
-        solve_sylvester,
-        solve_triangular,
-        solveh_banded,
-    )
-    from .tridiagonals import eigh_tridiagonal
-
-__all__ = [
-    "block_diag",
-    "cho_factor",
-    "cho_solve",
-    "cholesky",
-    "circulant",
-    "companion",
-    "convolution_matrix",
-    "det",
-    "dft",
-    "eigh",
-    "eigh_tridiagonal",
-    "expm",
-    "expm_frechet",
-    "fiedler",
-    "fiedler_companion",
-    "funm",
-    "hadamard",
-    "hankel",
-    "helmert",
-    "hessenberg",
-    "hilbert",
-    "inv",
-    "invhilbert",
-    "invpascal",
-    "leslie",
-    "logm",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "pascal",
-    "polar",
-    "qr",
-    "qr_multiply",
-    "rsf2csf",
-    "schur",
-    "solve",
-    "solve_banded",
-    "solve_sylvester",
-    "solve_triangular",
-    "solveh_banded",
-    "sqrtm",
-    "svd",
-    "toeplitz",
-    "tril",
-    "triu",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "exponentials": (
-            "expm",
-            "expm_frechet",
-        ),
-        "factorizations": (
-            "cho_factor",
-            "cholesky",
-            "det",
-            "eigh",
-            "hessenberg",
-            "inv",
-            "lu",
-            "lu_factor",
-            "polar",
-            "qr",
-            "qr_multiply",
-            "svd",
-        ),
-        "matrix_functions": (
-            "funm",
-            "logm",
-            "rsf2csf",
-            "schur",
-            "sqrtm",
-        ),
-        "special_matrices": (
-            "block_diag",
-            "circulant",
-            "companion",
-            "convolution_matrix",
-            "dft",
-            "fiedler",
-            "fiedler_companion",
-            "hadamard",
-            "hankel",
-            "helmert",
-            "hilbert",
-            "invhilbert",
-            "invpascal",
-            "leslie",
-            "pascal",
-            "toeplitz",
-            "tril",
-            "triu",
-        ),
-        "systems": (
-            "cho_solve",
-            "lu_solve",
-            "solve",
-            "solve_banded",
-            "solve_sylvester",
-            "solve_triangular",
-            "solveh_banded",
-        ),
-        "tridiagonals": ("eigh_tridiagonal",),
+        "exponentials": "expm expm_frechet",
+        "factorizations": """
+            cho_factor cholesky det eigh hessenberg inv lu lu_factor polar qr qr_multiply svd
+        """,
+        "matrix_functions": "funm logm rsf2csf schur sqrtm",
+        "special_matrices": """
+            block_diag circulant companion convolution_matrix dft fiedler fiedler_companion hadamard
+            hankel helmert hilbert invhilbert invpascal leslie pascal toeplitz tril triu
+        """,
+        "systems": """
+            cho_solve lu_solve solve solve_banded solve_sylvester solve_triangular solveh_banded
+        """,
+        "tridiagonals": "eigh_tridiagonal",
     },
 )

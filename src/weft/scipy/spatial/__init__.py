@@ -1,18 +1,9 @@
 """Rotations, with SciPy's names."""
 
-from typing import TYPE_CHECKING
-
 from ...lazy import exports
 
-if TYPE_CHECKING:
-    from . import transform
-
-__all__ = [
-    "transform",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {},
-    modules=("transform",),
+    modules="transform",
 )

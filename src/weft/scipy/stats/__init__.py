@@ -1,112 +1,16 @@
 """Distributions and statistics, with SciPy's names."""
 
-from typing import TYPE_CHECKING
-
 from ...lazy import exports
 
-if TYPE_CHECKING:
-    from . import (
-        bernoulli,
-        beta,
-        betabinom,
-        binom,
-        cauchy,
-        chi2,
-        dirichlet,
-        expon,
-        gamma,
-        gennorm,
-        geom,
-        gumbel_l,
-        gumbel_r,
-        laplace,
-        logistic,
-        multinomial,
-        multivariate_normal,
-        nbinom,
-        norm,
-        pareto,
-        poisson,
-        t,
-        truncnorm,
-        uniform,
-        vonmises,
-        wrapcauchy,
-    )
-    from .kernel_density import gaussian_kde
-    from .summaries import ModeResult, mode, rankdata, sem
-
-__all__ = [
-    "ModeResult",
-    "bernoulli",
-    "beta",
-    "betabinom",
-    "binom",
-    "cauchy",
-    "chi2",
-    "dirichlet",
-    "expon",
-    "gamma",
-    "gaussian_kde",
-    "gennorm",
-    "geom",
-    "gumbel_l",
-    "gumbel_r",
-    "laplace",
-    "logistic",
-    "mode",
-    "multinomial",
-    "multivariate_normal",
-    "nbinom",
-    "norm",
-    "pareto",
-    "poisson",
-    "rankdata",
-    "sem",
-    "t",
-    "truncnorm",
-    "uniform",
-    "vonmises",
-    "wrapcauchy",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "kernel_density": ("gaussian_kde",),
-        "summaries": (
-            "ModeResult",
-            "mode",
-            "rankdata",
-            "sem",
-        ),
+        "kernel_density": "gaussian_kde",
+        "summaries": "ModeResult mode rankdata sem",
     },
-    modules=(
-        "bernoulli",
-        "beta",
-        "betabinom",
-        "binom",
-        "cauchy",
-        "chi2",
-        "dirichlet",
-        "expon",
-        "gamma",
-        "gennorm",
-        "geom",
-        "gumbel_l",
-        "gumbel_r",
-        "laplace",
-        "logistic",
-        "multinomial",
-        "multivariate_normal",
-        "nbinom",
-        "norm",
-        "truncnorm",
-        "vonmises",
-        "pareto",
-        "poisson",
-        "t",
-        "uniform",
-        "wrapcauchy",
-    ),
+    modules="""
+        bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l
+        gumbel_r laplace logistic multinomial multivariate_normal nbinom norm pareto poisson t
+        truncnorm uniform vonmises wrapcauchy
+    """,
 )

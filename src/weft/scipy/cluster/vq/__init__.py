@@ -1,19 +1,10 @@
 """Vector quantisation, with SciPy's names."""
 
-from typing import TYPE_CHECKING
-
 from ....lazy import exports
 
-if TYPE_CHECKING:
-    from .nearest import vq
-
-__all__ = [
-    "vq",
-]
-
-__getattr__, __dir__ = exports(
+__all__, __getattr__, __dir__ = exports(
     __name__,
     {
-        "nearest": ("vq",),
+        "nearest": "vq",
     },
 )
