@@ -41,7 +41,7 @@ def test_what_no_output_needs_is_removed():
     assert len(jaxpr.equations) == 5
     lean, used = without_dead_code(jaxpr)
     assert names(lean) == ["sin"]
-    assert lean.consts == []
+    assert lean.consts == ()
     assert lean.invars == jaxpr.invars
     assert lean.invars[0] in used
     assert lean.invars[1] not in used

@@ -4,9 +4,10 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 
 import weft
-from weft.core.jaxpr import run, subjaxprs
+from weft.core.jaxpr import Labels, Var, run, subjaxprs
 from weft.core.trace import current
 from weft.primitives.families import unary
 from weft.primitives.transcendental import sin
@@ -35,6 +36,51 @@ def test_without_consts():
     assert whole.without_consts() is whole
     (y,) = run(whole, [f32([10.0, 10.0]), f32([1.0, 2.0])], current.trace)
     np.testing.assert_array_equal(np.asarray(y), [10.0, 20.0])
+
+
+@pytest.mark.parametrize(
+    "part", ["constvars", "consts", "invars", "equations", "outvars", "name", "labels", "new"]
+)
+def test_a_program_refuses_changes(part):
+    jaxpr = weft.make_jaxpr(lambda x: sin(x) * f32([1.0, 2.0]))(1.0)
+    with pytest.raises(AttributeError, match=rf"{part}: a program is never changed"):
+        setattr(jaxpr, part, ())
+    if part not in ("name", "labels", "new"):
+        assert isinstance(getattr(jaxpr, part), tuple)
+
+
+def test_replace_makes_another_program():
+    jaxpr = weft.make_jaxpr(lambda x, y: (sin(x), y * f32([1.0, 2.0])))(0.5, f32([3.0, 4.0]))
+    turned = jaxpr.replace(invars=jaxpr.invars[::-1], outvars=jaxpr.outvars[:1], name="turned")
+    assert (turned.name, turned.consts, turned.equations) == (
+        "turned",
+        jaxpr.consts,
+        jaxpr.equations,
+    )
+    (y,) = run(turned, [f32([3.0, 4.0]), f32(0.5)], current.trace)
+    np.testing.assert_allclose(np.asarray(y), np.sin(0.5), rtol=1e-6)
+    assert len(jaxpr.outvars) == 2
+    assert turned.derivations is not jaxpr.derivations
+
+
+def test_labels_follow_constants_that_become_inputs():
+    jaxpr = weft.make_jaxpr(lambda x: x * f32([1.0, 2.0]))(1.0)
+    labelled = jaxpr.replace(labels=Labels(("x",), ("result",)))
+    whole = labelled.without_consts()
+    assert whole.labels == (("a constant that it closes over", "x"), ("result",))
+    assert labelled.replace(outvars=()).labels == ((), ())
+
+
+def test_an_equation_between_other_variables():
+    (e,) = weft.make_jaxpr(lambda x: weft.numpy.sum(x, 0))(f32([1.0, 2.0])).equations
+    x, y = Var(e.inputs[0].aval), Var(e.outvars[0].aval)
+    same, other = e.replace([x], [y]), e.replace([x], [y], axes=(1,))
+    assert (same.inputs, same.outvars, same.params) == ([x], [y], e.params)
+    assert (other.primitive, dict(other.params), dict(e.params)) == (
+        e.primitive,
+        {"axes": (1,)},
+        {"axes": (0,)},
+    )
 
 
 def test_one_constant_for_one_array():

@@ -42,7 +42,7 @@ def outlined(jaxpr: Jaxpr) -> Jaxpr:
         result += calls(flow, numbers, starts, period, jaxpr)
         done = start + count * period
     result += equations[done:]
-    return jaxpr.with_equations(result)
+    return jaxpr.replace(equations=result)
 
 
 class Flow:

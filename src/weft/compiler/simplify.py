@@ -72,7 +72,7 @@ def live_call(e: Equation, wanted: Mask) -> Equation:
     inner = live_part(jaxpr, used, wanted)
     if inner is jaxpr:
         return e
-    return e.changed(active(e.inputs, used), active(e.outvars, wanted), jaxpr=inner)
+    return e.replace(active(e.inputs, used), active(e.outvars, wanted), jaxpr=inner)
 
 
 def has_effects(equation: Equation) -> bool:
@@ -117,7 +117,7 @@ def quiet_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
         else e
         for e in live_equations(jaxpr.equations, wanted, effects=False)
     ]
-    return jaxpr.with_equations(equations)
+    return jaxpr.replace(equations=equations)
 
 
 def quiet_params(params: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
@@ -144,13 +144,8 @@ def without_dead_code(jaxpr: Jaxpr) -> tuple[Jaxpr, set[Var]]:
     outputs = set(wanted)
     equations = live_equations(jaxpr.equations, wanted)
     consts = [(v, c) for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=True) if v in wanted]
-    lean = Jaxpr(
-        [v for v, _ in consts],
-        [c for _, c in consts],
-        jaxpr.invars,
-        equations,
-        jaxpr.outvars,
-        jaxpr.name,
+    lean = jaxpr.replace(
+        constvars=[v for v, _ in consts], consts=[c for _, c in consts], equations=equations
     )
     passed = outputs.intersection([*jaxpr.invars, *jaxpr.constvars])
     if passed:  # an output that is an input isn't used by that alone
@@ -182,4 +177,4 @@ def without_repetition(jaxpr: Jaxpr) -> Jaxpr:
     if not same:
         return jaxpr
     outvars = [same.get(v, v) if type(v) is Var else v for v in jaxpr.outvars]
-    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
+    return jaxpr.replace(equations=equations, outvars=outvars)

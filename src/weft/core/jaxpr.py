@@ -4,7 +4,7 @@ Knows primitives by name only; knows nothing of how a jaxpr is made or run.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from .array import Array
 from .aval import Aval, aval_of
@@ -32,7 +32,7 @@ class Var:
 
 
 class Equation:
-    """`outvars = primitive[params] inputs`.
+    """`outvars = primitive[params] inputs`; never changed (`tests/structure/test_immutability.py`).
 
     `inputs` are variables or literals; a literal is an `Array` of no axes, standing for itself.
     `params` is a tuple of (name, value) pairs.
@@ -56,15 +56,11 @@ class Equation:
         """The user's line; noted only while a switch looks at results (`debug_nans`, …)."""
         return self.source or SourceLocation("", self.primitive.name)
 
-    def replace(self, inputs: Sequence["Atom"], outvars: Sequence[Var]) -> "Equation":
-        """The same operation between other variables."""
-        return Equation(self.primitive, inputs, self.params, outvars, self.source)
-
-    def changed(
+    def replace(
         self, inputs: Sequence["Atom"], outvars: Sequence[Var], **changes: Any
     ) -> "Equation":
-        """The operation with some of its parameters changed, between other variables."""
-        params = tuple((dict(self.params) | changes).items())
+        """The operation between other variables, with some of its parameters changed."""
+        params = tuple((dict(self.params) | changes).items()) if changes else self.params
         return Equation(self.primitive, inputs, params, outvars, self.source)
 
 
@@ -78,12 +74,16 @@ class Labels(NamedTuple):
     results: tuple[str, ...] = ()
 
 
+NO_LABELS = Labels()
+_set = object.__setattr__  # sets an attribute of a new object that refuses assignments
+
+
 class Jaxpr:
     """A traced program: from `invars` (after `constvars`, which have `consts`) to `outvars`.
 
-    `outvars` may hold literals. `derivations` keeps what has been derived from the program (its
-    derivative, batched form, executable: see `core/caching.py`), so that it lives as long as the
-    program. `labels` are for messages.
+    A program is never changed: `replace` makes another one. So whatever has been derived from it
+    (its derivative, batched form, executable: see `core/caching.py`) holds as long as it lives, and
+    is kept on it, in `derivations`. `outvars` may hold literals. `labels` are for messages.
     """
 
     __slots__ = (
@@ -98,6 +98,15 @@ class Jaxpr:
         "outvars",
     )
 
+    constvars: tuple[Var, ...]
+    consts: tuple[Any, ...]
+    invars: tuple[Var, ...]
+    equations: tuple[Equation, ...]
+    outvars: tuple[Any, ...]
+    name: str
+    labels: Labels
+    derivations: dict[Any, dict[Any, Any]]
+
     def __init__(
         self,
         constvars: Sequence[Var],
@@ -106,11 +115,21 @@ class Jaxpr:
         equations: Sequence[Equation],
         outvars: Sequence[Any],
         name: str = "main",
+        labels: Labels = NO_LABELS,
     ) -> None:
-        self.constvars, self.consts, self.invars = list(constvars), list(consts), list(invars)
-        self.equations, self.outvars, self.name = list(equations), list(outvars), name
-        self.derivations: dict[Any, dict[Any, Any]] = {}
-        self.labels = NO_LABELS
+        _set(self, "constvars", tuple(constvars))
+        _set(self, "consts", tuple(consts))
+        _set(self, "invars", tuple(invars))
+        _set(self, "equations", tuple(equations))
+        _set(self, "outvars", tuple(outvars))
+        _set(self, "name", name)
+        _set(self, "labels", labels)
+        _set(self, "derivations", {})
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"Jaxpr.{name}: a program is never changed\n  fix: jaxpr.replace({name}=...)"
+        )
 
     @property
     def in_avals(self) -> list[Aval]:
@@ -133,7 +152,7 @@ class Jaxpr:
         return OpenJaxpr(self)
 
     @property
-    def literals(self) -> list[Any]:
+    def literals(self) -> Sequence[Any]:
         """The values of the constants."""
         return self.consts
 
@@ -143,9 +162,11 @@ class Jaxpr:
             return self
         return consts_as_inputs(self)
 
-    def with_equations(self, equations: Sequence[Equation]) -> "Jaxpr":
-        """A program with the same inputs and outputs, computed by other equations."""
-        return Jaxpr(self.constvars, self.consts, self.invars, equations, self.outvars, self.name)
+    def replace(self, **changes: Any) -> "Jaxpr":
+        """A program that differs in the given arguments of the constructor; without labels, if
+        none are given."""
+        kept = {name: getattr(self, name) for name in _PARTS if name not in changes}
+        return Jaxpr(**kept, **changes)
 
     def __str__(self) -> str:
         return jaxpr_text(self)
@@ -158,14 +179,21 @@ class Jaxpr:
         return jaxpr_text(self, typed=typed)
 
 
-NO_LABELS = Labels()
+_PARTS = ("constvars", "consts", "invars", "equations", "outvars", "name")
 
 
 @derived
 def consts_as_inputs(jaxpr: Jaxpr) -> Jaxpr:
     """See `Jaxpr.without_consts`."""
-    invars = [*jaxpr.constvars, *jaxpr.invars]
-    return Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+    inputs, results = jaxpr.labels
+    if inputs:
+        inputs = ("a constant that it closes over",) * len(jaxpr.consts) + inputs
+    return jaxpr.replace(
+        constvars=(),
+        consts=(),
+        invars=(*jaxpr.constvars, *jaxpr.invars),
+        labels=Labels(inputs, results),
+    )
 
 
 def run(jaxpr: Jaxpr, args: Sequence[Value], trace: Trace) -> list[Any]:

@@ -119,7 +119,7 @@ class OpenJaxpr:
         return self.closed.eqns
 
     @property
-    def equations(self) -> "list[Equation]":
+    def equations(self) -> "Sequence[Equation]":
         """The equations as weft's own interpreters read them."""
         return self.closed.equations
 

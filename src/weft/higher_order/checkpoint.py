@@ -105,7 +105,7 @@ def _(
     new = [i for i in parts.residuals if i >= n_outs]
     outvars = parts.known.outvars
     results = [*outvars[:n_outs], *[outvars[i] for i in new]]
-    known = Jaxpr([], [], parts.known.invars, parts.known.equations, results, jaxpr.name)
+    known = parts.known.replace(outvars=results)
     numbers = {i: n_outs + n for n, i in enumerate(new)}
 
     def run_known(*args: Value) -> list[Value]:

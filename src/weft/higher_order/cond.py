@@ -389,14 +389,14 @@ def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
             saving_branch(p, in_avals, n_outs, slots.avals, where)
             for p, where in zip(parts, numbers, strict=True)
         )
-        known = e.changed(e.inputs, [*e.outvars, *residuals], branches=inner)
+        known = e.replace(e.inputs, [*e.outvars, *residuals], branches=inner)
     inner = tuple(
         remat_branch(p, in_avals, slots.avals, where)
         for p, where in zip(parts, numbers, strict=True)
     )
     inputs = [*e.inputs, *residuals]
     return EquationParts(
-        known, residuals, e.changed(inputs, active(e.outvars, wanted), branches=inner)
+        known, residuals, e.replace(inputs, active(e.outvars, wanted), branches=inner)
     )
 
 
@@ -439,7 +439,7 @@ def _(e: Equation, wanted: Mask) -> Equation:
     if all(a is b for a, b in zip(inner, branches, strict=True)):
         return e
     inputs = [e.inputs[0], *active(e.inputs[1:], used)]
-    return e.changed(inputs, active(e.outvars, wanted), branches=inner)
+    return e.replace(inputs, active(e.outvars, wanted), branches=inner)
 
 
 @cond.vary

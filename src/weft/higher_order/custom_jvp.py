@@ -13,15 +13,11 @@ from ..core.masks import Mask, active, scatter_list
 from ..core.primitive import Axis, HigherOrder, Shared
 from ..core.trace import Trace, current
 from ..core.value import Value
-from ..interpreters.batch import batch, first, repeated
+from ..interpreters.batch import WithAux, all_repeated, batch_with_aux, first, repeated
 from ..interpreters.derivative import Derivative, split_jvp
-from ..interpreters.stage import closes_over, stage
+from ..interpreters.stage import closes_over
 from ..programs.hash_consing import ProgramOwner
-from ..programs.transform import (
-    batch_jaxpr,
-    batch_partly,
-    nonzero,
-)
+from ..programs.transform import batch_jaxpr, batch_partly, nonzero, stage_pushed
 from .applying import applies_function, transposed_by
 
 custom_jvp_call = HigherOrder("custom_jvp_call", "Applies a jaxpr that has a jvp rule of its own.")
@@ -29,8 +25,8 @@ applies_function(custom_jvp_call)
 
 Tangents = Sequence[Value | None]
 JvpRule = Callable[[Sequence[Value], Tangents], tuple[list[Value], list[Value | None]]]
-# (function, args, which are batched) -> outputs, all batched
-Mapper = Callable[[Callable[..., Sequence[Value]], Sequence[Value], Sequence[bool]], list[Value]]
+Mapper = Callable[[WithAux[Any], Sequence[Value], Sequence[bool]], tuple[list[Value], Any]]
+"""(function, args, which are batched) -> outputs, all batched, and what else it returned"""
 
 
 class CustomJvp(ProgramOwner):
@@ -66,15 +62,13 @@ class CustomJvp(ProgramOwner):
             primals: Sequence[Value], tangents: Tangents
         ) -> tuple[list[Value], list[Value | None]]:
             n, mask = len(primals), [t is not None for t in tangents]
-            out_mask: list[bool] = []
 
-            def pushed(*args: Value) -> list[Value]:
+            def pushed(*args: Value) -> tuple[list[Value], list[bool]]:
                 outs, t_outs = self.jvp(args[:n], scatter_list(args[n:], mask))
-                out_mask[:] = [t is not None for t in t_outs]
-                return [*outs, *nonzero(t_outs)]
+                return [*outs, *nonzero(t_outs)], [t is not None for t in t_outs]
 
             which = [*batched, *active(batched, mask)]
-            results = over(pushed, [*primals, *nonzero(tangents)], which)
+            results, out_mask = over(pushed, [*primals, *nonzero(tangents)], which)
             n_outs = len(out_mask)
             return results[:n_outs], scatter_list(results[n_outs:], out_mask)
 
@@ -124,7 +118,14 @@ def shared_if_same(
 
 def mapper(axis: Axis) -> Mapper:
     """Maps functions over axis 0, for `batched` of custom rules."""
-    return lambda function, args, batched: batch(function, args, batched, axis)
+
+    def over(
+        function: WithAux[Any], args: Sequence[Value], batched: Sequence[bool]
+    ) -> tuple[list[Value], Any]:
+        pairs, aux = batch_with_aux(function, args, batched, axis)
+        return all_repeated(pairs, axis.size), aux
+
+    return over
 
 
 @custom_jvp_call.linearize
@@ -146,17 +147,11 @@ def _(
     mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, rules: CustomJvp, consts: int
 ) -> tuple[Jaxpr, Mask]:
     refuse_closure(rules.name, "custom_jvp", mask[:consts])
-    out_mask: Mask = ()
 
-    def pushed(*args: Value) -> list[Value]:
-        nonlocal out_mask
-        n = len(mask)
-        outs, t_outs = rules.jvp(args[consts:n], scatter_list(args[n:], mask)[consts:])
-        out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *nonzero(t_outs)]
+    def pushed(primals: Sequence[Value], tangents: Tangents) -> Any:
+        return rules.jvp(primals[consts:], tangents[consts:])
 
-    tangents = [a.strong() for a in active(avals, mask)]
-    return stage(pushed, [*avals, *tangents], name=rules.name + "_jvp"), out_mask
+    return stage_pushed(pushed, avals, mask, rules.name)
 
 
 @custom_jvp_call.transpose

@@ -18,7 +18,7 @@ from ..core.value import Value
 from ..errors import DerivativeError
 from ..interpreters.batch import batch, repeated
 from ..interpreters.derivative import Derivative, derivative_on, split_jvp
-from ..interpreters.stage import stage
+from ..interpreters.stage import stage, stage_with_aux
 from ..primitives.structural import instantiate, reduce_sum
 from ..programs.hash_consing import ProgramOwner
 from ..programs.transform import (
@@ -85,16 +85,11 @@ class CustomVjp(ProgramOwner):
         def forward(
             primals: Sequence[Value], perturbed: Sequence[bool]
         ) -> tuple[list[Value], list[Value], Any]:
-            n_outs = 0
-            tree: Any = None
-
-            def one(*xs: Value) -> list[Value]:
-                nonlocal n_outs, tree
+            def one(*xs: Value) -> tuple[list[Value], tuple[int, Any]]:
                 outs, residuals, tree = self.forward(xs, perturbed)
-                n_outs = len(outs)
-                return [*outs, *residuals]
+                return [*outs, *residuals], (len(outs), tree)
 
-            results = over(one, primals, batched)
+            results, (n_outs, tree) = over(one, primals, batched)
             return results[:n_outs], results[n_outs:], tree
 
         def backward(
@@ -108,16 +103,14 @@ class CustomVjp(ProgramOwner):
                 a.update(shape=a.shape[1:]) if b else a
                 for a, b in zip(in_avals, batched, strict=True)
             ]
-            there: list[bool] = []
 
-            def one(*xs: Value) -> list[Value]:
+            def one(*xs: Value) -> tuple[list[Value], list[bool]]:
                 n = len(residuals)
                 results = self.backward(tree, xs[:n], scatter_list(xs[n:], known), inner_avals)
-                there[:] = [r is not None for r in results]
-                return nonzero(results)
+                return nonzero(results), [r is not None for r in results]
 
             operands = [*residuals, *nonzero(cts)]
-            results = over(one, operands, [True] * len(operands))
+            results, there = over(one, operands, [True] * len(operands))
             return [
                 ct if ct is None or b else reduce_sum(ct, axes=(0,))
                 for ct, b in zip(scatter_list(results, there), batched, strict=True)
@@ -227,16 +220,12 @@ def linearized(
 ) -> Derivative:
     """The outputs and residuals of the forward rule, and the map that has the backward rule."""
     refuse_closure(rules.name, "custom_vjp", mask[:consts])
-    n_outs = 0
-    tree: Any = None
 
-    def forward(*args: Value) -> list[Value]:
-        nonlocal n_outs, tree
+    def forward(*args: Value) -> tuple[list[Value], tuple[int, Any]]:
         outs, residuals, tree = rules.forward(args[consts:], mask[consts:])
-        n_outs = len(outs)
-        return [*outs, *residuals]
+        return [*outs, *residuals], (len(outs), tree)
 
-    fwd = stage(forward, avals, name=rules.name + "_fwd")
+    fwd, (n_outs, tree) = stage_with_aux(forward, avals, name=rules.name + "_fwd")
     out_avals = [a.strong() for a in fwd.out_avals[:n_outs]]
     res_avals = fwd.out_avals[n_outs:]
     out_mask = tuple(a.inexact for a in out_avals)

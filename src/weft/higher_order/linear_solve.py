@@ -6,6 +6,7 @@ A dx = db - dA x, which the same solver solves; and the transpose of b -> x is a
 Knows programs; knows nothing of how a solver works.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from ..compiler.lower import lower_call
 from ..core.array import Array
 from ..core.aval import Aval
 from ..core.jaxpr import Jaxpr, run
-from ..core.masks import Mask, active, scatter_list
+from ..core.masks import Mask
 from ..core.primitive import Axis, HigherOrder
 from ..core.trace import Trace, current
 from ..core.value import Value
@@ -22,14 +23,9 @@ from ..errors import DerivativeError
 from ..interpreters.batch import repeated
 from ..interpreters.derivative import Derivative, split_jvp
 from ..interpreters.jvp import jvp
-from ..interpreters.stage import stage
 from ..primitives.arithmetic import neg
 from ..primitives.structural import add, instantiate
-from ..programs.transform import (
-    batch_jaxpr,
-    nonzero,
-    not_linear,
-)
+from ..programs.transform import batch_jaxpr, not_linear, stage_pushed
 from ..stablehlo import Block, Operand
 from .applying import applies_jaxpr
 
@@ -110,17 +106,8 @@ def _(
 def _(
     mask: Mask, avals: Sequence[Aval], *, jaxpr: Jaxpr, side: Side, other: Side | None, count: int
 ) -> tuple[Jaxpr, Mask]:
-    out_mask: Mask = ()
-
-    def rule(*args: Value) -> list[Value]:
-        nonlocal out_mask
-        n = len(mask)
-        outs, t_outs = pushed(args[:n], scatter_list(args[n:], mask), side, other, count)
-        out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *nonzero(t_outs)]
-
-    tangents = [a.strong() for a in active(avals, mask)]
-    return stage(rule, [*avals, *tangents], name=jaxpr.name + "_jvp"), out_mask
+    rule = functools.partial(pushed, side=side, other=other, n=count)
+    return stage_pushed(rule, avals, mask, jaxpr.name)
 
 
 @linear_solve.transpose

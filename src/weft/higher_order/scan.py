@@ -186,7 +186,7 @@ def _(e: Equation, wanted: Mask) -> Equation:
     body = live_part(jaxpr, used, kept)
     if body is jaxpr:
         return e
-    return e.changed(
+    return e.replace(
         active(e.inputs, used),
         active(e.outvars, kept),
         jaxpr=body,
@@ -300,9 +300,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> Derivative | None:
     fixed = [residuals[i] for i in hoisting.fixed]
     moving = [residuals[i] for i in hoisting.moving]
     order = [*fixed, *nonzero(t_consts), *nonzero(t_carry), *moving, *nonzero(t_xs)]
-    body = Jaxpr(
-        linear.constvars, linear.consts, order, linear.equations, linear.outvars, linear.name
-    )
+    body = linear.replace(invars=order)
 
     def push(*args: Value) -> list[Value]:
         fixed, moving, tangents = groups_of(args, n_fixed, n_residuals - n_fixed)
@@ -335,21 +333,14 @@ def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
     ]
     outvars = [*e.outvars, *stacks]
     residuals = [outvars[i] for i in parts.residuals]
-    known = e.changed(e.inputs, outvars, jaxpr=parts.known) if stacks else e
+    known = e.replace(e.inputs, outvars, jaxpr=parts.known) if stacks else e
     # all of a carry that is computed again goes in, used or not
     used = set(parts.used).union(nc + i for i, c in enumerate(carry) if c)
     inputs = [i for i in range(len(e.inputs)) if i in used]
     first = dict(zip(parts.used, parts.remat.invars, strict=False))
     invars = [first[i] if i in first else Var(jaxpr.in_avals[i]) for i in inputs]
-    body = Jaxpr(
-        [],
-        [],
-        [*invars, *parts.remat.invars[len(parts.used) :]],
-        parts.remat.equations,
-        parts.remat.outvars,
-        parts.remat.name,
-    )
-    remat = e.changed(
+    body = parts.remat.replace(invars=[*invars, *parts.remat.invars[len(parts.used) :]])
+    remat = e.replace(
         [*[e.inputs[i] for i in inputs], *residuals],
         # a carry that wasn't asked for may be among the residuals: it has its variable
         active([v if a else Var(v.aval) for v, a in zip(e.outvars, asked, strict=True)], wanted),

@@ -270,7 +270,7 @@ def _(e: Equation, wanted: Mask) -> Equation:
     inner = live_part(jaxpr, used, wanted)
     if inner is jaxpr:
         return e
-    return e.changed(
+    return e.replace(
         active(e.inputs, used),
         active(e.outvars, wanted),
         jaxpr=inner,
@@ -426,7 +426,7 @@ def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
             jaxpr.in_avals,
             name=jaxpr.name,
         )
-        known = e.changed(e.inputs, outvars, jaxpr=ahead, out_specs=out_specs)
+        known = e.replace(e.inputs, outvars, jaxpr=ahead, out_specs=out_specs)
     elif all(wanted) and not residuals:
         return EquationParts(e, (), e)
     n_used, avals = len(parts.used), parts.remat.in_avals
@@ -442,7 +442,7 @@ def _(e: Equation, wanted: Mask, policy: Policy | None) -> EquationParts:
     saved = [
         a.update(shape=(1, *a.shape)) if n else a for a, n in zip(avals[n_used:], new, strict=True)
     ]
-    remat = e.changed(
+    remat = e.replace(
         [*[e.inputs[i] for i in parts.used], *residuals],
         active(e.outvars, wanted),
         jaxpr=stage(behind, [*avals[:n_used], *saved], name=jaxpr.name),

@@ -160,7 +160,7 @@ def _(e: Equation, wanted: Mask) -> Equation:
     test = live_part(condition, (*asked[:n_cond], *kept), (True,))
     if step is body and test is condition:
         return e
-    return e.changed(
+    return e.replace(
         active(e.inputs, used),
         active(e.outvars, kept),
         body_jaxpr=step,
@@ -288,7 +288,7 @@ def _(mask: Mask, avals: Sequence[Aval], **named: Any) -> tuple[Jaxpr, Mask]:
 def ignoring(jaxpr: Jaxpr, avals: Sequence[Aval]) -> Jaxpr:
     """The program with further inputs that it doesn't use."""
     invars = [*jaxpr.invars, *[Var(a) for a in avals]]
-    return Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+    return jaxpr.replace(invars=invars)
 
 
 @while_loop.linearize

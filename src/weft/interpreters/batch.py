@@ -6,7 +6,7 @@ Knows batch rules; knows nothing of in_axes and out_axes trees (`transforms/vmap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import CellType, FunctionType, MethodType
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import errors
 from ..config import thread
@@ -23,6 +23,10 @@ from ..primitives.structural import broadcast_in_dim, full, reshape
 from ..scope import within_axis
 from .debugging.leaks import refuse_leaks
 from .stage import leaked, stage
+
+T = TypeVar("T")
+WithAux = Callable[..., tuple[Sequence[Any], T]]
+"""A function that returns its outputs, and something that is no value: a mask, say."""
 
 
 class BatchTracer(Tracer):
@@ -121,7 +125,9 @@ class BatchTrace(Trace):
         same: list[bool] = []  # which results are, for all of the batch
 
         def batched_function(*xs: Value) -> list[Any]:
-            return self.over(function, xs, mine, same)
+            pairs, _ = self.map_again(lambda *ys: (function(*ys), None), xs, mine)
+            same[:] = [not differs for _, differs in pairs]
+            return all_repeated(pairs, self.size)
 
         def applied() -> list[Any]:
             outs = self.outside.bind_custom(
@@ -138,30 +144,36 @@ class BatchTrace(Trace):
         return under(self.outside, applied)
 
     def over(
-        self,
-        function: Any,
-        args: Sequence[Any],
-        batched: Sequence[bool],
-        same: list[bool] | None = None,
-    ) -> list[Any]:
+        self, function: WithAux[T], args: Sequence[Any], batched: Sequence[bool]
+    ) -> tuple[list[Any], T]:
+        """Maps a function as `map_again` does; all outputs are batched."""
+        pairs, aux = self.map_again(function, args, batched)
+        return all_repeated(pairs, self.size), aux
+
+    def map_again(
+        self, function: WithAux[T], args: Sequence[Any], batched: Sequence[bool]
+    ) -> tuple[list[tuple[Any, bool]], T]:
         """Maps a function, which may close over values of this trace, under the current trace.
 
-        Args:
-          same: a list that is filled: which results are the same for all of the batch.
+        Returns: as `batch_with_aux`.
         """
         trace = ReopenedTrace(current.trace, self)
         inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
         before = current.reopened
         try:
             current.reopened = (*before, self.root)
-            outs = trace.adopted(mapped(trace, function, inputs))
+            outs, aux = mapped(trace, function, inputs)
+            return trace.results(trace.adopted(outs)), aux
         finally:
             current.reopened = before
             trace.closed = True
-        differ = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
-        if same is not None:
-            same[:] = [not d for d in differ]
-        return [o.value if d else repeated(o, self.size) for o, d in zip(outs, differ, strict=True)]
+
+    def results(self, outs: Sequence[Any]) -> list[tuple[Any, bool]]:
+        """Outputs of a mapped function as pairs: a value, and whether it is batched."""
+        return [
+            (o.value, True) if o.__class__ is BatchTracer and o._trace is self else (o, False)
+            for o in outs
+        ]
 
     @property
     def root(self) -> "BatchTrace":
@@ -277,7 +289,7 @@ def contents(cell: CellType) -> tuple[Any, ...]:
         return ()
 
 
-def mapped(trace: BatchTrace, function: Callable[..., Sequence[Any]], inputs: Any) -> Sequence[Any]:
+def mapped(trace: BatchTrace, function: Callable[..., T], inputs: Any) -> T:
     """The results of a function under a trace; collectives in it may refer to the axis by name."""
     if trace.name is None:
         return under(trace, function, *inputs)
@@ -298,21 +310,40 @@ def batch(
     With `keep`, outputs that don't depend on the batch stay as they are, and the result is a list
     of pairs (output, whether it is batched).
     """
+    pairs, _ = batch_with_aux(lambda *xs: (function(*xs), None), args, batched, axis, about=about)
+    return pairs if keep else all_repeated(pairs, axis.size)
+
+
+def batch_with_aux(
+    function: WithAux[T],
+    args: Sequence[Value | None],
+    batched: Sequence[bool],
+    axis: Axis,
+    *,
+    about: Callable[..., Any] | None = None,
+) -> tuple[list[tuple[Any, bool]], T]:
+    """Maps a function that returns its outputs and something else.
+
+    Returns: a pair (output, whether it is batched) for each output, and the other thing. Outputs
+      that don't depend on the batch stay as they are.
+    """
     kind = CheckingBatchTrace if thread.check_tracer_leaks or thread.enable_checks else BatchTrace
     trace = kind(current.trace, axis, about)
     inputs = [BatchTracer(trace, a) if b else a for a, b in zip(args, batched, strict=True)]
     try:
-        outs = mapped(trace, function, inputs)
+        outs, aux = mapped(trace, function, inputs)
     finally:
         trace.closed = True
-    mine = [o.__class__ is BatchTracer and o._trace is trace for o in outs]
-    values = [o.value if m else o for o, m in zip(outs, mine, strict=True)]
+    pairs = trace.results(outs)
     if thread.check_tracer_leaks and about is not None:
         del inputs, outs
         refuse_leaks(trace)
-    if keep:
-        return list(zip(values, mine, strict=True))
-    return [v if m else repeated(v, axis.size) for v, m in zip(values, mine, strict=True)]
+    return pairs, aux
+
+
+def all_repeated(pairs: Sequence[tuple[Any, bool]], size: int) -> list[Any]:
+    """The outputs of pairs (output, whether it is batched), all of them batched."""
+    return [x if is_batched else repeated(x, size) for x, is_batched in pairs]
 
 
 def first(x: Any) -> Any:

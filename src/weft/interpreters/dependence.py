@@ -90,7 +90,7 @@ def used_variables(jaxpr: Jaxpr) -> set[Any]:
 def partition_by_linearity(jaxpr: Jaxpr, mask: tuple[bool, ...]) -> Jaxpr:
     """The same program; all results of an equation depend on the inputs in `mask`, or none do."""
     linear = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
-    return jaxpr.with_equations([e for e, _ in partition_equations(jaxpr, linear)])
+    return jaxpr.replace(equations=[e for e, _ in partition_equations(jaxpr, linear)])
 
 
 def _only(outvars: Sequence[Var], mask: Sequence[bool]) -> list[Var]:

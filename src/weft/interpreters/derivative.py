@@ -231,7 +231,7 @@ def residual_plan(d: Derivative, name: str) -> PreparedJaxpr:
         trace = StageTrace("differentiation", name)
         known = [v for v, m in zip(forward.invars, d.mask, strict=True) if not m]
         inputs = dict(zip(known, trace.add_inputs([v.aval for v in known]), strict=True))
-        lean = Jaxpr(forward.constvars, forward.consts, forward.invars, forward.equations, wanted)
+        lean = forward.replace(outvars=wanted)
 
         def at_zero() -> list[Any]:
             args = [inputs[v] if v in inputs else zeros(v.aval) for v in forward.invars]

@@ -125,7 +125,7 @@ class HostProgram:
             if c.type is not c.aval:
                 return
             fix(v, c)
-        for atom in [v for e in jaxpr.equations for v in e.inputs] + jaxpr.outvars:
+        for atom in (*[v for e in jaxpr.equations for v in e.inputs], *jaxpr.outvars):
             if type(atom) is not Var:
                 fix(id(atom), atom)
         steps = []

@@ -5,7 +5,7 @@ Knows how to record; knows nothing of what the equations mean.
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import errors
 from ..config import thread
@@ -19,6 +19,8 @@ from ..core.source_location import location_of
 from ..core.trace import Params, Trace, current, locations_wanted, under
 from ..core.value import Value
 from .debugging.leaks import refuse_leaks
+
+T = TypeVar("T")
 
 
 class StageTracer(Tracer):
@@ -338,17 +340,40 @@ def stage(
     """
     if trace is None:
         trace = StageTrace(transform, about if about is not None else function)
+    return stage_with_aux(
+        lambda *args: (function(*args), None),
+        avals,
+        name=name,
+        about=about,
+        names=names,
+        trace=trace,
+    )[0]
+
+
+def stage_with_aux(
+    function: Callable[..., tuple[Sequence[Value], T]],
+    avals: Sequence[Aval],
+    *,
+    name: str = "main",
+    about: Callable[..., Any] | None = None,
+    names: Any = (),
+    trace: StageTrace | None = None,
+) -> tuple[Jaxpr, T]:
+    """As `stage`, of a function that returns its outputs and something else, which is returned
+    beside the jaxpr: a mask, say."""
+    if trace is None:
+        trace = StageTrace("trace", about if about is not None else function)
     trace.names = names
     trace.locating = locations_wanted()
     args = trace.add_inputs(avals)
     trace.outside = current.trace
     try:
-        outputs = under(trace, function, *args)
+        outputs, aux = under(trace, function, *args)
         jaxpr = trace.finish(outputs, name)
         if thread.check_tracer_leaks and about is not None:  # about: the user's function
             del args, outputs
             refuse_leaks(trace)
-        return jaxpr
+        return jaxpr, aux
     except BaseException:
         trace.close()
         raise

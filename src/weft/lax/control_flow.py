@@ -338,7 +338,7 @@ def with_strong_types(jaxpr: Jaxpr, weak: tuple[bool, ...]) -> Jaxpr:
             outvars.append(strong)
         else:
             outvars.append(v)
-    return Jaxpr([], [], jaxpr.invars, equations, outvars, jaxpr.name)
+    return jaxpr.replace(equations=equations, outvars=outvars)
 
 
 def sharing(bodies: Sequence[Body], functions: Sequence[Any]) -> list[Jaxpr]:

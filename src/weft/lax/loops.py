@@ -505,4 +505,4 @@ def with_counter(jaxpr: Jaxpr, n_consts: int) -> Jaxpr:
     then = Var(i.aval)
     count = Equation(add, [i, literal(1, i.aval.dtype)], (), [then])
     equations = [*jaxpr.equations, count]
-    return Jaxpr([], [], jaxpr.invars, equations, [then, *jaxpr.outvars], jaxpr.name)
+    return jaxpr.replace(equations=equations, outvars=[then, *jaxpr.outvars])

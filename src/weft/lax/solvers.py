@@ -240,7 +240,7 @@ def over(about: Callable[..., Any], shared: list[Aval], jaxpr: Jaxpr, places: li
     for place, var in zip(places, jaxpr.invars, strict=False):
         leading[place] = var
     invars = [*leading, *jaxpr.invars[len(places) :]]
-    made = Jaxpr(jaxpr.constvars, jaxpr.consts, invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+    made = jaxpr.replace(invars=invars)
     return made if made.constvars else hash_consed(made, about)[0]
 
 

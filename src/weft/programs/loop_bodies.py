@@ -42,7 +42,7 @@ def without_copies(jaxpr: Jaxpr, nc: int, nk: int) -> LeanBody:
     invars = [*consts, *active(carry, steady), *inactive(carry, steady), *xs]
     computed = [v for v, i in zip(ys, passed, strict=True) if i is None]
     outvars = [*inactive(outs, steady), *computed]
-    body = Jaxpr([], [], invars, jaxpr.equations, outvars, jaxpr.name)
+    body = jaxpr.replace(invars=invars, outvars=outvars)
     return LeanBody(body, steady, passed)
 
 
@@ -65,13 +65,9 @@ def interleave_tangents(pushed: Jaxpr, mask: Mask, out_mask: Mask, nc: int, nk: 
     t_groups = groups_of(scatter_list(pushed.invars[n:], mask), nc, nk)
     outs = groups_of(pushed.outvars[:n_outs], nk)
     t_outs = groups_of(scatter_list(pushed.outvars[n_outs:], out_mask), nk)
-    return Jaxpr(
-        pushed.constvars,
-        pushed.consts,
-        [v for vs, ts in zip(groups, t_groups, strict=True) for v in (*vs, *nonzero(ts))],
-        pushed.equations,
-        [v for vs, ts in zip(outs, t_outs, strict=True) for v in (*vs, *nonzero(ts))],
-        pushed.name,
+    return pushed.replace(
+        invars=[v for vs, ts in zip(groups, t_groups, strict=True) for v in (*vs, *nonzero(ts))],
+        outvars=[v for vs, ts in zip(outs, t_outs, strict=True) for v in (*vs, *nonzero(ts))],
     )
 
 
@@ -113,7 +109,7 @@ class ResidualHoisting:
                 self.sources.append((False, n_outs + len(stacked)))
                 stacked.append(v)
         outvars = [*outs, *stacked]
-        self.body = Jaxpr([], [], forward.invars, forward.equations, outvars, forward.name)
+        self.body = forward.replace(outvars=outvars)
 
     def values(
         self, consts: Sequence[Value], xs: Sequence[Value], outs: Sequence[Value]

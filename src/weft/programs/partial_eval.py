@@ -153,11 +153,11 @@ def partial_eval_call(e: Equation, wanted: Mask, policy: Policy | None) -> Equat
     n = len(e.outvars)
     outvars = [*e.outvars, *[Var(a) for a in parts.known.out_avals[n:]]]
     residuals = [outvars[i] for i in parts.residuals]
-    known = e.changed(e.inputs, outvars, jaxpr=parts.known) if len(outvars) > n else e
+    known = e.replace(e.inputs, outvars, jaxpr=parts.known) if len(outvars) > n else e
     if all(wanted) and not residuals and len(parts.used) == len(e.inputs):
         return EquationParts(known, residuals, e)
     inputs = [*[e.inputs[i] for i in parts.used], *residuals]
-    remat = e.changed(inputs, active(e.outvars, wanted), jaxpr=parts.remat)
+    remat = e.replace(inputs, active(e.outvars, wanted), jaxpr=parts.remat)
     return EquationParts(known, residuals, remat)
 
 
@@ -187,7 +187,7 @@ def with_policy(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
     equations = [with_policy_inside(e, policy) for e in jaxpr.equations]
     if all(a is b for a, b in zip(equations, jaxpr.equations, strict=True)):
         return jaxpr
-    return jaxpr.with_equations(equations)
+    return jaxpr.replace(equations=equations)
 
 
 def with_policy_inside(e: Equation, policy: Policy) -> Equation:

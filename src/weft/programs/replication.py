@@ -29,7 +29,7 @@ def resolve_axis(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     consts = jaxpr.consts
     made = resolved(jaxpr.without_consts(), [False] * len(consts) + list(varies), axis)
     n, invars = len(consts), made.invars
-    return Jaxpr(invars[:n], consts, invars[n:], made.equations, made.outvars, made.name)
+    return made.replace(constvars=invars[:n], consts=consts, invars=invars[n:])
 
 
 def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
@@ -38,7 +38,7 @@ def resolved(jaxpr: Jaxpr, varies: Sequence[bool], axis: Axis) -> Jaxpr:
     inlined = inlined.without_consts()
     asking = [e for e in inlined.equations if asks_itself(e)]
     asked = [v for e in asking for v in e.inputs]
-    probe = Jaxpr([], [], inlined.invars, inlined.equations, asked, "asked")
+    probe = inlined.replace(outvars=asked)
     _, batched = batch_partly(probe, varies, axis)
     known = dict(zip(map(id, asked), batched, strict=True))
     variation = {id(e): [known[id(v)] for v in e.inputs] for e in asking}

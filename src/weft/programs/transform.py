@@ -23,7 +23,7 @@ from ..interpreters.dependence import dependents, zero_atom
 from ..interpreters.host_program import PreparedJaxpr
 from ..interpreters.jvp import jvp
 from ..interpreters.linearize import LinearMap, linearize
-from ..interpreters.stage import stage
+from ..interpreters.stage import stage, stage_with_aux
 from ..interpreters.transpose import backward
 
 R = TypeVar("R", bound=tuple[Any, ...])
@@ -46,17 +46,33 @@ def jvp_jaxpr(
 
 @derived
 def _jvp_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Mask]:
-    out_mask: Mask = ()
+    def pushed(
+        primals: Sequence[Value], tangents: Sequence[Value | None]
+    ) -> tuple[Sequence[Value], Sequence[Value | None]]:
+        return jvp(lambda *xs: run(jaxpr, xs, current.trace), primals, tangents)
 
-    def pushed(*args: Value) -> list[Value]:
-        nonlocal out_mask
-        primals, tangents = args[: len(mask)], scatter_list(args[len(mask) :], mask)
-        outs, t_outs = jvp(lambda *xs: run(jaxpr, xs, current.trace), primals, tangents)
-        out_mask = tuple(t is not None for t in t_outs)
-        return [*outs, *active(t_outs, out_mask)]
+    return stage_pushed(pushed, jaxpr.in_avals, mask, jaxpr.name)
 
-    avals = [*jaxpr.in_avals, *active(jaxpr.in_avals, mask)]
-    return stage(pushed, avals, name=jaxpr.name + "_jvp"), out_mask
+
+def stage_pushed(
+    pushed: Callable[[Sequence[Value], Sequence[Value | None]], Any],
+    avals: Sequence[Aval],
+    mask: Mask,
+    name: str,
+) -> tuple[Jaxpr, Mask]:
+    """(primals, tangents of the active) -> (outputs, tangents that aren't zero), with their mask.
+
+    Args:
+      pushed: (primals, tangents or `None`) -> (outputs, tangents or `None`).
+    """
+
+    def program(*args: Value) -> tuple[list[Value], Mask]:
+        n = len(mask)
+        outs, t_outs = pushed(args[:n], scatter_list(args[n:], mask))
+        return [*outs, *nonzero(t_outs)], tuple(t is not None for t in t_outs)
+
+    tangents = [a.strong() for a in active(avals, mask)]
+    return stage_with_aux(program, [*avals, *tangents], name=name + "_jvp")
 
 
 def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, Mask]:
@@ -69,18 +85,15 @@ def linearize_jaxpr(jaxpr: Jaxpr, mask: Sequence[bool]) -> tuple[Jaxpr, Jaxpr, M
 
 @derived
 def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
-    linear: Any = None
-    n_outs = len(jaxpr.outvars)
-
-    def forward(*args: Value) -> list[Value]:
-        nonlocal linear
+    def forward(*args: Value) -> tuple[list[Value], LinearMap]:
         outs, linear = linearize(lambda *xs: run(jaxpr, xs, current.trace), args, mask=mask)
-        return [*outs, *residuals_of(linear)]
+        return [*outs, *residuals_of(linear)], linear
 
-    whole = stage(forward, jaxpr.in_avals, name=jaxpr.name)
+    whole, linear = stage_with_aux(forward, jaxpr.in_avals, name=jaxpr.name)
     out_mask = tuple([o is not None for o in linear.outputs])
-    distinct, order = without_repeats(whole.outvars[n_outs:])
-    whole.outvars = [*whole.outvars[:n_outs], *distinct]
+    n_outs = len(jaxpr.outvars)
+    outs, residuals = whole.outvars[:n_outs], whole.outvars[n_outs:]
+    distinct, order = without_repeats(residuals)
 
     def push(*args: Value) -> list[Value]:
         residuals, tangents = args[: len(distinct)], args[len(distinct) :]
@@ -93,13 +106,12 @@ def _linearize_jaxpr(jaxpr: Jaxpr, mask: Mask) -> tuple[Jaxpr, Jaxpr, Mask]:
     invars, needed = linear_jaxpr.invars, {v for v in linear_jaxpr.outvars if type(v) is Var}
     equations = live_equations(linear_jaxpr.equations, needed)
     dead = [v not in needed for v in invars[: len(distinct)]]
-    if True in dead:  # tangents that no output depends on leave nothing behind
-        whole.outvars = [*whole.outvars[:n_outs], *inactive(distinct, dead)]
-        whole = without_dead_code(whole)[0]
-        invars = [*inactive(invars[: len(distinct)], dead), *invars[len(distinct) :]]
-        linear_jaxpr = linear_jaxpr.with_equations(equations)
-        linear_jaxpr.invars = invars
-    return whole, linear_jaxpr, out_mask
+    if True not in dead:
+        return whole.replace(outvars=[*outs, *distinct]), linear_jaxpr, out_mask
+    # tangents that no output depends on leave nothing behind
+    whole = without_dead_code(whole.replace(outvars=[*outs, *inactive(distinct, dead)]))[0]
+    invars = (*inactive(invars[: len(distinct)], dead), *invars[len(distinct) :])
+    return whole, linear_jaxpr.replace(invars=invars, equations=equations), out_mask
 
 
 def residuals_of(linear: LinearMap) -> list[Value]:
@@ -134,23 +146,20 @@ def transpose_jaxpr(
 @derived
 def _transpose_jaxpr(jaxpr: Jaxpr, linear: Mask, known: Mask) -> tuple[Jaxpr, Mask]:
     n_residuals = len(linear) - sum(linear)
-    there: Mask = ()
     invars = [*inactive(jaxpr.invars, linear), *active(jaxpr.invars, linear)]
-    ordered = Jaxpr([], [], invars, jaxpr.equations, jaxpr.outvars, jaxpr.name)
+    ordered = jaxpr.replace(invars=invars)
 
-    def back(*args: Value) -> list[Value]:
-        nonlocal there
+    def back(*args: Value) -> tuple[list[Value], Mask]:
         cts = scatter_list(args[n_residuals:], known)
         results = backward(ordered, args[:n_residuals], cts, current.trace)
         full = scatter_list(results, linear)
-        there = tuple([r is not None for r in full])
-        return nonzero(full)
+        return nonzero(full), tuple([r is not None for r in full])
 
     avals = [
         *inactive(jaxpr.in_avals, linear),
         *[a.strong() for a in active(jaxpr.out_avals, known)],
     ]
-    return stage(back, avals, name=jaxpr.name + "_t"), there
+    return stage_with_aux(back, avals, name=jaxpr.name + "_t")
 
 
 def batch_jaxpr(jaxpr: Jaxpr, batched: Sequence[bool], axis: Axis) -> Jaxpr:
@@ -175,24 +184,21 @@ def batch_partly(
 @derived
 def _batch_jaxpr(jaxpr: Jaxpr, batched: Mask, axis: Axis, wanted: Mask) -> tuple[Jaxpr, Mask]:
     size = axis.size
-    out_batched: Mask = ()
 
-    def mapped(*args: Value) -> list[Value]:
-        nonlocal out_batched
+    def mapped(*args: Value) -> tuple[list[Value], Mask]:
         pairs = batch(lambda *xs: run(jaxpr, xs, current.trace), args, batched, axis, keep=True)
         if wanted:
             pairs = [
                 (repeated(x, size), True) if w and not b else (x, b)
                 for (x, b), w in zip(pairs, wanted, strict=True)
             ]
-        out_batched = tuple(b for _, b in pairs)
-        return [x for x, _ in pairs]
+        return [x for x, _ in pairs], tuple(b for _, b in pairs)
 
     avals = [
         a.update(shape=(size, *a.shape)) if b else a
         for a, b in zip(jaxpr.in_avals, batched, strict=True)
     ]
-    return stage(mapped, avals, name=jaxpr.name + "_batched"), out_batched
+    return stage_with_aux(mapped, avals, name=jaxpr.name + "_batched")
 
 
 # --- dependence of outputs on inputs ---
@@ -280,15 +286,14 @@ def instantiate_zeros(
     """
     if not wanted or either(there, wanted) == there:
         return jaxpr, there
-    equations, outvars = list(jaxpr.equations), jaxpr.outvars[:start]
+    equations, outvars = list(jaxpr.equations), list(jaxpr.outvars[:start])
     present = scatter_list(jaxpr.outvars[start:], there)
     for atom, want, aval in zip(present, wanted, avals, strict=True):
         if atom is not None:
             outvars.append(atom)
         elif want:
             outvars.append(zero_atom(aval, equations))
-    made = Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
-    return made, either(there, wanted)
+    return jaxpr.replace(equations=equations, outvars=outvars), either(there, wanted)
 
 
 def nonzero(items: Sequence[T | None]) -> list[T]:

@@ -172,7 +172,7 @@ class Divergence:
             env.update(zip(e.outvars, self.results(e, varies), strict=True))
         if all(new is e for new, e in zip(equations, jaxpr.equations, strict=True)):
             return jaxpr
-        return jaxpr.with_equations(equations)
+        return jaxpr.replace(equations=equations)
 
 
 class Env(dict[Var, VaryingAxes]):
@@ -192,4 +192,4 @@ def with_jaxprs(e: Equation, **jaxprs: object) -> Equation:
     params = dict(e.params)
     if all(new is params[name] for name, new in jaxprs.items()):
         return e
-    return e.changed(e.inputs, e.outvars, **jaxprs)
+    return e.replace(e.inputs, e.outvars, **jaxprs)

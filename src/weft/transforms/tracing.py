@@ -173,7 +173,7 @@ def without_weak_ends(jaxpr: Jaxpr) -> Jaxpr:
         equations.pop()
     if len(equations) == len(jaxpr.equations):
         return jaxpr
-    return Jaxpr(jaxpr.constvars, jaxpr.consts, jaxpr.invars, equations, outvars, jaxpr.name)
+    return jaxpr.replace(equations=equations, outvars=outvars)
 
 
 @located

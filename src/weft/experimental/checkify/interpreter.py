@@ -268,7 +268,7 @@ def inside_rules(e: Equation, inputs: Sequence[Value], errors: Kinds, state: Sta
                 f"needs, and would be called twice{place_of(e)}\n  fix: call it outside"
             )
         )
-    outs = bound(e.changed(e.inputs, e.outvars, jaxpr=plain), inputs)
+    outs = bound(e.replace(e.inputs, e.outvars, jaxpr=plain), inputs)
     copy = call_jaxpr(inner.jaxpr, [stop_gradient(x) for x in inputs])
     joined(copy, len(outs), inner, state)
     return outs

@@ -229,13 +229,11 @@ def constrain_all(values: Sequence[Value], shardings: Sequence[Sharding | None])
     ]
 
 
-def name_parts(jaxpr: Jaxpr, paths: Sequence[str], out_tree: PyTreeDef) -> None:
-    """Makes messages call a program's inputs and results by their paths (`debugging/watch.py`)."""
-    closed = ["a constant that it closes over"] * len(jaxpr.consts)
+def labels_by_path(paths: Sequence[str], out_tree: PyTreeDef) -> Labels:
+    """Labels that call inputs and results by their paths (`debugging/nonfinite.py`)."""
     numbers = out_tree.unflatten(range(out_tree.num_leaves))
     results = [f"its result{keystr(path)}" for path, _ in tree_flatten_with_path(numbers)[0]]
-    inputs = (*closed, *[f"its argument {path}" for path in paths])
-    jaxpr.without_consts().labels = Labels(inputs, tuple(results))
+    return Labels(tuple(f"its argument {path}" for path in paths), tuple(results))
 
 
 def type_of(x: Any, a: Aval) -> ArrayType:
@@ -307,7 +305,7 @@ class JittedFunction:
         programs.signatures.append((*signature, thread.key))
         jaxpr = flat.stage()
         if locations_wanted():
-            name_parts(jaxpr, flat.paths(), flat.out_tree)
+            jaxpr = jaxpr.replace(labels=labels_by_path(flat.paths(), flat.out_tree))
         inputs = outs = None
         if options.in_shardings is not None:
             if flat.kwargs_tree is not None:
