@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+import weft.numpy as wnp
 from weft import random
 from weft.compiler import disk_cache
 
@@ -88,6 +89,17 @@ def test_ranges():
     assert set(random.randint(key, (N,), 0, 256, "uint8").tolist()) == set(range(256))
     assert set(random.randint(key, (N,), -2, 2, "int8").tolist()) == {-2, -1, 0, 1}
     assert random.poisson(key, np.float32([0, np.nan])).tolist() == [0, -1]
+
+
+def test_integer_bounds_at_the_ends_of_a_dtype():
+    key = random.PRNGKey(4)
+    top = random.randint(key, (N,), 2**32 - 2, 2**32, "uint32")
+    assert set(top.tolist()) == {2**32 - 2, 2**32 - 1}
+    bottom = random.randint(key, (N,), np.array(-(2**31)), wnp.int32(2 - 2**31))
+    assert set(bottom.tolist()) == {-(2**31), 1 - 2**31}
+    high = weft.jit(lambda k, m: random.randint(k, (N,), 2**31 - 2, m))(key, np.uint32(2**32 - 1))
+    assert set(high.tolist()) == {2**31 - 2, 2**31 - 1}  # traced bounds are moved to the end
+    assert {0, 255} <= set(random.randint(key, (9 * N,), -99, 999, "uint8").tolist())
 
 
 def test_permutations_permute():
@@ -233,6 +245,24 @@ def test_dtypes_and_shapes():
         (lambda k: random.normal(k, (2,), "int32"), TypeError, "float or complex"),
         (lambda k: random.randint(k, (2,), 0.5, 2), TypeError, "integer dtype"),
         (lambda k: random.randint(k, (2,), 0, 2, "float32"), TypeError, "integer dtype"),
+        (lambda k: random.randint(k, (2,), 0, 2**40, "int32"), ValueError, "maxval .* got 1099511"),
+        (lambda k: random.randint(k, (2,), -(2**31) - 1, 9), ValueError, "minval .* got -21474836"),
+        (
+            lambda k: random.randint(k, (2,), 0, 2**32 + 1, "uint32"),
+            ValueError,
+            "maxval .* 4294967297",
+        ),
+        (lambda k: random.randint(k, (2,), 0, 2**40, "uint8"), ValueError, "maxval .* got 1099511"),
+        (
+            lambda k: random.randint(k, (2,), 0, np.array([9, 2**40])),
+            ValueError,
+            "maxval .* got 1099",
+        ),
+        (
+            lambda k: random.randint(k, (2,), wnp.uint32(2**32 - 1), 9),
+            ValueError,
+            "minval .* got 4294967295",
+        ),
         (lambda k: random.bernoulli(k, 1j), TypeError, "real"),
         (lambda k: random.bernoulli(k, 0.5, mode="fine"), ValueError, "bernoulli: mode must be"),
         (lambda k: random.gumbel(k, mode=1), ValueError, "gumbel: mode must be"),

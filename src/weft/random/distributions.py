@@ -14,6 +14,7 @@ from ..core.array import Array, literal
 from ..core.aval import aval
 from ..core.quiet import run_quietly
 from ..core.source import located
+from ..core.value import Value
 from ..errors import ShapeError
 from ..numpy.axes import shape_tuple
 from ..numpy.creation import wanted_dtype
@@ -258,12 +259,13 @@ def randint(
     Args:
       key: a key.
       shape: the shape of the result.
-      minval, maxval: integer bounds, which broadcast to `shape`. They may go beyond the dtype:
-        `randint(key, shape, 0, 256, "uint8")` has every number. Where maxval <= minval the result
-        is minval.
+      minval, maxval: integer bounds, which broadcast to `shape`. maxval may be one more than the
+        dtype's last number: `randint(key, shape, 0, 256, "uint8")` has every number. Bounds further
+        away are moved to the dtype's ends; bounds that the default integer does not have either
+        are an error, where they are known. Where maxval <= minval the result is minval.
       dtype: an integer dtype of 8 bits or more; int32 by default (int64 with x64 on).
     Returns: array of `shape`.
-    Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape.
+    Raises: TypeError: not a key, or not integers. ValueError: bounds don't fit the shape or dtype.
     Example:
       >>> random.randint(random.PRNGKey(0), (5,), 0, 10).tolist()
       [8, 1, 3, 8, 8]
@@ -288,6 +290,8 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
     """The least integer, and how many there are: `None` for all of 32 or 64 bits."""
     info, counts = dtypes.iinfo(dtype), _counts(dtype)
     first, last = int(info.min), int(info.max)
+    _refuse_beyond("minval", minval, first, last, dtype)
+    _refuse_beyond("maxval", maxval, first, last + 1, dtype)
     if isinstance(minval, (int, np.integer)) and isinstance(maxval, (int, np.integer)):
         least, end = (min(max(int(m), first), last) for m in (minval, maxval))
         n = end - least + (int(maxval) > last) if end > least else 1
@@ -311,6 +315,29 @@ def _bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any]:
         more = structural.add(span, one)
         span = more if beyond is True else selection.where(beyond, more, span)
     return low, selection.where(comparison.gt(high, low), span, one)
+
+
+def _refuse_beyond(argument: str, x: Any, first: int, last: int, dtype: Any) -> None:
+    """Refuses a known bound that neither the dtype nor the default integer has."""
+    default = dtypes.iinfo(dtypes.default_int())
+    first, last = min(first, int(default.min)), max(last, int(default.max))
+    known = x.concrete() if isinstance(x, Value) else x
+    if not isinstance(known, (int, np.integer)):
+        if not dtypes.is_integer(getattr(known, "dtype", np.float32)) or not known.size:
+            return
+        info = dtypes.iinfo(known.dtype)
+        if first <= info.min and info.max <= last:
+            return
+        numbers = np.asarray(known)
+        known = int(numbers.min())
+        if known >= first:
+            known = int(numbers.max())
+    if not first <= known <= last:
+        raise ValueError(
+            f"randint: {argument} must be from {first} to {last} for {dtype}; got {known}\n"
+            f"  fix: {argument} in that range; or a wider dtype, such as int64 after "
+            "config.update('enable_x64', True)"
+        )
 
 
 def _counts(dtype: Any) -> Any:
