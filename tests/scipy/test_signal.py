@@ -55,8 +55,10 @@ def test_convolution_in_any_number_of_axes(name, method):
 def test_convolution_of_images(name):
     function, expected = getattr(signal, name), getattr(oracle, name)
     pairs = [(a, b) for a, b in SHAPES if len(a) == 2]
-    for (a, b), mode, boundary in itertools.product(pairs, MODES, ("fill", "wrap", "symm")):
-        x, y = random(a), random(b)
+    pairs += [((3, 4), (4, 4)), ((4, 4), (4, 4))]
+    boundaries, kinds = ("fill", "wrap", "symm"), (False, True)
+    for (a, b), mode, boundary, kind in itertools.product(pairs, MODES, boundaries, kinds):
+        x, y = random(a, kind), random(b, kind)
         options = {"mode": mode, "boundary": boundary, "fillvalue": 1.5}
         wanted = result_of(expected, x, y, **options)
         got = result_of(function, np.asarray(x), np.asarray(y), **options)

@@ -15,6 +15,7 @@ from ... import dtypes
 from ...core.array import Array
 from ...core.source import located
 from ...errors import ShapeError
+from ...lax.arithmetic import round
 from ...lax.convolution import conv_general_dilated
 from ...numpy.axes import no_bool
 from ...numpy.choosing import where
@@ -23,7 +24,7 @@ from ...numpy.joining import stack
 from ...numpy.padding import pad
 from ...numpy.plans import composite
 from ...numpy.promotion import cast, promote_values, value
-from ...numpy.rounding import clip, floor, round
+from ...numpy.rounding import clip, floor
 from ...numpy.shapes import broadcast_arrays
 from ...primitives.structural import move_axis, reshape
 from ...typing import ArrayLike
@@ -87,16 +88,17 @@ def filtered(x: Any, *, order: int, mode: str) -> Any:
 
 
 def inside(index: Any, n: int, mode: str) -> Any:
-    """Places on an axis of length n for places anywhere."""
+    """Places on an axis of length n for places anywhere; whole or not, where the mode mirrors."""
     if mode == "wrap":
         return index % n
     if mode == "reflect":
-        folded = index % (2 * n)
+        folded = (index + 0.5) % (2 * n) - 0.5 if dtypes.is_float(index.dtype) else index % (2 * n)
         return where(folded < n, folded, 2 * n - 1 - folded)
     if mode == "mirror":
         period = max(2 * (n - 1), 1)
-        folded = index % period
-        return where(folded < n, folded, period - folded)
+        folded = abs(index) % period
+        kept = (folded < n) & ((index >= 0) | (folded <= n - 1))  # SciPy's choice between halves
+        return where(kept, folded, period - folded)
     return clip(index, 0, n - 1)
 
 
@@ -105,6 +107,8 @@ def along_axis(c: Any, n: int, order: int, mode: str) -> tuple[Any, Any, Any]:
     with them as a new first axis."""
     if mode == "nearest":
         c, mode = clip(c, 0, n - 1), "mirror"
+    if not order and mode in ("mirror", "reflect"):  # mirrored first, so that halves go up there
+        c = inside(c, n, mode)
     moved = c if order % 2 else c + 0.5
     cell = floor(moved)
     steps = from_numpy(np.arange(order + 1, dtype=np.int32).reshape(-1, *[1] * c.ndim))
@@ -135,7 +139,8 @@ def map_coordinates(
         names of the first, third and last.
       cval: a number.
       prefilter: False if `input` has the coefficients of splines already; of no meaning below 2.
-    Returns: array of the coordinates' shape and the dtype of `input`; integers are rounded.
+    Returns: array of the coordinates' shape and the dtype of `input`; integers are rounded, halves
+      away from zero.
     Raises: ValueError: an order or mode that there isn't. ShapeError: other numbers of coordinates,
       an empty array.
     Example:

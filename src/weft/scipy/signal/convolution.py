@@ -312,6 +312,8 @@ def correlate2d(
 ) -> Array:
     """The cross-correlation of two images: the convolution with in2 backwards and conjugated.
 
+    For mode 'valid' with in2 the larger one, in1 is conjugated in its place, as in SciPy.
+
     Args: as in `convolve2d`.
     Returns: array of two axes.
     Raises: as `convolve2d`.
@@ -323,5 +325,10 @@ def correlate2d(
     Source: scipy.signal.correlate2d.
     """
     x, y = operands("correlate2d", in1, in2)
-    y = conjugate(flipped(y))
+    longer, _ = in_order("correlate2d", mode, x, y, range(x.ndim))
+    if longer is x:
+        y = conjugate(y)
+    else:  # SciPy conjugates the image that slides over the other, whichever was given first
+        x = conjugate(x)
+    y = flipped(y)
     return _of_images("correlate2d", x, y, mode, boundary, fillvalue, precision, True)
